@@ -1,0 +1,45 @@
+package im
+
+// GroupAction is what a member does to a group, with the least role that may.
+type GroupAction uint8
+
+// The actions on a group.
+const (
+	GroupSend GroupAction = iota
+	GroupRead
+	GroupAdd
+	GroupRemove
+	GroupRename
+	GroupMute
+	GroupSetRole
+	GroupTransfer
+	GroupRecallOthers
+)
+
+// groupPowers is the least role for each action. An action without a row is
+// denied.
+var groupPowers = [...]Role{
+	GroupSend:         RoleMember,
+	GroupRead:         RoleMember,
+	GroupAdd:          RoleAdmin,
+	GroupRemove:       RoleAdmin,
+	GroupRename:       RoleAdmin,
+	GroupMute:         RoleAdmin,
+	GroupSetRole:      RoleOwner,
+	GroupTransfer:     RoleOwner,
+	GroupRecallOthers: RoleAdmin,
+}
+
+// Authorize decides whether a role may do an action to a group, and to a
+// member of the given role when the action has a target (RoleNone otherwise):
+// nobody acts on an equal or greater role. A stranger is told `not_found`, so
+// that a group's existence is not revealed.
+func Authorize(actor Role, action GroupAction, target Role) error {
+	if actor == RoleNone {
+		return Errorf(CodeNotFound, "no such conversation")
+	}
+	if int(action) >= len(groupPowers) || actor < groupPowers[action] || (target != RoleNone && target >= actor) {
+		return Errorf(CodePermissionDenied, "your role in this group may not do that")
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package im
+
+import (
+	"encoding/hex"
+	"strings"
+	"time"
+)
+
+// UserID names a user for ever: [A-Za-z0-9_-]{1,64}. Made by the server for
+// those who register, by the integrator for minted tokens.
+type UserID string
+
+// SessionID names one login of a user on a device: [A-Za-z0-9_-]{1,64}.
+type SessionID string
+
+// ConnectionID names one socket while it lives, unique over all gateways.
+type ConnectionID string
+
+// ConversationID is `dm:<a>:<b>` with a < b, `grp:<id>` or `me:<user>`.
+type ConversationID string
+
+// MessageID is a UUIDv7 made by the sender; unique per sender for ever.
+type MessageID [16]byte
+
+// ConversationKind tells the three kinds of conversations apart.
+type ConversationKind uint8
+
+// The kinds of conversations.
+const (
+	KindInvalid ConversationKind = iota
+	KindDM
+	KindGroup
+	KindMe
+)
+
+// MaxID is the longest user, group, session or device id in bytes.
+const MaxID = 64
+
+// ValidID reports whether s is in the alphabet of ids: [A-Za-z0-9_-]{1,64}.
+// Nothing that passes can be special in a bus subject, a path or a key.
+func ValidID(s string) bool {
+	if len(s) == 0 || len(s) > MaxID {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// ParseUserID accepts a user id from outside.
+func ParseUserID(s string) (UserID, error) {
+	if !ValidID(s) {
+		return "", Errorf(CodeInvalidArgument, "user id must match [A-Za-z0-9_-]{1,64}")
+	}
+	return UserID(s), nil
+}
+
+// ParseConversationID accepts a conversation id from outside, in its one
+// canonical form only (a dm's members in ascending order, and different).
+func ParseConversationID(s string) (ConversationID, error) {
+	c := ConversationID(s)
+	if c.Kind() == KindInvalid {
+		return "", Errorf(CodeInvalidArgument, "conversation must be dm:<a>:<b> with a < b, grp:<id> or me:<user>, ids [A-Za-z0-9_-]{1,64}")
+	}
+	return c, nil
+}
+
+// Kind returns the conversation's kind, KindInvalid when the id is malformed.
+func (c ConversationID) Kind() ConversationKind {
+	s := string(c)
+	switch {
+	case strings.HasPrefix(s, "dm:"):
+		a, b, ok := strings.Cut(s[3:], ":")
+		if ok && ValidID(a) && ValidID(b) && a < b {
+			return KindDM
+		}
+	case strings.HasPrefix(s, "grp:"):
+		if ValidID(s[4:]) {
+			return KindGroup
+		}
+	case strings.HasPrefix(s, "me:"):
+		if ValidID(s[3:]) {
+			return KindMe
+		}
+	}
+	return KindInvalid
+}
+
+// DM returns the direct chat of two different users.
+func DM(a, b UserID) ConversationID {
+	if a > b {
+		a, b = b, a
+	}
+	return ConversationID("dm:" + string(a) + ":" + string(b))
+}
+
+// Group returns the conversation of a group id.
+func Group(id string) ConversationID { return ConversationID("grp:" + id) }
+
+// Me returns a user's own feed.
+func Me(u UserID) ConversationID { return ConversationID("me:" + string(u)) }
+
+// DMMembers returns the two members of a dm; ok is false for other kinds.
+func (c ConversationID) DMMembers() (a, b UserID, ok bool) {
+	if c.Kind() != KindDM {
+		return "", "", false
+	}
+	x, y, _ := strings.Cut(string(c[3:]), ":")
+	return UserID(x), UserID(y), true
+}
+
+// Peer returns the other member of a dm; ok is false when u is not in it.
+func (c ConversationID) Peer(u UserID) (peer UserID, ok bool) {
+	a, b, ok := c.DMMembers()
+	switch {
+	case !ok:
+		return "", false
+	case u == a:
+		return b, true
+	case u == b:
+		return a, true
+	}
+	return "", false
+}
+
+// MeUser returns whose feed it is; ok is false for other kinds.
+func (c ConversationID) MeUser() (UserID, bool) {
+	if c.Kind() != KindMe {
+		return "", false
+	}
+	return UserID(c[3:]), true
+}
+
+// ParseMessageID accepts a message id from outside: 16 bytes, UUID version 7,
+// variant 10.
+func ParseMessageID(b []byte) (MessageID, error) {
+	var id MessageID
+	if len(b) != len(id) || b[6]>>4 != 7 || b[8]>>6 != 2 {
+		return id, Errorf(CodeInvalidArgument, "id must be a UUIDv7 of 16 bytes")
+	}
+	copy(id[:], b)
+	return id, nil
+}
+
+// Time returns the millisecond the id was made in, by its maker's clock.
+func (id MessageID) Time() time.Time {
+	ms := int64(id[0])<<40 | int64(id[1])<<32 | int64(id[2])<<24 | int64(id[3])<<16 | int64(id[4])<<8 | int64(id[5])
+	return time.UnixMilli(ms)
+}
+
+// IsZero reports whether the id is unset.
+func (id MessageID) IsZero() bool { return id == MessageID{} }
+
+// String returns the usual form of a UUID.
+func (id MessageID) String() string {
+	var b [36]byte
+	hex.Encode(b[0:8], id[0:4])
+	hex.Encode(b[9:13], id[4:6])
+	hex.Encode(b[14:18], id[6:8])
+	hex.Encode(b[19:23], id[8:10])
+	hex.Encode(b[24:36], id[10:16])
+	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
+	return string(b[:])
+}
+
+// NewMessageID makes a UUIDv7 from a time and 10 random bytes. Ids of one
+// maker sort by time only as finely as a millisecond; SDKs that pipeline use a
+// counter in the random part to keep their own order.
+func NewMessageID(now time.Time, random [10]byte) MessageID {
+	var id MessageID
+	ms := now.UnixMilli()
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	copy(id[6:], random[:])
+	id[6] = id[6]&0x0f | 0x70
+	id[8] = id[8]&0x3f | 0x80
+	return id
+}

@@ -1,0 +1,134 @@
+package im
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// Journal is the contract of the store that keeps conversations. The engines
+// (internal/journal/…) pass internal/journal/journaltest; the messaging
+// package is its only user.
+//
+// All methods may be called concurrently. Errors of Append other than those
+// named leave the engine unusable: the process stops serving (see ErrJournalFailed).
+type Journal interface {
+	// Append stores a batch in one atomic, durable step (it returns after fsync or
+	// commit) and fills out[i] for batch[i]; len(out) == len(batch). Items are
+	// treated in their order:
+	//   - (sender, id) stored before, also earlier in the batch: Duplicate with
+	//     the original's seq and time, or IDConflict when conversation or hash
+	//     differ (then nothing of the original is revealed);
+	//   - IfRoster differs from the conversation's roster revision: RosterChanged,
+	//     and so is every later new item of that conversation in the batch, so
+	//     that a sender's order survives the retry;
+	//   - otherwise Stored: seq is the conversation's last + 1.
+	// On an error nothing of the batch is visible, now or after a restart, except
+	// when the error is ErrOutcomeUnknown.
+	// ErrJournalFull: there is no room; nothing was stored, reading still works.
+	Append(ctx context.Context, batch []Append, out []Appended) error
+
+	// Read returns at most limit entries in ascending seq order: with backward
+	// false those from `from` up, otherwise those from `from` down (0 = from the
+	// head). Limit also bounds the bytes returned to about 1 MiB, but at least one
+	// entry is returned when there is one.
+	Read(ctx context.Context, c ConversationID, from uint64, backward bool, limit int) ([]Entry, error)
+
+	// Heads fills out[i] with the head of cs[i]; a conversation without entries
+	// has the zero Head. len(out) == len(cs).
+	Heads(ctx context.Context, cs []ConversationID, out []Head) error
+
+	// SetMarks moves marks forward (never back) and makes them durable no later
+	// than the next durable Append; losing some in a crash is allowed.
+	SetMarks(ctx context.Context, marks []Mark) error
+
+	// UserMarks returns all marks of a user, in any order.
+	UserMarks(ctx context.Context, u UserID) ([]Mark, error)
+
+	// Marks fills out[i] with the mark of us[i] in c, zero if there is none.
+	Marks(ctx context.Context, c ConversationID, us []UserID, out []Mark) error
+
+	// Position returns the position of the last durable Append. Every entry with
+	// Pos ≤ that is visible to later reads.
+	Position(ctx context.Context) (uint64, error)
+
+	// Timeline names this history. It changes when acknowledged entries are known
+	// to be lost.
+	Timeline() string
+
+	Close() error
+}
+
+// The errors of a journal.
+var (
+	// ErrJournalFull: no room to store; nothing was stored.
+	ErrJournalFull = errors.New("journal: disk full")
+	// ErrOutcomeUnknown: the batch may or may not be stored; ask again with the same ids.
+	ErrOutcomeUnknown = errors.New("journal: outcome unknown")
+	// ErrJournalFailed: the engine cannot store durably any more (fsync failed);
+	// it answers every further Append with this.
+	ErrJournalFailed = errors.New("journal: failed, stopped storing")
+)
+
+// Append is one entry to store. Seq, Stored, Count, Pos and Roster of the
+// entry are given by the journal.
+type Append struct {
+	Entry Entry
+	// Hash is Message.Hash, for telling a resend from a reused id.
+	Hash uint64
+	// IfRoster is the roster revision the permission was decided against.
+	IfRoster uint64
+	// SetRoster, when not zero, becomes the conversation's roster revision with
+	// this entry.
+	SetRoster uint64
+	// Erase, when not zero, is the seq of the entry whose content is erased in the
+	// same step (recall). Its place, id and count stay.
+	Erase uint64
+}
+
+// AppendStatus is what became of an item of a batch.
+type AppendStatus uint8
+
+// The outcomes of an append.
+const (
+	AppendInvalid AppendStatus = iota
+	Stored
+	Duplicate
+	IDConflict
+	RosterChanged
+)
+
+// Appended is the outcome of one item.
+type Appended struct {
+	Status AppendStatus
+	// Seq, Count, Time, Pos and Roster are the stored entry's, for Stored and Duplicate.
+	Seq    uint64
+	Count  uint64
+	Time   time.Time
+	Pos    uint64
+	Roster uint64
+}
+
+// Head is the end of a conversation's journal.
+type Head struct {
+	Seq    uint64
+	Count  uint64
+	Time   time.Time
+	Roster uint64
+	// Pos is the position of the last append.
+	Pos uint64
+}
+
+// Mark is how far a user has received and read a conversation. Of a user's
+// devices the furthest counts.
+type Mark struct {
+	User         UserID
+	Conversation ConversationID
+	Received     uint64
+	Read         uint64
+	// ReadCount is Entry.Count at Read.
+	ReadCount uint64
+	// Pos orders mark changes among appends: a device that synced at a position
+	// ≥ Pos knows this mark.
+	Pos uint64
+}

@@ -1,0 +1,226 @@
+package im
+
+import (
+	"context"
+	"time"
+)
+
+// Logic is what gateways and the API ask of the role that decides and stores.
+// In one process it is a plain value; otherwise a stub that forwards.
+//
+// Every error is fit for im.Public.
+type Logic interface {
+	// Authenticate checks a token and binds the connection to its session. It
+	// makes older connections yield according to the device policy (through
+	// Dispatch.Control).
+	Authenticate(ctx context.Context, h Handshake) (Actor, error)
+
+	// Send takes a message and returns at once; reply is called exactly once,
+	// from any goroutine, with the durable outcome. Replies for one conversation
+	// come in the order of the sends. Overload is a reply as well. The caller must
+	// keep msg's slices unchanged until the reply. reply must not block.
+	Send(ctx context.Context, from Actor, msg Message, reply func(Ack, error))
+
+	// Mark moves the actor's marks forward. Marks beyond the head are refused.
+	Mark(ctx context.Context, from Actor, c ConversationID, received, read uint64) error
+
+	// Sync answers what changed since a position, or a page of the conversation list.
+	Sync(ctx context.Context, from Actor, q SyncQuery) (SyncResult, error)
+
+	// Pull reads a part of a conversation.
+	Pull(ctx context.Context, from Actor, q PullQuery) (PullResult, error)
+
+	// Compare tells whether a device that holds everything up to digest since
+	// position misses something, and the new position if it does not.
+	Compare(ctx context.Context, from Actor, position string, digest uint64) (same bool, newPosition string, err error)
+
+	// Signal passes an ephemeral signal on (typing), or answers which users the
+	// actor may watch (presence).
+	Signal(ctx context.Context, from Actor, s Signal) ([]UserID, error)
+
+	// Call runs an API method: payload and answer are the protobuf encodings of
+	// the method's request and response.
+	Call(ctx context.Context, from Actor, method string, payload []byte) ([]byte, error)
+}
+
+// Dispatch is what logic asks of the gateways, wherever they are. Calls never
+// block and never fail: what cannot be passed on is dropped and repaired by
+// beacons and digests.
+type Dispatch interface {
+	// ToUsers passes a parcel to all connections of the users.
+	ToUsers(users []UserID, p Parcel)
+	// ToGroup passes a parcel to all connections of the group's members.
+	ToGroup(c ConversationID, p Parcel)
+	// Control ends or changes connections.
+	Control(c Control)
+	// Flush tells that the batch is done: write what was queued.
+	Flush()
+}
+
+// Handshake is what a Hello or an HTTP request proves who it is with.
+type Handshake struct {
+	Token string
+	// Connection is set for connections; empty for HTTP requests.
+	Connection ConnectionID
+	Device     Device
+	Client     string
+	Address    string
+}
+
+// Device is one installation of a client.
+type Device struct {
+	ID    string
+	Class DeviceClass
+	Name  string
+}
+
+// DeviceClass is a kind of device. The numbers are the contract's.
+type DeviceClass uint8
+
+// The classes of devices.
+const (
+	DeviceUnspecified DeviceClass = iota
+	DevicePhone
+	DeviceTablet
+	DeviceDesktop
+	DeviceWeb
+	DeviceOther
+)
+
+// Actor is who asks, proved by Authenticate. The zero Actor is a stranger.
+type Actor struct {
+	User       UserID
+	Session    SessionID
+	Connection ConnectionID
+	Device     Device
+	Address    string
+	// Admin may use the admin methods: an administrator or the admin key (whose User is "").
+	Admin bool
+	// Expires is when the access token ends; zero for the admin key.
+	Expires time.Time
+}
+
+// Ack is the durable outcome of a send.
+type Ack struct {
+	Seq    uint64
+	Count  uint64
+	Stored time.Time
+}
+
+// SyncQuery asks for changes (Position set) or a page of the list (cold).
+type SyncQuery struct {
+	Position string
+	Timeline string
+	Limit    int
+	Cursor   string
+}
+
+// SyncResult is the answer to a SyncQuery.
+type SyncResult struct {
+	Timeline      string
+	Position      string
+	Conversations []ConversationState
+	Next          string
+	Reset         bool
+}
+
+// ConversationState is a conversation as one user sees it.
+type ConversationState struct {
+	Conversation ConversationID
+	Head         Head
+	// First and Until bound what the user may read; Until 0 = member.
+	First, Until           uint64
+	Read                   uint64
+	Unread                 uint64
+	PeerReceived, PeerRead uint64
+	Title                  string
+	Entries                []Entry
+}
+
+// PullQuery asks for a part of a conversation.
+type PullQuery struct {
+	Conversation ConversationID
+	From         uint64
+	Backward     bool
+	Limit        int
+}
+
+// PullResult is ascending in seq.
+type PullResult struct {
+	Entries []Entry
+	Head    uint64
+}
+
+// Signal is something that may be lost.
+type Signal struct {
+	// Typing in a conversation …
+	Typing ConversationID
+	// … or wanting to watch these users.
+	Watch []UserID
+}
+
+// Parcel is what travels to gateways. Exactly one of the pointer or slice
+// fields is set.
+type Parcel struct {
+	// Entries are new entries of one conversation, in seq order.
+	Entries []Entry
+	// Origin is the connection that got an entry's ack instead; parallel to
+	// Entries, "" for none. May be nil.
+	Origin []ConnectionID
+	// Head is a beacon: the conversation's last entry, after a burst.
+	Head *ParcelHead
+	// Receipt are somebody's marks.
+	Receipt *Mark
+	// Typing is who types where; not passed to their own connections.
+	Typing *ParcelTyping
+}
+
+// ParcelHead is a beacon.
+type ParcelHead struct {
+	Conversation ConversationID
+	Seq          uint64
+	Roster       uint64
+}
+
+// ParcelTyping tells who types where.
+type ParcelTyping struct {
+	Conversation ConversationID
+	User         UserID
+}
+
+// Control ends connections of a user.
+type Control struct {
+	User UserID
+	// Session: connections of this session only, "" = all that match below.
+	Session SessionID
+	// Yield: connections older than (At, By) and of class Class (any class when
+	// DeviceUnspecified) close because By took their place; those with By's device
+	// id silently.
+	Yield bool
+	By    Device
+	// ByConnection and At order two logins that race: the greater (At, ByConnection) stays.
+	ByConnection ConnectionID
+	At           time.Time
+	Class        DeviceClass
+	// Code is why, when Yield is false: session_revoked, banned, token_expired.
+	Code Code
+}
+
+// Membership is a user's place in a conversation.
+type Membership struct {
+	Conversation ConversationID
+	// First and Until bound what may be read; Until 0 = member still.
+	First, Until uint64
+	Title        string
+}
+
+// Promise is an entry that a directory transaction promised to append: the
+// outbox row. Its id was fixed in advance, so appending twice is harmless.
+type Promise struct {
+	ID           MessageID
+	Conversation ConversationID
+	Sender       UserID
+	Event        Event
+	// IfRoster and SetRoster as in Append; both 0 in me feeds.
+	IfRoster, SetRoster uint64
+}

@@ -1,0 +1,100 @@
+package wire
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/url"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// Codec turns frames into bytes and back. Implementations are stateless values.
+type Codec interface {
+	// Name is how a client asks for it: the WebSocket sub-protocol, or the first
+	// message on a stream, e.g. `skein.v1.json`.
+	Name() string
+	// Binary tells whether its messages are binary or UTF-8 text.
+	Binary() bool
+	// Append appends the encoding of a *ClientFrame or *ServerFrame to dst.
+	Append(dst []byte, frame proto.Message) ([]byte, error)
+	// Decode fills frame, which is empty. Unknown fields and frames are no error.
+	// Invalid UTF-8 in a string is. The frame does not keep data.
+	Decode(data []byte, frame proto.Message) error
+}
+
+// Transport opens listeners for the URLs of one scheme.
+type Transport interface {
+	Listen(ctx context.Context, u *url.URL, o ListenOptions) (Listener, error)
+}
+
+// ListenOptions is what every transport must honour.
+type ListenOptions struct {
+	// TLS is set for wss:// and tls://.
+	TLS *tls.Config
+	// Codecs are the names the server knows, in its order of preference. A
+	// connection that asks for another is refused with `codec_unsupported`.
+	Codecs []string
+	// HandshakeTimeout bounds the time until the codec is known.
+	HandshakeTimeout time.Duration
+	// Origins a browser may connect from, as host or host:port patterns; a request
+	// without an Origin header and one from the listener's own host are always allowed.
+	Origins []string
+}
+
+// Listener accepts connections of one URL.
+type Listener interface {
+	// Serve calls serve for each connection whose handshake is done, in a goroutine
+	// of its own, until Close. serve returns when the connection is over.
+	Serve(serve func(Conn)) error
+	Addr() net.Addr
+	// Close stops accepting; connections that were served go on.
+	Close() error
+}
+
+// ConnInfo is what is known of a connection after its handshake.
+type ConnInfo struct {
+	// Codec is the name the client chose.
+	Codec string
+	// Framing names how messages are framed, e.g. `ws` or `len32`. Connections of
+	// the same codec and framing can share framed bytes.
+	Framing string
+	// RemoteAddr is the peer's address, without port.
+	RemoteAddr string
+}
+
+// Conn carries whole messages (encoded frames) in both directions. Reading
+// belongs to one goroutine, writing to one at a time; Close may come from any.
+type Conn interface {
+	Info() ConnInfo
+	// ReadMessage waits for the next message. The bytes are valid until the next
+	// call. A message longer than the limit is a *CloseError with frame_too_long,
+	// found before memory for it is taken; a peer that breaks the framing is one
+	// with protocol_error; io.EOF is an orderly end. While it waits, an idle
+	// connection holds no read buffer.
+	ReadMessage() ([]byte, error)
+	// Buffered reports whether the next message has arrived already.
+	Buffered() bool
+	// SetReadLimit bounds the length of messages from now on.
+	SetReadLimit(bytes int)
+	// AppendMessage appends payload in the transport's framing to dst. It depends
+	// on ConnInfo only.
+	AppendMessage(dst, payload []byte) []byte
+	// TryWrite writes as much framed data as the peer takes without waiting and
+	// returns how much that was. A transport that cannot returns 0, nil.
+	TryWrite(p []byte) (int, error)
+	// Write writes all framed data, waiting until the deadline at most.
+	Write(p []byte, deadline time.Time) error
+	// Close ends the connection, telling the peer code and reason where the
+	// transport can (without waiting for it), and unblocks ReadMessage.
+	Close(code Code, reason string) error
+}
+
+// CloseError is why ReadMessage ended the connection.
+type CloseError struct {
+	Code   Code
+	Reason string
+}
+
+func (e *CloseError) Error() string { return string(e.Code) + ": " + e.Reason }
