@@ -1,0 +1,206 @@
+// Package contract translates between the domain (im) and the protocol (wire),
+// once for both edges, gateway and api. It checks everything that can be
+// checked without I/O: shapes, alphabets, lengths (SPEC §2, §5.6). What depends
+// on state (permission, heads, the clock) is messaging's.
+//
+// It owns no state, starts no goroutine and takes no lock. It knows neither
+// sockets nor HTTP.
+//
+// Invariants:
+//   - an im value made here from a wire value has passed every check above;
+//   - a refusal is an *im.Error that names the field and the limit;
+//   - translating an im value to wire and encoding it loses nothing.
+package contract
+
+import (
+	"time"
+	"unicode/utf8"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+// The limits of the protocol that this server keeps (Welcome.limits tells them).
+const (
+	// MaxContentBytes is the longest content of a message.
+	MaxContentBytes = 64 << 10
+	// MaxMentions is how many users a message may mention.
+	MaxMentions = 100
+	// MaxTypeBytes is the longest content type.
+	MaxTypeBytes = 64
+	// MaxDeviceName is the longest device name, and client name, in characters.
+	MaxDeviceName = 100
+	// MaxCursorBytes is the longest position, timeline or page cursor.
+	MaxCursorBytes = 512
+)
+
+// Millis returns t in Unix milliseconds; 0 for the zero time.
+func Millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// Strings returns ids as plain strings.
+func Strings[T ~string](ids []T) []string {
+	if len(ids) == 0 {
+		return nil
+	}
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = string(id)
+	}
+	return out
+}
+
+// Entry translates an entry. The result shares e's id and body, which nobody
+// writes to.
+func Entry(e *im.Entry) *wire.Entry {
+	w := &wire.Entry{
+		Conversation: string(e.Conversation),
+		Seq:          e.Seq,
+		Id:           e.ID[:],
+		Sender:       string(e.Sender),
+		StoredAtMs:   Millis(e.Stored),
+		Kind:         wire.EntryKind(e.Kind),
+		ReplyTo:      e.ReplyTo,
+		Mentions:     Strings(e.Mentions),
+		Count:        e.Count,
+		Recalled:     e.Recalled,
+		Target:       e.Target,
+	}
+	if e.Kind == im.EntryMessage && !e.Recalled {
+		w.Content = Content(e.Content)
+	}
+	if e.Event != nil {
+		w.Event = Event(e.Event)
+	}
+	return w
+}
+
+// Entries translates entries in their order.
+func Entries(es []im.Entry) []*wire.Entry {
+	out := make([]*wire.Entry, len(es))
+	for i := range es {
+		out[i] = Entry(&es[i])
+	}
+	return out
+}
+
+// Content translates the content of a message.
+func Content(c im.Content) *wire.Content {
+	if c.Text {
+		return &wire.Content{Type: c.Type, Body: &wire.Content_Text{Text: string(c.Body)}}
+	}
+	return &wire.Content{Type: c.Type, Body: &wire.Content_Data{Data: c.Body}}
+}
+
+// Event translates what happened.
+func Event(e *im.Event) *wire.Event {
+	return &wire.Event{
+		Type:    wire.EventType(e.Type),
+		Users:   Strings(e.Users),
+		Role:    wire.Role(e.Role),
+		UntilMs: Millis(e.Until),
+		Text:    e.Text,
+	}
+}
+
+// State translates a conversation as its user sees it.
+func State(s *im.ConversationState) *wire.ConversationState {
+	return &wire.ConversationState{
+		Conversation: string(s.Conversation),
+		Seq:          s.Head.Seq,
+		Count:        s.Head.Count,
+		LastAtMs:     Millis(s.Head.Time),
+		FirstSeq:     s.First,
+		UntilSeq:     s.Until,
+		ReadSeq:      s.Read,
+		Unread:       s.Unread,
+		PeerReceived: s.PeerReceived,
+		PeerRead:     s.PeerRead,
+		Title:        s.Title,
+		Entries:      Entries(s.Entries),
+	}
+}
+
+// SyncResult translates the answer to a Sync; the caller sets the number.
+func SyncResult(r *im.SyncResult) *wire.SyncDelta {
+	d := &wire.SyncDelta{
+		Timeline:      r.Timeline,
+		Position:      r.Position,
+		Conversations: make([]*wire.ConversationState, len(r.Conversations)),
+		Next:          r.Next,
+		Reset_:        r.Reset,
+	}
+	for i := range r.Conversations {
+		d.Conversations[i] = State(&r.Conversations[i])
+	}
+	return d
+}
+
+// Error translates an error for the user; its cause stays here.
+func Error(e *im.Error) *wire.Error {
+	return &wire.Error{Code: string(e.Code), Message: e.Message, RetryAfterMs: RetryMillis(e.RetryAfter)}
+}
+
+// RetryMillis returns a waiting time in milliseconds, rounded up, so that a
+// client that waits exactly that long is not early.
+func RetryMillis(d time.Duration) uint32 {
+	if d <= 0 {
+		return 0
+	}
+	ms := (d + time.Millisecond - 1) / time.Millisecond
+	return uint32(min(ms, 1<<31))
+}
+
+// Device translates a device. The zero Device is absent.
+func Device(d im.Device) *wire.Device {
+	if d == (im.Device{}) {
+		return nil
+	}
+	return &wire.Device{Id: d.ID, Class: wire.DeviceClass(d.Class), Name: d.Name}
+}
+
+// ParseDevice checks a device from outside. An absent one is the zero Device;
+// whether that is enough is the caller's business. A class this server does not
+// know counts as OTHER, so that newer clients can connect.
+func ParseDevice(d *wire.Device) (im.Device, error) {
+	if d == nil {
+		return im.Device{}, nil
+	}
+	if !im.ValidID(d.GetId()) {
+		return im.Device{}, im.Errorf(im.CodeInvalidArgument, "device.id must match [A-Za-z0-9_-]{1,64}")
+	}
+	if err := CheckText("device.name", d.GetName(), 0, MaxDeviceName); err != nil {
+		return im.Device{}, err
+	}
+	class := im.DeviceOther
+	if n := d.GetClass(); n >= 0 && n <= wire.DeviceClass_DEVICE_CLASS_OTHER {
+		class = im.DeviceClass(n)
+	}
+	return im.Device{ID: d.GetId(), Class: class, Name: d.GetName()}, nil
+}
+
+// CheckText checks a short text meant for people: UTF-8, between least and most
+// characters, no control characters.
+func CheckText(field, s string, least, most int) error {
+	if !utf8.ValidString(s) {
+		return im.Errorf(im.CodeInvalidArgument, "%s must be UTF-8", field)
+	}
+	n := 0
+	for _, r := range s {
+		if r < 0x20 || r == 0x7f {
+			return im.Errorf(im.CodeInvalidArgument, "%s must not contain control characters", field)
+		}
+		n++
+	}
+	switch {
+	case n < least:
+		return im.Errorf(im.CodeInvalidArgument, "%s must have at least %d characters", field, least)
+	case n > most:
+		return im.Errorf(im.CodeTooLarge, "%s has %d characters; at most %d are allowed", field, n, most)
+	}
+	return nil
+}

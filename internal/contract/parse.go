@@ -1,0 +1,127 @@
+package contract
+
+import (
+	"unicode/utf8"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+// Message checks a Send (SPEC §2, §5.6) and translates it. The result shares
+// the data of from, except text.
+func Message(from *wire.Send) (im.Message, error) {
+	c, err := im.ParseConversationID(from.GetConversation())
+	if err != nil {
+		return im.Message{}, err
+	}
+	id, err := im.ParseMessageID(from.GetId())
+	if err != nil {
+		return im.Message{}, err
+	}
+	content, err := ParseContent(from.GetContent())
+	if err != nil {
+		return im.Message{}, err
+	}
+	if n := len(from.GetMentions()); n > MaxMentions {
+		return im.Message{}, im.Errorf(im.CodeTooLarge, "mentions has %d users; at most %d are allowed", n, MaxMentions)
+	}
+	mentions, err := Users("mentions", from.GetMentions())
+	if err != nil {
+		return im.Message{}, err
+	}
+	return im.Message{
+		Conversation: c,
+		ID:           id,
+		Kind:         im.EntryMessage,
+		Content:      content,
+		ReplyTo:      from.GetReplyTo(),
+		Mentions:     mentions,
+	}, nil
+}
+
+// ParseContent checks the content of a message.
+func ParseContent(c *wire.Content) (im.Content, error) {
+	if c == nil {
+		return im.Content{}, im.Errorf(im.CodeInvalidArgument, "content is missing")
+	}
+	if !validType(c.GetType()) {
+		return im.Content{}, im.Errorf(im.CodeInvalidArgument, "content.type must match [a-z0-9._-]{1,64}")
+	}
+	out := im.Content{Type: c.GetType()}
+	switch b := c.GetBody().(type) {
+	case *wire.Content_Text:
+		if len(b.Text) > MaxContentBytes {
+			return im.Content{}, tooLong(len(b.Text))
+		}
+		if !utf8.ValidString(b.Text) {
+			return im.Content{}, im.Errorf(im.CodeInvalidArgument, "content.text must be UTF-8")
+		}
+		out.Body, out.Text = []byte(b.Text), true
+	case *wire.Content_Data:
+		if len(b.Data) > MaxContentBytes {
+			return im.Content{}, tooLong(len(b.Data))
+		}
+		out.Body = b.Data
+	}
+	if len(out.Body) == 0 {
+		return im.Content{}, im.Errorf(im.CodeInvalidArgument, "content must have text or data of at least 1 byte")
+	}
+	return out, nil
+}
+
+func tooLong(n int) error {
+	return im.Errorf(im.CodeTooLarge, "content has %d bytes; at most %d are allowed", n, MaxContentBytes)
+}
+
+func validType(s string) bool {
+	if len(s) == 0 || len(s) > MaxTypeBytes {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
+}
+
+// Users checks user ids from outside; field names them in the refusal.
+func Users(field string, ids []string) ([]im.UserID, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	out := make([]im.UserID, len(ids))
+	for i, s := range ids {
+		if !im.ValidID(s) {
+			return nil, im.Errorf(im.CodeInvalidArgument, "%s[%d] must match [A-Za-z0-9_-]{1,64}", field, i)
+		}
+		out[i] = im.UserID(s)
+	}
+	return out, nil
+}
+
+// SyncQuery checks a Sync and translates it.
+func SyncQuery(s *wire.Sync) (im.SyncQuery, error) {
+	for _, f := range [...]struct{ name, value string }{
+		{"position", s.GetPosition()}, {"timeline", s.GetTimeline()}, {"cursor", s.GetCursor()},
+	} {
+		if len(f.value) > MaxCursorBytes {
+			return im.SyncQuery{}, im.Errorf(im.CodeInvalidArgument, "%s is longer than %d bytes", f.name, MaxCursorBytes)
+		}
+	}
+	return im.SyncQuery{Position: s.GetPosition(), Timeline: s.GetTimeline(), Limit: limit(s.GetLimit()), Cursor: s.GetCursor()}, nil
+}
+
+// PullQuery checks a Pull and translates it.
+func PullQuery(p *wire.Pull) (im.PullQuery, error) {
+	c, err := im.ParseConversationID(p.GetConversation())
+	if err != nil {
+		return im.PullQuery{}, err
+	}
+	return im.PullQuery{Conversation: c, From: p.GetFrom(), Backward: p.GetBackward(), Limit: limit(p.GetLimit())}, nil
+}
+
+// limit keeps a limit from outside within what an int of any size can hold; the
+// callee lowers it to its own maximum.
+func limit(n uint32) int { return int(min(n, 1<<30)) }
