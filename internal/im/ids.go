@@ -2,6 +2,7 @@ package im
 
 import (
 	"encoding/hex"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -35,6 +36,9 @@ const (
 
 // MaxID is the longest user, group, session or device id in bytes.
 const MaxID = 64
+
+// MaxConversationID is the longest conversation id in bytes, a dm's.
+const MaxConversationID = len("dm:") + MaxID + len(":") + MaxID
 
 // ValidID reports whether s is in the alphabet of ids: [A-Za-z0-9_-]{1,64}.
 // Nothing that passes can be special in a bus subject, a path or a key.
@@ -180,4 +184,19 @@ func NewMessageID(now time.Time, random [10]byte) MessageID {
 	id[6] = id[6]&0x0f | 0x70
 	id[8] = id[8]&0x3f | 0x80
 	return id
+}
+
+// HeadHash is one conversation's part of a digest (SPEC §7.4): fnv1a64 of
+// conversation ":" decimal seq. A digest is the sum of the parts mod 2^64.
+func HeadHash(c ConversationID, seq uint64) uint64 {
+	const offset, prime = 14695981039346656037, 1099511628211
+	var buf [MaxConversationID + 21]byte
+	b := append(buf[:0], c...)
+	b = append(b, ':')
+	b = strconv.AppendUint(b, seq, 10)
+	h := uint64(offset)
+	for _, x := range b {
+		h = (h ^ uint64(x)) * prime
+	}
+	return h
 }

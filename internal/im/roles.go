@@ -214,6 +214,13 @@ type Membership struct {
 	Title        string
 }
 
+// Delivery is a stored entry on its way to the members.
+type Delivery struct {
+	Entry Entry
+	// Origin is the connection that gets the ack instead of a push; "" for none.
+	Origin ConnectionID
+}
+
 // Promise is an entry that a directory transaction promised to append: the
 // outbox row. Its id was fixed in advance, so appending twice is harmless.
 type Promise struct {

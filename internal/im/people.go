@@ -1,0 +1,48 @@
+package im
+
+import "time"
+
+// ContactState is what another user is to the one who looks. The numbers are
+// the contract's.
+type ContactState uint8
+
+// The states of a contact.
+const (
+	ContactFriend ContactState = 1
+	ContactAsked  ContactState = 2 // I asked, no answer yet
+	ContactAsksMe ContactState = 3
+	ContactNone   ContactState = 4
+)
+
+// Contact is one side's view of a pair of users.
+type Contact struct {
+	User    UserID
+	State   ContactState
+	Blocked bool
+	Remark  string
+	// Message is the text of the open request.
+	Message string
+	Changed time.Time
+}
+
+// GroupInfo is what is known of a group besides its members.
+type GroupInfo struct {
+	Conversation ConversationID
+	Name         string
+	Owner        UserID
+	Members      int
+	Created      time.Time
+	// Role is the one of whoever asked.
+	Role Role
+	// Rev is the roster revision; 0 means that its creation is not done yet.
+	Rev uint64
+}
+
+// Member is a current member of a group.
+type Member struct {
+	User UserID
+	Role Role
+	// MutedUntil is zero for those who may write.
+	MutedUntil time.Time
+	Joined     time.Time
+}

@@ -1,0 +1,96 @@
+package messaging
+
+import (
+	"context"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// answer replies to the items of a batch in their order and collects what is
+// to be delivered. storeErr is the outcome of the whole append.
+func (s *Service) answer(ctx context.Context, items []*item, storeErr error) {
+	sc := &s.scratch
+	now := s.now()
+	next := 0 // of sc.index
+	again := map[im.ConversationID]bool(nil)
+	for i, it := range items {
+		var res im.Appended
+		if next < len(sc.index) && sc.index[next] == i {
+			if storeErr == nil {
+				res = sc.out[next]
+			} else {
+				it.err = storeErr
+			}
+			next++
+		}
+		c := it.entry.Conversation
+		// Once an item of a conversation waits for a retry, what comes after it waits as well.
+		if storeErr == nil && !it.event && (res.Status == im.RosterChanged || again[c]) && res.Status != im.Stored && res.Status != im.Duplicate {
+			if again == nil {
+				again = map[im.ConversationID]bool{}
+			}
+			again[c] = true
+			s.hold(it)
+			continue
+		}
+		s.answerOne(ctx, it, res, now)
+	}
+	for c := range again {
+		s.schedule(c)
+	}
+}
+
+func (s *Service) answerOne(_ context.Context, it *item, res im.Appended, now time.Time) {
+	if it.err != nil {
+		s.reject(it, it.err)
+		return
+	}
+	switch res.Status {
+	case im.Stored, im.Duplicate:
+		s.accept(it, res, now)
+	case im.RosterChanged: // of an event: somebody else's change came first
+		s.reject(it, im.Errorf(im.CodeConflict, "the group changed at the same time"))
+	case im.IDConflict:
+		s.reject(it, im.Errorf(im.CodeIdConflict, "this id was used for another message"))
+	default:
+		s.reject(it, im.Errorf(im.CodeInternal, "the journal gave no outcome"))
+	}
+}
+
+func (s *Service) reject(it *item, err error) {
+	s.metrics.reject(err)
+	it.reply(im.Ack{}, err)
+}
+
+// accept answers a stored item, applies an event, and queues the delivery.
+func (s *Service) accept(it *item, res im.Appended, now time.Time) {
+	if it.apply != nil {
+		if err := it.apply(res.Seq); err != nil {
+			it.reply(im.Ack{}, err)
+			return
+		}
+		s.members.Refresh(it.entry.Conversation)
+	}
+	sc := &s.scratch
+	e := &it.entry
+	if res.Status == im.Stored {
+		s.metrics.accepted.Inc()
+		if e.Kind == im.EntryMessage {
+			// Sending is reading (SPEC §4.2).
+			sc.marks = append(sc.marks, im.Mark{
+				User: e.Sender, Conversation: e.Conversation, Received: res.Seq, Read: res.Seq, ReadCount: res.Count, Pos: res.Pos,
+			})
+		}
+	} else {
+		s.metrics.duplicates.Inc()
+	}
+	// A duplicate event may have been stored just before a crash kept it from
+	// being delivered; receivers ignore what they have.
+	if res.Status == im.Stored || it.event {
+		e.Seq, e.Count, e.Stored, e.Pos, e.Roster = res.Seq, res.Count, res.Time, res.Pos, res.Roster
+		sc.delivery = append(sc.delivery, im.Delivery{Entry: *e, Origin: it.actor.Connection})
+	}
+	s.metrics.sendDuration.Observe(now.Sub(it.queued).Seconds())
+	it.reply(im.Ack{Seq: res.Seq, Count: res.Count, Stored: res.Time}, nil)
+}

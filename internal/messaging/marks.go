@@ -1,0 +1,115 @@
+package messaging
+
+import (
+	"context"
+	"sync"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Mark moves the actor's marks forward and tells whom it concerns; see
+// im.Logic. Marks are written behind: a crash may lose the last ones, devices
+// repeat theirs after a reconnect (SPEC §6.3).
+func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64) error {
+	m, err := s.members.Membership(ctx, from.User, c)
+	if err != nil {
+		return err
+	}
+	head, err := s.head(ctx, c)
+	if err != nil {
+		return err
+	}
+	if m.Until != 0 && m.Until < head.Seq {
+		head.Seq, head.Count = m.Until, 0
+	}
+	received = max(received, read)
+	if received > head.Seq {
+		return im.Errorf(im.CodeInvalidArgument, "mark %d is beyond the last entry", received)
+	}
+	mark := im.Mark{User: from.User, Conversation: c, Received: received, Read: read}
+	if read > 0 {
+		if mark.ReadCount, err = s.countAt(ctx, c, read, head); err != nil {
+			return err
+		}
+	}
+	pos, err := s.journal.Position(ctx)
+	if err != nil {
+		return err
+	}
+	// A device that synced at the present position does not know this mark yet.
+	mark.Pos = pos + 1
+	if err := s.journal.SetMarks(ctx, []im.Mark{mark}); err != nil {
+		return err
+	}
+	s.touched.note(c, mark.Pos)
+	if to := receiptFor(mark); len(to) > 0 {
+		s.deliverer.Receipt(mark, to)
+	}
+	return nil
+}
+
+// receiptFor: the other side of a dm sees both marks, the user's own other
+// devices the read mark.
+func receiptFor(m im.Mark) []im.UserID {
+	peer, dm := m.Conversation.Peer(m.User)
+	switch {
+	case dm && m.Read > 0:
+		return []im.UserID{peer, m.User}
+	case dm:
+		return []im.UserID{peer}
+	case m.Read > 0:
+		return []im.UserID{m.User}
+	}
+	return nil
+}
+
+// countAt returns the running count at seq, without reading when it is the head.
+func (s *Service) countAt(ctx context.Context, c im.ConversationID, seq uint64, head im.Head) (uint64, error) {
+	if seq == head.Seq && head.Count > 0 {
+		return head.Count, nil
+	}
+	got, err := s.journal.Read(ctx, c, seq, false, 1)
+	if err != nil {
+		return 0, err
+	}
+	if len(got) == 0 || got[0].Seq != seq {
+		return 0, im.Errorf(im.CodeInternal, "entry %d of a conversation is missing", seq)
+	}
+	return got[0].Count, nil
+}
+
+// touched remembers at which position a dm's marks last changed, so that a
+// sync looks up the other side's mark only where it may have moved.
+type touched struct {
+	mu    sync.Mutex
+	pos   map[im.ConversationID]uint64
+	floor uint64 // changes at or below it are not all remembered
+	known bool   // floor is set
+}
+
+const maxTouched = 500_000
+
+func (t *touched) init() { t.pos = map[im.ConversationID]uint64{} }
+
+func (t *touched) note(c im.ConversationID, pos uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.known {
+		t.floor, t.known = pos, true
+	}
+	if len(t.pos) >= maxTouched {
+		clear(t.pos)
+		t.floor = pos
+	}
+	t.pos[c] = pos
+}
+
+// since reports whether c's marks may have changed after position.
+func (t *touched) since(c im.ConversationID, position uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.known || position < t.floor {
+		return true
+	}
+	return t.pos[c] > position
+}

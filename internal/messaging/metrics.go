@@ -1,0 +1,37 @@
+package messaging
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// metrics of the messaging role; names as in handbook 06.
+type metrics struct {
+	accepted     prometheus.Counter
+	duplicates   prometheus.Counter
+	rejected     *prometheus.CounterVec
+	sendDuration prometheus.Histogram
+}
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		accepted: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "skein_messaging_accepted_total", Help: "Entries stored."}),
+		duplicates: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "skein_messaging_duplicates_total", Help: "Resends that were recognised and answered with the original."}),
+		rejected: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "skein_messaging_rejected_total", Help: "Sends that were refused, by code."}, []string{"code"}),
+		sendDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "skein_messaging_send_duration_seconds", Help: "From receiving a send to its durable ack.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}),
+	}
+	if reg != nil {
+		reg.MustRegister(m.accepted, m.duplicates, m.rejected, m.sendDuration)
+	}
+	return m
+}
+
+func (m *metrics) reject(err error) {
+	m.rejected.WithLabelValues(string(im.CodeOf(err))).Inc()
+}

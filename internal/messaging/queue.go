@@ -1,0 +1,104 @@
+package messaging
+
+import (
+	"sync"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// item is one entry on its way into the journal: a member's message, or an
+// event of the server's own with apply.
+type item struct {
+	actor im.Actor
+	entry im.Entry
+	hash  uint64
+	// ifRoster and setRoster as in im.Append; decided by the committer for messages.
+	ifRoster, setRoster uint64
+	// event: no permission check; apply, if set, runs between the commit and the delivery.
+	event bool
+	apply func(seq uint64) error
+	reply func(im.Ack, error)
+
+	queued   time.Time
+	attempts int
+	err      error // decided before the append: answered in its turn
+}
+
+// queue is the bounded FIFO in front of the committer. While a commit is in
+// flight the next batch gathers here; there is no timer.
+type queue struct {
+	mu     sync.Mutex
+	items  []*item
+	due    []im.ConversationID // held conversations whose retry is due
+	max    int
+	closed bool
+	wake   chan struct{} // capacity 1
+}
+
+func (q *queue) init(limit int) {
+	q.max = limit
+	q.wake = make(chan struct{}, 1)
+}
+
+// put appends an item. It refuses with a retryable error when the queue is
+// full or closed; events of the server's own are refused only when closed.
+func (q *queue) put(it *item) error {
+	q.mu.Lock()
+	switch {
+	case q.closed:
+		q.mu.Unlock()
+		return im.Errorf(im.CodeUnavailable, "the server is stopping")
+	case len(q.items) >= q.max && !it.event:
+		q.mu.Unlock()
+		e := im.Errorf(im.CodeOverloaded, "too many messages are waiting to be stored")
+		e.RetryAfter = 200 * time.Millisecond
+		return e
+	}
+	q.items = append(q.items, it)
+	q.mu.Unlock()
+	q.signal()
+	return nil
+}
+
+// retryNow tells the committer that a held conversation is due.
+func (q *queue) retryNow(c im.ConversationID) {
+	q.mu.Lock()
+	q.due = append(q.due, c)
+	q.mu.Unlock()
+	q.signal()
+}
+
+// take waits for items or due conversations and returns all of them; ok is
+// false when the queue is closed and empty. buf becomes the next queue.
+func (q *queue) take(buf []*item) (items []*item, due []im.ConversationID, ok bool) {
+	for {
+		q.mu.Lock()
+		if len(q.items) > 0 || (len(q.due) > 0 && !q.closed) {
+			items, due = q.items, q.due
+			q.items, q.due = buf[:0], nil
+			q.mu.Unlock()
+			return items, due, true
+		}
+		closed := q.closed
+		q.mu.Unlock()
+		if closed {
+			return nil, nil, false
+		}
+		<-q.wake
+	}
+}
+
+func (q *queue) close() {
+	q.mu.Lock()
+	q.closed = true
+	q.mu.Unlock()
+	q.signal()
+}
+
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,280 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+const (
+	// maxBatch is how many entries one commit takes. Larger batches gain nothing
+	// (05) and make the first of them wait.
+	maxBatch = 1024
+	// maxIDAhead is how far ahead of the server's clock an id may be (SPEC §2).
+	maxIDAhead = 24 * time.Hour
+	// A conversation whose roster is being changed is tried again after
+	// retryDelay · attempts, retryAttempts times: 2 s in all.
+	retryDelay    = 5 * time.Millisecond
+	retryAttempts = 28
+	// unknownAttempts bounds asking again for a batch whose outcome is unknown.
+	unknownAttempts = 20
+)
+
+// scratch is the committer's memory, reused from batch to batch.
+type scratch struct {
+	batch    []im.Append
+	out      []im.Appended
+	index    []int // batch[i] belongs to items[index[i]]
+	delivery []im.Delivery
+	marks    []im.Mark
+}
+
+// Send queues a member's message; see im.Logic.
+//
+// message path 3/6: check, batch, commit, answer
+func (s *Service) Send(_ context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
+	now := s.now()
+	if err := checkMessage(&m, now); err != nil {
+		s.metrics.reject(err)
+		reply(im.Ack{}, err)
+		return
+	}
+	it := &item{
+		actor: from,
+		entry: im.Entry{
+			Conversation: m.Conversation, ID: m.ID, Sender: from.User, Kind: m.Kind,
+			Content: m.Content, ReplyTo: m.ReplyTo, Mentions: m.Mentions, Target: m.Target,
+		},
+		hash:   m.Hash(),
+		reply:  reply,
+		queued: now,
+	}
+	if err := s.queue.put(it); err != nil {
+		s.metrics.reject(err)
+		reply(im.Ack{}, err)
+	}
+}
+
+// AppendEvent stores an entry of the server's own making and returns its seq.
+// apply, if not nil, runs once the entry is durable, before it is delivered and
+// before anything later is decided; it must be idempotent, because a promise
+// that was stored before is applied again. An error of apply is returned; the
+// entry is stored all the same and the promise must be driven again.
+func (s *Service) AppendEvent(ctx context.Context, p im.Promise, apply func(seq uint64) error) (uint64, error) {
+	type result struct {
+		ack im.Ack
+		err error
+	}
+	got := make(chan result, 1)
+	ev := p.Event
+	it := &item{
+		entry:     im.Entry{Conversation: p.Conversation, ID: p.ID, Sender: p.Sender, Kind: im.EntryEvent, Event: &ev},
+		event:     true,
+		ifRoster:  p.IfRoster,
+		setRoster: p.SetRoster,
+		apply:     apply,
+		reply:     func(a im.Ack, err error) { got <- result{a, err} },
+		queued:    s.now(),
+	}
+	if err := s.queue.put(it); err != nil {
+		return 0, err
+	}
+	select {
+	case r := <-got:
+		return r.ack.Seq, r.err
+	case <-ctx.Done():
+		return 0, im.Wrap(ctx.Err(), im.CodeUnknown, "the change may or may not have been made")
+	}
+}
+
+// checkMessage refuses what can be refused without looking anything up.
+func checkMessage(m *im.Message, now time.Time) error {
+	switch m.Conversation.Kind() {
+	case im.KindDM, im.KindGroup:
+	case im.KindMe:
+		return im.Errorf(im.CodePermissionDenied, "me feeds take entries from the server only")
+	default:
+		return im.Errorf(im.CodeInvalidArgument, "conversation is malformed")
+	}
+	if m.Kind != im.EntryMessage && m.Kind != im.EntryRecall {
+		return im.Errorf(im.CodeInvalidArgument, "members send messages and recalls only")
+	}
+	if m.ID.Time().Sub(now) > maxIDAhead {
+		return im.Errorf(im.CodeClockSkew, "the id's time is more than %s ahead of the server's %s", maxIDAhead, now.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+func (s *Service) commitLoop() {
+	defer s.stopped.Done()
+	var buf []*item
+	for {
+		items, due, ok := s.queue.take(buf)
+		if !ok {
+			s.giveUpHeld()
+			return
+		}
+		buf = items
+		items = s.released(due, items)
+		for rest := items; len(rest) > 0; {
+			n := min(len(rest), maxBatch)
+			s.commit(rest[:n])
+			rest = rest[n:]
+		}
+		clear(buf)
+	}
+}
+
+// commit takes one batch through decide → store → answer → deliver.
+func (s *Service) commit(items []*item) {
+	ctx := context.Background()
+	items = s.holdBack(items)
+	sc := &s.scratch
+	sc.batch, sc.index = sc.batch[:0], sc.index[:0]
+	for i, it := range items {
+		it.err = s.decide(ctx, it)
+		if it.err == nil {
+			sc.batch = append(sc.batch, im.Append{
+				Entry: it.entry, Hash: it.hash, IfRoster: it.ifRoster, SetRoster: it.setRoster, Erase: it.entry.Target,
+			})
+			sc.index = append(sc.index, i)
+		}
+	}
+	err := s.store(ctx)
+	sc.delivery, sc.marks = sc.delivery[:0], sc.marks[:0]
+	s.answer(ctx, items, err)
+	if len(sc.marks) > 0 {
+		if err := s.journal.SetMarks(ctx, sc.marks); err != nil {
+			s.log.Warn("marks not kept; devices repeat theirs", "err", err)
+		}
+	}
+	s.deliverer.Deliver(sc.delivery)
+	clear(sc.batch)
+	clear(sc.delivery)
+}
+
+// decide checks permission and fills in what the append is conditional on.
+func (s *Service) decide(ctx context.Context, it *item) error {
+	if s.failed != nil {
+		return im.Wrap(s.failed, im.CodeUnavailable, "the server cannot store any more")
+	}
+	if it.event {
+		return nil
+	}
+	e := &it.entry
+	roster, err := s.members.MaySend(ctx, e.Sender, e.Conversation)
+	if err != nil {
+		return err
+	}
+	it.ifRoster = roster
+	if e.Conversation.Kind() == im.KindDM {
+		if err := s.openDM(ctx, e.Conversation); err != nil {
+			return err
+		}
+	}
+	if e.Kind == im.EntryRecall {
+		return s.decideRecall(ctx, e)
+	}
+	if e.ReplyTo != 0 {
+		head, err := s.head(ctx, e.Conversation)
+		if err != nil {
+			return err
+		}
+		if e.ReplyTo > head.Seq {
+			return im.Errorf(im.CodeInvalidArgument, "reply_to is beyond the conversation's last entry")
+		}
+	}
+	return nil
+}
+
+// openDM makes sure that a dm's first message finds both users as members: the
+// rows are written before the entry, so a crash leaves an empty dm at worst.
+func (s *Service) openDM(ctx context.Context, c im.ConversationID) error {
+	if _, ok := s.opened[c]; ok {
+		return nil
+	}
+	head, err := s.head(ctx, c)
+	if err != nil {
+		return err
+	}
+	if head.Seq == 0 {
+		if err := s.members.OpenDM(ctx, c); err != nil {
+			return err
+		}
+	}
+	if len(s.opened) > 100_000 {
+		clear(s.opened)
+	}
+	s.opened[c] = struct{}{}
+	return nil
+}
+
+// decideRecall: a message may be taken back by its author within the window,
+// or by whoever has power over the author.
+func (s *Service) decideRecall(ctx context.Context, e *im.Entry) error {
+	got, err := s.journal.Read(ctx, e.Conversation, e.Target, false, 1)
+	if err != nil {
+		return err
+	}
+	if len(got) == 0 || got[0].Seq != e.Target || got[0].Kind != im.EntryMessage {
+		return im.Errorf(im.CodeNotFound, "no such message")
+	}
+	if got[0].Sender != e.Sender {
+		return s.members.MayRecall(ctx, e.Sender, e.Conversation, got[0].Sender)
+	}
+	if s.recall > 0 && !got[0].Recalled && s.now().Sub(got[0].Stored) > s.recall {
+		return im.Errorf(im.CodeTooLate, "a message can be taken back for %s only", s.recall)
+	}
+	return nil
+}
+
+// head returns the end of one conversation.
+func (s *Service) head(ctx context.Context, c im.ConversationID) (im.Head, error) {
+	var out [1]im.Head
+	err := s.journal.Heads(ctx, []im.ConversationID{c}, out[:])
+	return out[0], err
+}
+
+// store appends the batch. An unknown outcome is resolved by asking again: the
+// ids make it harmless.
+func (s *Service) store(ctx context.Context) error {
+	sc := &s.scratch
+	if len(sc.batch) == 0 {
+		return nil
+	}
+	if cap(sc.out) < len(sc.batch) {
+		sc.out = make([]im.Appended, maxBatch)
+	}
+	sc.out = sc.out[:len(sc.batch)]
+	clear(sc.out)
+	var err error
+	for range unknownAttempts {
+		err = s.journal.Append(ctx, sc.batch, sc.out)
+		if !errors.Is(err, im.ErrOutcomeUnknown) {
+			break
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, im.ErrJournalFull):
+		e := im.Wrap(err, im.CodeStorageFull, "the server's disk is full; nothing was stored")
+		e.RetryAfter = time.Second
+		return e
+	default:
+		s.fail(err)
+		return im.Wrap(err, im.CodeUnknown, "the server failed while storing; repeat the message with the same id")
+	}
+}
+
+// fail stops storing for good: a journal that cannot make entries durable must
+// never be asked to acknowledge one again.
+func (s *Service) fail(err error) {
+	if s.failed == nil {
+		s.failed = err
+		s.log.Error("the journal failed; no message is accepted any more", "err", err)
+		s.onFailed(err)
+	}
+}

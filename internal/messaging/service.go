@@ -1,0 +1,147 @@
+// Package messaging is the life of a message: it checks, batches, stores,
+// answers and hands on what members send, moves their marks, and answers what
+// they missed.
+//
+// It owns the one committer goroutine between the senders and the journal. It
+// does not know sockets, frames, SQL or which journal it stores in.
+//
+// Goroutines: the committer, started by New and ended by Close; retries of
+// conversations whose roster is being changed wait on timers that only put
+// items back into the queue.
+//
+// Locks: queue.mu guards the queue; touched.mu the recent mark changes. Neither
+// is held while calling out, and they are never held together.
+//
+// Invariants (handbook 02 §2.2; each has a test):
+//  1. A reply that says stored, and any delivery, happen only after
+//     Journal.Append returned without error for the batch.
+//  2. Replies and deliveries of one conversation are in the order of its seqs,
+//     and replies to one sender in the order of the sends.
+//  3. Permission is decided for the roster revision that the append is
+//     conditional on; when the revision moved, the item is decided anew.
+//  4. An append whose outcome is unknown is asked again with the same ids before
+//     anything is answered.
+//  5. What cannot be taken is rejected before it is queued, with a retryable code.
+package messaging
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Members is what messaging asks about who is in a conversation.
+type Members interface {
+	// MaySend decides whether u may write in c now, and returns the roster
+	// revision it decided on (0 for conversations without one).
+	MaySend(ctx context.Context, u im.UserID, c im.ConversationID) (roster uint64, err error)
+	// IsMember is nil when u is in c now, otherwise not_found.
+	IsMember(ctx context.Context, u im.UserID, c im.ConversationID) error
+	// MayRecall decides whether u may take back a message of author in c.
+	MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error
+	// Membership returns what u may read of c, not_found for strangers.
+	Membership(ctx context.Context, u im.UserID, c im.ConversationID) (im.Membership, error)
+	// Memberships returns all conversations of u, also those left.
+	Memberships(ctx context.Context, u im.UserID) ([]im.Membership, error)
+	// OpenDM makes both users of a dm members; idempotent.
+	OpenDM(ctx context.Context, c im.ConversationID) error
+	// MayWatch returns those of others whose presence u may see.
+	MayWatch(ctx context.Context, u im.UserID, others []im.UserID) ([]im.UserID, error)
+	// Refresh forgets what is cached of c's roster: it changed.
+	Refresh(c im.ConversationID)
+}
+
+// Deliverer takes what is stored to the members. Calls never block.
+type Deliverer interface {
+	// Deliver is called once per batch, also with an empty one.
+	Deliver(batch []im.Delivery)
+	Receipt(m im.Mark, to []im.UserID)
+	Typing(c im.ConversationID, user im.UserID)
+}
+
+// Options of a Service.
+type Options struct {
+	Journal   im.Journal
+	Members   Members
+	Deliverer Deliverer
+	Now       func() time.Time
+	Logger    *slog.Logger
+	// Registerer takes the metrics; nil: none.
+	Registerer prometheus.Registerer
+	// RecallWindow is how long an author may take a message back; 0: for ever.
+	RecallWindow time.Duration
+	// MaxQueued is how many sends may wait for the committer before further ones
+	// are rejected as overloaded. Default 16384.
+	MaxQueued int
+	// OnFailed is called once when the journal cannot store durably any more. The
+	// process should stop serving.
+	OnFailed func(error)
+}
+
+// Service is the messaging part of the logic role. Use New.
+type Service struct {
+	journal   im.Journal
+	members   Members
+	deliverer Deliverer
+	now       func() time.Time
+	log       *slog.Logger
+	metrics   *metrics
+	recall    time.Duration
+	onFailed  func(error)
+
+	queue   queue
+	touched touched
+
+	// Owned by the committer.
+	opened  map[im.ConversationID]struct{} // dms known to have membership rows
+	held    map[im.ConversationID]*held    // conversations whose items wait for a retry
+	failed  error
+	scratch scratch
+
+	stopped sync.WaitGroup
+}
+
+// New starts a service. The caller closes it before the journal.
+func New(o Options) *Service {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.MaxQueued == 0 {
+		o.MaxQueued = 16384
+	}
+	if o.OnFailed == nil {
+		o.OnFailed = func(error) {}
+	}
+	s := &Service{
+		journal:   o.Journal,
+		members:   o.Members,
+		deliverer: o.Deliverer,
+		now:       o.Now,
+		log:       o.Logger,
+		metrics:   newMetrics(o.Registerer),
+		recall:    o.RecallWindow,
+		onFailed:  o.OnFailed,
+		opened:    map[im.ConversationID]struct{}{},
+		held:      map[im.ConversationID]*held{},
+	}
+	s.queue.init(o.MaxQueued)
+	s.touched.init()
+	s.stopped.Add(1)
+	go s.commitLoop()
+	return s
+}
+
+// Close rejects further sends, stores and answers what is queued, and ends the
+// committer.
+func (s *Service) Close() {
+	s.queue.close()
+	s.stopped.Wait()
+}

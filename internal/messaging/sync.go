@@ -1,0 +1,342 @@
+package messaging
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Limits of a sync and a pull (SPEC §7.1, §7.2).
+const (
+	defaultPage        = 100
+	maxPage            = 500
+	resumeEntries      = 50  // missed entries of one conversation
+	resumeEntriesTotal = 500 // of all
+	defaultPull        = 50
+	// MaxPull is the most entries of one Pull (Limits.pull_entries).
+	MaxPull = 500
+)
+
+// view is a conversation as one user may see it: the membership and the head,
+// cut where the user left.
+type view struct {
+	m    im.Membership
+	head im.Head
+}
+
+// Sync answers what changed since a position, or a page of the list; see im.Logic.
+func (s *Service) Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error) {
+	// The position is read first: what comes later is in the next sync as well.
+	pos, err := s.journal.Position(ctx)
+	if err != nil {
+		return im.SyncResult{}, err
+	}
+	res := im.SyncResult{Timeline: s.journal.Timeline(), Position: formatPosition(pos)}
+	since, ok := parsePosition(q.Position)
+	cold := q.Position == ""
+	if !cold && (!ok || q.Timeline != res.Timeline || since > pos) {
+		res.Reset, cold = true, true
+	}
+	marks, err := s.ownMarks(ctx, from.User)
+	if err != nil {
+		return im.SyncResult{}, err
+	}
+	if cold {
+		err = s.page(ctx, from.User, q, marks, &res)
+	} else {
+		err = s.changes(ctx, from.User, since, marks, &res)
+	}
+	return res, err
+}
+
+// Compare answers whether a device that holds digest misses something; see im.Logic.
+func (s *Service) Compare(ctx context.Context, from im.Actor, position string, digest uint64) (bool, string, error) {
+	pos, err := s.journal.Position(ctx)
+	if err != nil {
+		return false, "", err
+	}
+	since, ok := parsePosition(position)
+	if !ok || since > pos {
+		return false, "", nil
+	}
+	changed, err := s.changedEntries(ctx, from.User, since)
+	if err != nil {
+		return false, "", err
+	}
+	var sum uint64
+	for _, v := range changed {
+		sum += im.HeadHash(v.m.Conversation, v.head.Seq)
+	}
+	return sum == digest, formatPosition(pos), nil
+}
+
+// Pull reads a part of a conversation; see im.Logic.
+func (s *Service) Pull(ctx context.Context, from im.Actor, q im.PullQuery) (im.PullResult, error) {
+	m, err := s.members.Membership(ctx, from.User, q.Conversation)
+	if err != nil {
+		return im.PullResult{}, err
+	}
+	head, err := s.head(ctx, q.Conversation)
+	if err != nil {
+		return im.PullResult{}, err
+	}
+	last := head.Seq
+	if m.Until != 0 {
+		last = min(last, m.Until)
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = defaultPull
+	}
+	limit = min(limit, MaxPull)
+	start := q.From
+	if q.Backward {
+		if start == 0 || start > last {
+			start = last
+		}
+	} else {
+		start = max(start, m.First)
+	}
+	res := im.PullResult{Head: last}
+	if start == 0 || start < m.First || start > last {
+		return res, nil
+	}
+	entries, err := s.journal.Read(ctx, q.Conversation, start, q.Backward, limit)
+	if err != nil {
+		return im.PullResult{}, err
+	}
+	res.Entries = slices.DeleteFunc(entries, func(e im.Entry) bool { return e.Seq < m.First || e.Seq > last })
+	return res, nil
+}
+
+// views returns every conversation of u with its head. Those left are cut
+// lazily, see cut.
+func (s *Service) views(ctx context.Context, u im.UserID) ([]view, error) {
+	ms, err := s.members.Memberships(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]im.ConversationID, 0, len(ms)+1)
+	views := make([]view, 0, len(ms)+1)
+	for _, m := range append(ms, im.Membership{Conversation: im.Me(u), First: 1}) {
+		ids = append(ids, m.Conversation)
+		views = append(views, view{m: m})
+	}
+	heads := make([]im.Head, len(ids))
+	if err := s.journal.Heads(ctx, ids, heads); err != nil {
+		return nil, err
+	}
+	for i := range views {
+		views[i].head = heads[i]
+	}
+	return slices.DeleteFunc(views, func(v view) bool { return v.head.Seq == 0 }), nil
+}
+
+// cut replaces the head by the entry with which the user left.
+func (s *Service) cut(ctx context.Context, v *view) error {
+	if v.m.Until == 0 || v.m.Until >= v.head.Seq {
+		return nil
+	}
+	got, err := s.journal.Read(ctx, v.m.Conversation, v.m.Until, false, 1)
+	if err != nil {
+		return err
+	}
+	if len(got) == 0 {
+		return im.Errorf(im.CodeInternal, "entry %d of a conversation is missing", v.m.Until)
+	}
+	e := &got[0]
+	v.head = im.Head{Seq: e.Seq, Count: e.Count, Time: e.Stored, Roster: e.Roster, Pos: e.Pos}
+	return nil
+}
+
+// changedEntries returns the conversations with visible entries after since.
+func (s *Service) changedEntries(ctx context.Context, u im.UserID, since uint64) ([]view, error) {
+	all, err := s.views(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	changed := all[:0]
+	for _, v := range all {
+		if v.head.Pos <= since {
+			continue
+		}
+		if err := s.cut(ctx, &v); err != nil {
+			return nil, err
+		}
+		if v.head.Pos > since {
+			changed = append(changed, v)
+		}
+	}
+	return changed, nil
+}
+
+// changes answers a resume.
+func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, marks map[im.ConversationID]im.Mark, res *im.SyncResult) error {
+	all, err := s.views(ctx, u)
+	if err != nil {
+		return err
+	}
+	budget := resumeEntriesTotal
+	for i := range all {
+		v := &all[i]
+		c := v.m.Conversation
+		entries := v.head.Pos > since
+		_, dm := c.Peer(u)
+		marked := marks[c].Pos > since || (dm && s.touched.since(c, since))
+		if !entries && !marked {
+			continue
+		}
+		if err := s.cut(ctx, v); err != nil {
+			return err
+		}
+		entries = v.head.Pos > since
+		st, err := s.state(ctx, u, v, marks[c])
+		if err != nil {
+			return err
+		}
+		if entries {
+			if st.Entries, err = s.missed(ctx, v, since, min(budget, resumeEntries)); err != nil {
+				return err
+			}
+			budget -= len(st.Entries)
+		} else if marks[c].Pos <= since && st.peerPos <= since {
+			continue
+		}
+		res.Conversations = append(res.Conversations, st.ConversationState)
+	}
+	return nil
+}
+
+// missed returns the newest entries after since, at most limit.
+func (s *Service) missed(ctx context.Context, v *view, since uint64, limit int) ([]im.Entry, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	got, err := s.journal.Read(ctx, v.m.Conversation, v.head.Seq, true, limit)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(got, func(e im.Entry) bool { return e.Pos <= since || e.Seq < v.m.First }), nil
+}
+
+// page answers a cold start: conversations, newest activity first.
+func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, marks map[im.ConversationID]im.Mark, res *im.SyncResult) error {
+	all, err := s.views(ctx, u)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if err := s.cut(ctx, &all[i]); err != nil {
+			return err
+		}
+	}
+	slices.SortFunc(all, newestFirst)
+	if q.Cursor != "" {
+		after, ok := parseCursor(q.Cursor)
+		if !ok {
+			return im.Errorf(im.CodeInvalidArgument, "cursor is not one of this server's")
+		}
+		at, _ := slices.BinarySearchFunc(all, after, newestFirst)
+		for at < len(all) && newestFirst(all[at], after) <= 0 {
+			at++
+		}
+		all = all[at:]
+	}
+	limit := q.Limit
+	if limit <= 0 {
+		limit = defaultPage
+	}
+	limit = min(limit, maxPage)
+	if len(all) > limit {
+		all = all[:limit]
+		res.Next = formatCursor(all[limit-1])
+	}
+	for i := range all {
+		st, err := s.state(ctx, u, &all[i], marks[all[i].m.Conversation])
+		if err != nil {
+			return err
+		}
+		if st.Entries, err = s.missed(ctx, &all[i], 0, 1); err != nil {
+			return err
+		}
+		res.Conversations = append(res.Conversations, st.ConversationState)
+	}
+	return nil
+}
+
+// stateWithPeer is a state and the position of the peer's mark.
+type stateWithPeer struct {
+	im.ConversationState
+	peerPos uint64
+}
+
+func (s *Service) state(ctx context.Context, u im.UserID, v *view, own im.Mark) (stateWithPeer, error) {
+	st := stateWithPeer{ConversationState: im.ConversationState{
+		Conversation: v.m.Conversation, Head: v.head, First: v.m.First, Until: v.m.Until,
+		Read: own.Read, Unread: unread(v, own), Title: v.m.Title,
+	}}
+	if peer, ok := v.m.Conversation.Peer(u); ok {
+		var out [1]im.Mark
+		if err := s.journal.Marks(ctx, v.m.Conversation, []im.UserID{peer}, out[:]); err != nil {
+			return st, err
+		}
+		st.PeerReceived, st.PeerRead, st.peerPos = out[0].Received, out[0].Read, out[0].Pos
+	}
+	if own.Read < v.m.First && v.m.First > 1 {
+		// Nothing read since joining: what was there before does not count.
+		base, err := s.countAt(ctx, v.m.Conversation, v.m.First-1, im.Head{})
+		if err != nil {
+			return st, err
+		}
+		st.Unread = v.head.Count - min(base, v.head.Count)
+	}
+	return st, nil
+}
+
+// unread is exact and O(1): the difference of two running counts (SPEC §4.2).
+func unread(v *view, own im.Mark) uint64 {
+	return v.head.Count - min(own.ReadCount, v.head.Count)
+}
+
+func (s *Service) ownMarks(ctx context.Context, u im.UserID) (map[im.ConversationID]im.Mark, error) {
+	list, err := s.journal.UserMarks(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	marks := make(map[im.ConversationID]im.Mark, len(list))
+	for _, m := range list {
+		marks[m.Conversation] = m
+	}
+	return marks, nil
+}
+
+func newestFirst(a, b view) int {
+	if n := cmp.Compare(b.head.Pos, a.head.Pos); n != 0 {
+		return n
+	}
+	return cmp.Compare(a.m.Conversation, b.m.Conversation)
+}
+
+// Positions and cursors are opaque to clients.
+
+func formatPosition(pos uint64) string { return strconv.FormatUint(pos, 36) }
+
+func parsePosition(s string) (uint64, bool) {
+	pos, err := strconv.ParseUint(s, 36, 64)
+	return pos, err == nil
+}
+
+func formatCursor(v view) string {
+	return formatPosition(v.head.Pos) + "." + string(v.m.Conversation)
+}
+
+func parseCursor(s string) (view, bool) {
+	p, c, ok := strings.Cut(s, ".")
+	pos, ok2 := parsePosition(p)
+	id, err := im.ParseConversationID(c)
+	return view{m: im.Membership{Conversation: id}, head: im.Head{Pos: pos}}, ok && ok2 && err == nil
+}
