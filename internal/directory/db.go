@@ -1,0 +1,158 @@
+package directory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Dialect is what is special about an engine.
+type Dialect struct {
+	// Name is the migration library's name of the dialect: `sqlite3` or `postgres`.
+	Name string
+	// Classify names the code that an error of the driver means to a user, such as
+	// storage_full, or "" when it is nothing but a failure. May be nil.
+	Classify func(error) im.Code
+}
+
+// DB is a directory in an SQL database. All methods may be called concurrently.
+type DB struct {
+	write   *sql.DB
+	read    *sql.DB
+	dialect Dialect
+}
+
+// New makes a directory of a database. Call Migrate before anything else.
+// Close closes the database.
+func New(sqlDB *sql.DB, dialect Dialect) *DB {
+	return &DB{write: sqlDB, read: sqlDB, dialect: dialect}
+}
+
+// WithReader makes reads outside of transactions use a pool of their own,
+// which must see what the first one committed. It is for the engine, before
+// the directory is used. Close closes it too.
+func (d *DB) WithReader(read *sql.DB) *DB {
+	d.read = read
+	return d
+}
+
+// Close closes the database.
+func (d *DB) Close() error {
+	err := d.write.Close()
+	if d.read != d.write {
+		err = errors.Join(d.read.Close(), err)
+	}
+	return err
+}
+
+// Ping tells whether the database answers.
+func (d *DB) Ping(ctx context.Context) error {
+	return d.failed("ping", d.read.PingContext(ctx))
+}
+
+// tx runs fn in a write transaction. ctx bounds the wait for the transaction
+// and the statements that use it; the commit itself is never cancelled, so a
+// nil result means durable and an error means that nothing was written.
+// An error of fn is returned as it is, after the rollback.
+func (d *DB) tx(ctx context.Context, fn func(*sql.Tx) error) (err error) {
+	conn, err := d.write.Conn(ctx)
+	if err != nil {
+		return d.failed("connect", err)
+	}
+	defer conn.Close() // gives it back to the pool
+	tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
+	if err != nil {
+		return d.failed("begin", err)
+	}
+	defer tx.Rollback() // after a commit this does nothing; it is here for errors and panics
+	if err := fn(tx); err != nil {
+		return d.failed("write", err)
+	}
+	return d.failed("commit", tx.Commit())
+}
+
+// query reads outside of a transaction.
+func (d *DB) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	rows, err := d.read.QueryContext(ctx, query, args...)
+	return rows, d.failed("read", err)
+}
+
+// queryRow reads one row outside of a transaction; the error is Scan's.
+func (d *DB) queryRow(ctx context.Context, query string, args ...any) *sql.Row {
+	return d.read.QueryRowContext(ctx, query, args...)
+}
+
+// failed tells what was being tried, and gives the error the code that the
+// engine knows for it. An *im.Error and sql.ErrNoRows pass unchanged.
+func (d *DB) failed(what string, err error) error {
+	var known *im.Error
+	if err == nil || errors.As(err, &known) || errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if d.dialect.Classify != nil {
+		if code := d.dialect.Classify(err); code != "" {
+			return im.Wrap(fmt.Errorf("directory: %s: %w", what, err), code, "the directory cannot do this now")
+		}
+	}
+	return fmt.Errorf("directory: %s: %w", what, err)
+}
+
+// scanAll reads every row with scan and closes rows.
+func scanAll[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error) {
+	defer rows.Close()
+	var all []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, fmt.Errorf("directory: scan: %w", err)
+		}
+		all = append(all, v)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("directory: read: %w", err)
+	}
+	return all, nil
+}
+
+// changed runs a statement in a transaction and returns how many rows it changed.
+func changed(ctx context.Context, tx *sql.Tx, query string, args ...any) (int, error) {
+	result, err := tx.ExecContext(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	n, err := result.RowsAffected()
+	return int(n), err
+}
+
+// placeholders returns `$first,$first+1,…` for n arguments, for IN lists.
+func placeholders(first, n int) string {
+	var b strings.Builder
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "$%d", first+i)
+	}
+	return b.String()
+}
+
+// msOf is how a time is stored: Unix milliseconds, 0 for the zero time.
+func msOf(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// timeOf is the time that msOf stored.
+func timeOf(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}

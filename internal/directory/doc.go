@@ -1,0 +1,28 @@
+// Package directory keeps the relational facts: users, sessions, contacts,
+// groups, rosters and the outbox. It holds the SQL, one text for two dialects,
+// and the schema's migrations; the engines (directory/sqlite, later
+// directory/postgres) open the database and say what is special about it.
+//
+// It decides nothing: who may do what is decided by the business packages,
+// which declare the interfaces that DB implements. It must not know them, nor
+// a driver.
+//
+// Rules for the SQL, so that both dialects take it:
+//   - placeholders are $1, $2 …, bound by number;
+//   - times are BIGINT, Unix milliseconds, 0 for none (msOf, timeOf);
+//   - hashes and other bytes are BYTEA, numbers BIGINT, booleans BOOLEAN, ids TEXT;
+//   - a conflict is found with ON CONFLICT DO NOTHING and the number of rows,
+//     never by parsing an error;
+//   - a row that a decision depends on is locked by updating it (SQLite has no
+//     SELECT … FOR UPDATE, PostgreSQL has more than one writer);
+//   - order by ids only with the same column in the page's cursor.
+//
+// Goroutines: none. Locks: none of its own; write transactions queue for the
+// one write connection on SQLite, in the order of arrival.
+//
+// Invariants:
+//   - a write is one transaction: all of it is durable when the method returns
+//     nil, none of it otherwise, whatever happens to the caller's context;
+//   - a schema newer than the binary knows is refused before anything is read;
+//   - no secret is kept, only hashes.
+package directory

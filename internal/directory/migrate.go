@@ -1,0 +1,41 @@
+package directory
+
+import (
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+
+	"github.com/pressly/goose/v3"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// Migrate brings the schema to what this binary knows. A newer schema is
+// refused and left as it is.
+func (d *DB) Migrate(ctx context.Context) error {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return fmt.Errorf("directory: migrations: %w", err)
+	}
+	provider, err := goose.NewProvider(goose.Dialect(d.dialect.Name), d.write, files,
+		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+	if err != nil {
+		return fmt.Errorf("directory: migrations: %w", err)
+	}
+	current, known, err := provider.GetVersions(ctx)
+	if err != nil {
+		return d.failed("read the schema's version", err)
+	}
+	if current > known {
+		return fmt.Errorf("directory: the schema has version %d, this program knows %d: it was written by a newer version of Skein; run that version or restore a backup", current, known)
+	}
+	if current == known {
+		return nil
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return d.failed(fmt.Sprintf("migrate the schema from version %d to %d", current, known), err)
+	}
+	return nil
+}
