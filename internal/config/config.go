@@ -1,0 +1,246 @@
+// Package config holds the server's settings: one struct, defaults in code,
+// read from a TOML file, the environment and flags, in rising precedence.
+//
+// It owns names, defaults, parsing and checks. It does not know what the
+// settings do. No goroutines, no locks, nothing mutable.
+//
+// Invariants: zero keys are needed to start; an unknown key or a value out of
+// range is refused with its name; what Print shows is what is in effect, with
+// secrets left out (there are none in the file: keys live in the data directory).
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+)
+
+// Config is every setting of the server.
+type Config struct {
+	Data      string   `toml:"data" doc:"Directory of everything that is kept. Made with mode 0700 if missing."`
+	Listeners []string `toml:"listeners" doc:"Further protocol listeners, e.g. [\"tcp://127.0.0.1:7000\", \"tls://:7443\"]. Schemes: tcp, tls, ws, wss."`
+
+	HTTP      HTTP      `toml:"http"`
+	Admin     Admin     `toml:"admin"`
+	TLS       TLS       `toml:"tls"`
+	Accounts  Accounts  `toml:"accounts"`
+	Messaging Messaging `toml:"messaging"`
+	Groups    Groups    `toml:"groups"`
+	Gateway   Gateway   `toml:"gateway"`
+	Journal   Journal   `toml:"journal"`
+	Log       Log       `toml:"log"`
+}
+
+// HTTP is the public port: API and WebSocket (and later the web app).
+type HTTP struct {
+	Listen         string   `toml:"listen" doc:"Address of the public HTTP and WebSocket port."`
+	PublicURL      string   `toml:"public_url" doc:"How people reach it, for links; empty: made from listen."`
+	Origins        []string `toml:"origins" doc:"Origins of other sites whose pages may connect and call, as host or host:port; * for any."`
+	TrustedProxies []string `toml:"trusted_proxies" doc:"Networks (CIDR) of reverse proxies whose X-Forwarded-For is believed."`
+}
+
+// Admin is the private port.
+type Admin struct {
+	Listen string `toml:"listen" doc:"Address of /livez, /readyz, /metrics and /debug/pprof. Keep it private. Empty: off."`
+}
+
+// TLS is the certificate of wss://, tls:// and, when set, of the public port.
+type TLS struct {
+	Cert string `toml:"cert" doc:"PEM file of the certificate chain. Empty: the public port speaks plain HTTP."`
+	Key  string `toml:"key" doc:"PEM file of the certificate's key."`
+}
+
+// Accounts are the rules for logging in.
+type Accounts struct {
+	Registration    string   `toml:"registration" doc:"open: anyone may register; closed: administrators and minted tokens only."`
+	AccessLifetime  Duration `toml:"access_lifetime" doc:"How long an access token is good."`
+	RefreshLifetime Duration `toml:"refresh_lifetime" doc:"How long somebody who asked to stay logged in may be away."`
+	DevicePolicy    string   `toml:"device_policy" doc:"Connections of a user at the same time: class (one per device class), all (no limit), one (one in total)."`
+	DMPolicy        string   `toml:"dm_policy" doc:"Who may write to a new user: contacts or everyone. Each user may change it for themselves."`
+}
+
+// Messaging are the rules for messages.
+type Messaging struct {
+	RecallWindow Duration `toml:"recall_window" doc:"How long an author may take a message back; 0: for ever."`
+	MaxQueued    int      `toml:"max_queued" doc:"Messages that may wait for the store before further ones are rejected as overloaded."`
+}
+
+// Groups are the limits of groups.
+type Groups struct {
+	MaxMembers int `toml:"max_members" doc:"Members a group may have."`
+}
+
+// Gateway are the limits of connections.
+type Gateway struct {
+	MaxConnections int      `toml:"max_connections" doc:"Connections of this process."`
+	MaxPerUser     int      `toml:"max_per_user" doc:"Connections of one user."`
+	MaxPerAddress  int      `toml:"max_per_address" doc:"Connections from one address; 0: no limit (loopback is never limited)."`
+	SendRate       float64  `toml:"send_rate" doc:"Messages per second one connection may send for long."`
+	SendBurst      int      `toml:"send_burst" doc:"Messages it may send at once."`
+	DrainTime      Duration `toml:"drain_time" doc:"On SIGTERM clients are sent away spread over this time."`
+}
+
+// Journal are the settings of the embedded store.
+type Journal struct {
+	MinFree    Size `toml:"min_free" doc:"Free disk space below which messages are rejected instead of stored."`
+	CacheBytes Size `toml:"cache" doc:"Memory for cached blocks."`
+}
+
+// Log is the log on stderr.
+type Log struct {
+	Level  string `toml:"level" doc:"debug, info, warn or error."`
+	Format string `toml:"format" doc:"text, json, or auto: text on a terminal, otherwise json."`
+}
+
+// Default returns the settings in effect when nothing is set.
+func Default() Config {
+	return Config{
+		Data:  "./data",
+		HTTP:  HTTP{Listen: "127.0.0.1:8080"},
+		Admin: Admin{Listen: "127.0.0.1:8081"},
+		Accounts: Accounts{
+			Registration: "open", AccessLifetime: Duration(24 * time.Hour), RefreshLifetime: Duration(60 * 24 * time.Hour),
+			DevicePolicy: "class", DMPolicy: "contacts",
+		},
+		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), MaxQueued: 16384},
+		Groups:    Groups{MaxMembers: 10000},
+		Gateway: Gateway{
+			MaxConnections: 100_000, MaxPerUser: 50, SendRate: 200, SendBurst: 1000, DrainTime: Duration(5 * time.Second),
+		},
+		Journal: Journal{MinFree: 64 << 20, CacheBytes: 128 << 20},
+		Log:     Log{Level: "info", Format: "auto"},
+	}
+}
+
+// Load reads the file (if path is not empty) and the environment over the
+// defaults. Flags are set by the caller afterwards, then Check.
+func Load(path string, environ []string) (Config, error) {
+	c := Default()
+	if path != "" {
+		meta, err := toml.DecodeFile(path, &c)
+		if err != nil {
+			return c, fmt.Errorf("config file %s: %w", path, err)
+		}
+		if unknown := meta.Undecoded(); len(unknown) > 0 {
+			return c, fmt.Errorf("config file %s: unknown key %q (see `skein config doc`)", path, unknown[0].String())
+		}
+	}
+	if err := c.fromEnv(environ); err != nil {
+		return c, err
+	}
+	return c, nil
+}
+
+// Check refuses values that cannot work; the error names the key.
+func (c *Config) Check() error {
+	var errs []error
+	bad := func(key, format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s: %s", key, fmt.Sprintf(format, args...)))
+	}
+	oneOf := func(key, got string, allowed ...string) {
+		for _, a := range allowed {
+			if got == a {
+				return
+			}
+		}
+		bad(key, "%q is none of %s", got, strings.Join(allowed, ", "))
+	}
+	if c.Data == "" {
+		bad("data", "must name a directory")
+	}
+	for _, l := range c.Listeners {
+		if u, err := url.Parse(l); err != nil || u.Scheme == "" || (u.Host == "" && u.Path == "") {
+			bad("listeners", "%q is not a URL like tcp://127.0.0.1:7000", l)
+		}
+	}
+	if _, _, err := net.SplitHostPort(c.HTTP.Listen); err != nil {
+		bad("http.listen", "%v", err)
+	}
+	if c.Admin.Listen != "" {
+		if _, _, err := net.SplitHostPort(c.Admin.Listen); err != nil {
+			bad("admin.listen", "%v", err)
+		}
+	}
+	for _, p := range c.HTTP.TrustedProxies {
+		if _, _, err := net.ParseCIDR(p); err != nil {
+			bad("http.trusted_proxies", "%v", err)
+		}
+	}
+	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		bad("tls", "cert and key go together")
+	}
+	oneOf("accounts.registration", c.Accounts.Registration, "open", "closed")
+	oneOf("accounts.device_policy", c.Accounts.DevicePolicy, "class", "all", "one")
+	oneOf("accounts.dm_policy", c.Accounts.DMPolicy, "contacts", "everyone")
+	oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
+	oneOf("log.format", c.Log.Format, "auto", "text", "json")
+	positive := map[string]int64{
+		"accounts.access_lifetime": int64(c.Accounts.AccessLifetime), "accounts.refresh_lifetime": int64(c.Accounts.RefreshLifetime),
+		"messaging.max_queued": int64(c.Messaging.MaxQueued), "groups.max_members": int64(c.Groups.MaxMembers),
+		"gateway.max_connections": int64(c.Gateway.MaxConnections), "gateway.max_per_user": int64(c.Gateway.MaxPerUser),
+		"gateway.send_burst": int64(c.Gateway.SendBurst), "journal.cache": int64(c.Journal.CacheBytes),
+	}
+	for _, s := range settings(c) { // in the file's order
+		if n, ok := positive[s.Key]; ok && n <= 0 {
+			bad(s.Key, "must be greater than 0")
+		}
+	}
+	if c.Gateway.SendRate <= 0 {
+		bad("gateway.send_rate", "must be greater than 0")
+	}
+	if c.Gateway.MaxPerAddress < 0 || c.Messaging.RecallWindow < 0 || c.Gateway.DrainTime < 0 {
+		bad("gateway.max_per_address, messaging.recall_window, gateway.drain_time", "must not be negative")
+	}
+	return errors.Join(errs...)
+}
+
+// fromEnv applies SKEIN_SECTION_KEY variables; SKEIN_…_FILE reads the value
+// from a file. An unknown SKEIN_ variable is refused.
+func (c *Config) fromEnv(environ []string) error {
+	known := map[string]setting{}
+	for _, s := range settings(c) {
+		known["SKEIN_"+strings.ToUpper(strings.ReplaceAll(s.Key, ".", "_"))] = s
+	}
+	for _, kv := range environ {
+		name, value, _ := strings.Cut(kv, "=")
+		if !strings.HasPrefix(name, "SKEIN_") || name == "SKEIN_CONFIG" {
+			continue
+		}
+		s, ok := known[name]
+		if !ok {
+			if s, ok = known[strings.TrimSuffix(name, "_FILE")]; ok {
+				raw, err := os.ReadFile(value)
+				if err != nil {
+					return fmt.Errorf("%s: %w", name, err)
+				}
+				value = strings.TrimSpace(string(raw))
+			}
+		}
+		if !ok {
+			return fmt.Errorf("environment: unknown setting %s (see `skein config doc`)", name)
+		}
+		if err := s.set(value); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// Set changes one setting by its key, as a flag does.
+func (c *Config) Set(key, value string) error {
+	for _, s := range settings(c) {
+		if s.Key == key {
+			if err := s.set(value); err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("unknown setting %q (see `skein config doc`)", key)
+}
