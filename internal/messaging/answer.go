@@ -85,9 +85,10 @@ func (s *Service) accept(it *item, res im.Appended, now time.Time) {
 	} else {
 		s.metrics.duplicates.Inc()
 	}
-	// A duplicate event may have been stored just before a crash kept it from
-	// being delivered; receivers ignore what they have.
-	if res.Status == im.Stored || it.event {
+	// A duplicate may be an entry that nobody has been sent yet: an event stored
+	// just before a crash, a batch whose outcome was unknown at first. Receivers
+	// ignore what they have.
+	if res.Status == im.Stored || it.event || sc.asked {
 		e.Seq, e.Count, e.Stored, e.Pos, e.Roster = res.Seq, res.Count, res.Time, res.Pos, res.Roster
 		sc.delivery = append(sc.delivery, im.Delivery{Entry: *e, Origin: it.actor.Connection})
 	}

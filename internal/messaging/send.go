@@ -29,6 +29,9 @@ type scratch struct {
 	index    []int // batch[i] belongs to items[index[i]]
 	delivery []im.Delivery
 	marks    []im.Mark
+	// asked: the outcome of the batch was unknown at first, so that a duplicate
+	// may be an entry of this very batch that nobody has been sent yet.
+	asked bool
 }
 
 // Send queues a member's message; see im.Logic.
@@ -249,12 +252,14 @@ func (s *Service) store(ctx context.Context) error {
 	}
 	sc.out = sc.out[:len(sc.batch)]
 	clear(sc.out)
+	sc.asked = false
 	var err error
 	for range unknownAttempts {
 		err = s.journal.Append(ctx, sc.batch, sc.out)
 		if !errors.Is(err, im.ErrOutcomeUnknown) {
 			break
 		}
+		sc.asked = true
 	}
 	switch {
 	case err == nil:

@@ -40,8 +40,6 @@ type Members interface {
 	// MaySend decides whether u may write in c now, and returns the roster
 	// revision it decided on (0 for conversations without one).
 	MaySend(ctx context.Context, u im.UserID, c im.ConversationID) (roster uint64, err error)
-	// IsMember is nil when u is in c now, otherwise not_found.
-	IsMember(ctx context.Context, u im.UserID, c im.ConversationID) error
 	// MayRecall decides whether u may take back a message of author in c.
 	MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error
 	// Membership returns what u may read of c, not_found for strangers.

@@ -1,0 +1,375 @@
+package messaging
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// memJournal is a journal in memory that can be told to fail. It keeps the
+// contract of im.Journal.
+type memJournal struct {
+	mu       sync.Mutex
+	entries  map[im.ConversationID][]im.Entry
+	ids      map[idKey]idRow
+	marks    map[receiptKey]im.Mark
+	pos      uint64
+	timeline string
+	appends  int
+	// fail, if set, is asked before (after=false) and after each append.
+	fail func(after bool) error
+}
+
+type (
+	idKey struct {
+		sender im.UserID
+		id     im.MessageID
+	}
+	idRow struct {
+		c    im.ConversationID
+		seq  uint64
+		hash uint64
+	}
+	receiptKey struct {
+		u im.UserID
+		c im.ConversationID
+	}
+)
+
+func newMemJournal() *memJournal {
+	return &memJournal{
+		entries: map[im.ConversationID][]im.Entry{}, ids: map[idKey]idRow{}, marks: map[receiptKey]im.Mark{}, timeline: "t1",
+	}
+}
+
+func (j *memJournal) Append(_ context.Context, batch []im.Append, out []im.Appended) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.fail != nil {
+		if err := j.fail(false); err != nil {
+			return err
+		}
+	}
+	j.appends++
+	moved := map[im.ConversationID]bool{}
+	pos := j.pos + 1
+	for i := range batch {
+		a := &batch[i]
+		key := idKey{a.Entry.Sender, a.Entry.ID}
+		if row, ok := j.ids[key]; ok {
+			if row.c != a.Entry.Conversation || row.hash != a.Hash {
+				out[i] = im.Appended{Status: im.IDConflict}
+				continue
+			}
+			e := j.entries[row.c][row.seq-1]
+			out[i] = im.Appended{Status: im.Duplicate, Seq: e.Seq, Count: e.Count, Time: e.Stored, Pos: e.Pos, Roster: e.Roster}
+			continue
+		}
+		list := j.entries[a.Entry.Conversation]
+		var last im.Entry
+		if len(list) > 0 {
+			last = list[len(list)-1]
+		}
+		if moved[a.Entry.Conversation] || last.Roster != a.IfRoster {
+			moved[a.Entry.Conversation] = true
+			out[i] = im.Appended{Status: im.RosterChanged, Roster: last.Roster}
+			continue
+		}
+		e := a.Entry
+		e.Seq, e.Pos, e.Stored, e.Count, e.Roster = last.Seq+1, pos, time.UnixMilli(int64(pos)), last.Count, last.Roster
+		if e.Countable() {
+			e.Count++
+		}
+		if a.SetRoster != 0 {
+			e.Roster = a.SetRoster
+		}
+		if a.Erase != 0 {
+			list[a.Erase-1].Content, list[a.Erase-1].Recalled = im.Content{}, true
+		}
+		j.entries[e.Conversation] = append(list, e)
+		j.ids[key] = idRow{e.Conversation, e.Seq, a.Hash}
+		j.pos = pos
+		out[i] = im.Appended{Status: im.Stored, Seq: e.Seq, Count: e.Count, Time: e.Stored, Pos: e.Pos, Roster: e.Roster}
+	}
+	if j.fail != nil {
+		return j.fail(true)
+	}
+	return nil
+}
+
+func (j *memJournal) Read(_ context.Context, c im.ConversationID, from uint64, backward bool, limit int) ([]im.Entry, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var got []im.Entry
+	for _, e := range j.entries[c] {
+		if backward && (from == 0 || e.Seq <= from) || !backward && e.Seq >= from {
+			got = append(got, e)
+		}
+	}
+	if len(got) > limit {
+		if backward {
+			got = got[len(got)-limit:]
+		} else {
+			got = got[:limit]
+		}
+	}
+	return slices.Clone(got), nil
+}
+
+func (j *memJournal) Heads(_ context.Context, cs []im.ConversationID, out []im.Head) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i, c := range cs {
+		out[i] = im.Head{}
+		if n := len(j.entries[c]); n > 0 {
+			e := j.entries[c][n-1]
+			out[i] = im.Head{Seq: e.Seq, Count: e.Count, Time: e.Stored, Roster: e.Roster, Pos: e.Pos}
+		}
+	}
+	return nil
+}
+
+func (j *memJournal) SetMarks(_ context.Context, marks []im.Mark) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, m := range marks {
+		k := receiptKey{m.User, m.Conversation}
+		old := j.marks[k]
+		if m.Read < old.Read {
+			m.Read, m.ReadCount = old.Read, old.ReadCount
+		}
+		m.Received = max(m.Received, old.Received)
+		j.marks[k] = m
+	}
+	return nil
+}
+
+func (j *memJournal) UserMarks(_ context.Context, u im.UserID) ([]im.Mark, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var got []im.Mark
+	for k, m := range j.marks {
+		if k.u == u {
+			got = append(got, m)
+		}
+	}
+	return got, nil
+}
+
+func (j *memJournal) Marks(_ context.Context, c im.ConversationID, us []im.UserID, out []im.Mark) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i, u := range us {
+		out[i] = j.marks[receiptKey{u, c}]
+	}
+	return nil
+}
+
+func (j *memJournal) Position(context.Context) (uint64, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.pos, nil
+}
+func (j *memJournal) Timeline() string { return j.timeline }
+func (j *memJournal) Close() error     { return nil }
+
+func (j *memJournal) setFail(f func(after bool) error) {
+	j.mu.Lock()
+	j.fail = f
+	j.mu.Unlock()
+}
+
+// fakeMembers lets everybody write everywhere unless told otherwise. A group's
+// cached revision is what it had at the last Refresh.
+type fakeMembers struct {
+	mu      sync.Mutex
+	deny    map[im.UserID]error
+	current map[im.ConversationID]uint64
+	cached  map[im.ConversationID]uint64
+	rows    map[im.UserID][]im.Membership
+	opened  []im.ConversationID
+	recall  error
+}
+
+func newFakeMembers() *fakeMembers {
+	return &fakeMembers{
+		deny: map[im.UserID]error{}, current: map[im.ConversationID]uint64{}, cached: map[im.ConversationID]uint64{},
+		rows: map[im.UserID][]im.Membership{},
+	}
+}
+
+func (f *fakeMembers) MaySend(_ context.Context, u im.UserID, c im.ConversationID) (uint64, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.cached[c]; !ok {
+		f.cached[c] = f.current[c]
+	}
+	return f.cached[c], f.deny[u]
+}
+
+func (f *fakeMembers) MayRecall(context.Context, im.UserID, im.ConversationID, im.UserID) error {
+	return f.recall
+}
+
+func (f *fakeMembers) Membership(_ context.Context, u im.UserID, c im.ConversationID) (im.Membership, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.rows[u] {
+		if m.Conversation == c {
+			return m, nil
+		}
+	}
+	return im.Membership{}, im.Errorf(im.CodeNotFound, "no such conversation")
+}
+
+func (f *fakeMembers) Memberships(_ context.Context, u im.UserID) ([]im.Membership, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.rows[u]), nil
+}
+
+func (f *fakeMembers) OpenDM(_ context.Context, c im.ConversationID) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.opened = append(f.opened, c)
+	a, b, _ := c.DMMembers()
+	for _, u := range []im.UserID{a, b} {
+		f.rows[u] = append(f.rows[u], im.Membership{Conversation: c, First: 1})
+	}
+	return nil
+}
+
+func (f *fakeMembers) MayWatch(_ context.Context, _ im.UserID, others []im.UserID) ([]im.UserID, error) {
+	return others[:1], nil
+}
+
+func (f *fakeMembers) Refresh(c im.ConversationID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.cached, c)
+}
+
+func (f *fakeMembers) setRoster(c im.ConversationID, rev uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.current[c] = rev
+}
+
+func (f *fakeMembers) add(u im.UserID, m im.Membership) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rows[u] = append(f.rows[u], m)
+}
+
+// recorder notes what is delivered, in order.
+type recorder struct {
+	mu        sync.Mutex
+	delivered []im.Delivery
+	flushes   int
+	receipts  []im.Mark
+	to        [][]im.UserID
+	typing    []im.UserID
+}
+
+func (r *recorder) Deliver(batch []im.Delivery) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.delivered = append(r.delivered, batch...)
+	r.flushes++
+}
+
+func (r *recorder) Receipt(m im.Mark, to []im.UserID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.receipts = append(r.receipts, m)
+	r.to = append(r.to, to)
+}
+
+func (r *recorder) Typing(_ im.ConversationID, u im.UserID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.typing = append(r.typing, u)
+}
+
+func (r *recorder) seqs(c im.ConversationID) []uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var s []uint64
+	for _, d := range r.delivered {
+		if d.Entry.Conversation == c {
+			s = append(s, d.Entry.Seq)
+		}
+	}
+	return s
+}
+
+// world is a service with everything around it under the test's control.
+type world struct {
+	*Service
+	t       *testing.T
+	journal *memJournal
+	members *fakeMembers
+	out     *recorder
+	failed  chan error
+	n       uint32
+}
+
+func newWorld(t *testing.T, change ...func(*Options)) *world {
+	w := &world{t: t, journal: newMemJournal(), members: newFakeMembers(), out: &recorder{}, failed: make(chan error, 1)}
+	o := Options{Journal: w.journal, Members: w.members, Deliverer: w.out, OnFailed: func(err error) { w.failed <- err }}
+	for _, f := range change {
+		f(&o)
+	}
+	w.Service = New(o)
+	t.Cleanup(w.Close)
+	return w
+}
+
+func (w *world) id() im.MessageID {
+	w.n++
+	var r [10]byte
+	binary.BigEndian.PutUint32(r[2:], w.n)
+	return im.NewMessageID(time.Now(), r)
+}
+
+func (w *world) message(c im.ConversationID, text string) im.Message {
+	return im.Message{Conversation: c, ID: w.id(), Kind: im.EntryMessage, Content: im.Content{Type: "text", Body: []byte(text), Text: true}}
+}
+
+type outcome struct {
+	ack im.Ack
+	err error
+}
+
+// start sends without waiting.
+func (w *world) start(u im.UserID, m im.Message) <-chan outcome {
+	got := make(chan outcome, 2) // a second reply would be a bug the test can see
+	w.Send(w.t.Context(), im.Actor{User: u, Connection: im.ConnectionID("conn-" + string(u))}, m, func(a im.Ack, err error) { got <- outcome{a, err} })
+	return got
+}
+
+func (w *world) send(u im.UserID, m im.Message) (im.Ack, error) {
+	o := <-w.start(u, m)
+	return o.ack, o.err
+}
+
+func (w *world) mustSend(u im.UserID, c im.ConversationID, text string) im.Ack {
+	w.t.Helper()
+	a, err := w.send(u, w.message(c, text))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return a
+}
+
+func wantCode(t *testing.T, err error, code im.Code) {
+	t.Helper()
+	if im.CodeOf(err) != code {
+		t.Fatalf("error %v, want code %q", err, code)
+	}
+}

@@ -1,0 +1,285 @@
+package messaging
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+func (w *world) sync(u im.UserID, q im.SyncQuery) im.SyncResult {
+	w.t.Helper()
+	r, err := w.Sync(w.t.Context(), im.Actor{User: u}, q)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return r
+}
+
+func conversations(r im.SyncResult) []im.ConversationID {
+	var cs []im.ConversationID
+	for _, c := range r.Conversations {
+		cs = append(cs, c.Conversation)
+	}
+	slices.Sort(cs)
+	return cs
+}
+
+// Resume: only what changed, with exactly the missed entries.
+func TestResumeAnswersWhatChanged(t *testing.T) {
+	w := newWorld(t)
+	for i := range 50 {
+		w.mustSend(im.UserID(fmt.Sprintf("user%02d", i)), im.DM("alice", im.UserID(fmt.Sprintf("user%02d", i))), "hello")
+	}
+	cold := w.sync("alice", im.SyncQuery{})
+	if len(cold.Conversations) != 50 || cold.Reset || cold.Next != "" {
+		t.Fatalf("%d conversations, reset %v, next %q", len(cold.Conversations), cold.Reset, cold.Next)
+	}
+	q := im.SyncQuery{Position: cold.Position, Timeline: cold.Timeline}
+	if r := w.sync("alice", q); len(r.Conversations) != 0 {
+		t.Fatalf("nothing changed, got %v", conversations(r))
+	}
+	for _, i := range []int{3, 7} {
+		for range 2 {
+			w.mustSend(im.UserID(fmt.Sprintf("user%02d", i)), im.DM("alice", im.UserID(fmt.Sprintf("user%02d", i))), "again")
+		}
+	}
+	r := w.sync("alice", q)
+	if got := conversations(r); !slices.Equal(got, []im.ConversationID{im.DM("alice", "user03"), im.DM("alice", "user07")}) {
+		t.Fatalf("changed %v", got)
+	}
+	for _, c := range r.Conversations {
+		if len(c.Entries) != 2 || c.Entries[0].Seq != 2 || c.Entries[1].Seq != 3 || c.Unread != 3 {
+			t.Fatalf("%+v", c)
+		}
+	}
+}
+
+// A mark of the other side, or of an own other device, is a change too; it is
+// told once.
+func TestResumeTellsMarks(t *testing.T) {
+	w := newWorld(t)
+	w.mustSend("alice", ab, "hi")
+	at := w.sync("alice", im.SyncQuery{})
+	if err := w.Mark(t.Context(), im.Actor{User: "bob"}, ab, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	r := w.sync("alice", im.SyncQuery{Position: at.Position, Timeline: at.Timeline})
+	if len(r.Conversations) != 1 || r.Conversations[0].PeerRead != 1 || len(r.Conversations[0].Entries) != 0 {
+		t.Fatalf("%+v", r.Conversations)
+	}
+	w.mustSend("alice", im.DM("alice", "carol"), "moves the position")
+	at = w.sync("alice", im.SyncQuery{})
+	if r = w.sync("alice", im.SyncQuery{Position: at.Position, Timeline: at.Timeline}); len(r.Conversations) != 0 {
+		t.Fatalf("told again: %v", conversations(r))
+	}
+}
+
+func TestPositionOfAnotherTimelineResets(t *testing.T) {
+	w := newWorld(t)
+	w.mustSend("alice", ab, "hi")
+	at := w.sync("alice", im.SyncQuery{})
+	for name, q := range map[string]im.SyncQuery{
+		"timeline": {Position: at.Position, Timeline: "other"},
+		"garbage":  {Position: "!", Timeline: at.Timeline},
+		"future":   {Position: "zzzzzzzz", Timeline: at.Timeline},
+	} {
+		if r := w.sync("alice", q); !r.Reset || len(r.Conversations) != 1 {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+func TestColdPages(t *testing.T) {
+	w := newWorld(t)
+	var want []im.ConversationID
+	for i := range 25 {
+		c := im.DM("alice", im.UserID(fmt.Sprintf("user%02d", i)))
+		w.mustSend("alice", c, "x")
+		want = append([]im.ConversationID{c}, want...)
+	}
+	var got []im.ConversationID
+	q := im.SyncQuery{Limit: 10}
+	for pages := 0; ; pages++ {
+		r := w.sync("alice", q)
+		for _, c := range r.Conversations {
+			got = append(got, c.Conversation)
+			if len(c.Entries) != 1 || c.Entries[0].Seq != c.Head.Seq {
+				t.Fatalf("%s without its last entry", c.Conversation)
+			}
+		}
+		if q.Cursor = r.Next; r.Next == "" {
+			if pages != 2 {
+				t.Fatalf("%d pages", pages+1)
+			}
+			break
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Fatalf("got %v\nwant %v", got, want)
+	}
+	_, err := w.Sync(t.Context(), im.Actor{User: "alice"}, im.SyncQuery{Cursor: "bogus"})
+	wantCode(t, err, im.CodeInvalidArgument)
+}
+
+// Who joined late sees nothing from before, who left nothing from after: in a
+// pull both ways, in a sync, in the unread count and in a digest.
+func TestVisibilityIsTheTimeOfMembership(t *testing.T) {
+	w := newWorld(t)
+	g := im.Group("g")
+	for i := range 10 {
+		w.mustSend("alice", g, fmt.Sprint(i+1))
+	}
+	w.members.add("bob", im.Membership{Conversation: g, First: 4, Until: 7})
+	w.members.add("carol", im.Membership{Conversation: g, First: 8})
+	for _, tc := range []struct {
+		u           im.UserID
+		first, last uint64
+	}{{"bob", 4, 7}, {"carol", 8, 10}} {
+		r := w.sync(tc.u, im.SyncQuery{})
+		c := r.Conversations[0]
+		if c.Head.Seq != tc.last || c.Unread != tc.last-tc.first+1 || c.Entries[0].Seq != tc.last {
+			t.Errorf("%s: %+v", tc.u, c)
+		}
+		for _, q := range []im.PullQuery{{From: 1}, {From: 0, Backward: true}, {From: 99, Backward: true}, {From: tc.first}, {From: tc.last, Backward: true}} {
+			q.Conversation, q.Limit = g, 100
+			got, err := w.Pull(t.Context(), im.Actor{User: tc.u}, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(got.Entries); n == 0 || got.Entries[0].Seq != tc.first || got.Entries[n-1].Seq != tc.last || got.Head != tc.last {
+				t.Errorf("%s %+v: %+v", tc.u, q, got)
+			}
+		}
+		same, _, err := w.Compare(t.Context(), im.Actor{User: tc.u}, "0", im.HeadHash(g, tc.last))
+		if err != nil || !same {
+			t.Errorf("%s: digest differs, %v", tc.u, err)
+		}
+	}
+	_, err := w.Pull(t.Context(), im.Actor{User: "mallory"}, im.PullQuery{Conversation: g})
+	wantCode(t, err, im.CodeNotFound)
+}
+
+func TestDigest(t *testing.T) {
+	w := newWorld(t)
+	w.mustSend("bob", ab, "1")
+	at := w.sync("alice", im.SyncQuery{})
+	alice := im.Actor{User: "alice"}
+	same, pos, err := w.Compare(t.Context(), alice, at.Position, 0)
+	if err != nil || !same || pos != at.Position {
+		t.Fatal(same, pos, err)
+	}
+	w.mustSend("bob", ab, "2") // the push of this one is lost
+	if same, _, _ := w.Compare(t.Context(), alice, at.Position, 0); same {
+		t.Fatal("the lost push was not noticed")
+	}
+	same, pos, err = w.Compare(t.Context(), alice, at.Position, im.HeadHash(ab, 2))
+	if err != nil || !same || pos == at.Position {
+		t.Fatal(same, pos, err)
+	}
+	if same, _, _ := w.Compare(t.Context(), alice, "garbage!", 0); same {
+		t.Fatal("garbage position accepted")
+	}
+}
+
+func TestMarks(t *testing.T) {
+	w := newWorld(t)
+	for range 3 {
+		w.mustSend("alice", ab, "x")
+	}
+	bob := im.Actor{User: "bob"}
+	wantCode(t, w.Mark(t.Context(), bob, ab, 4, 0), im.CodeInvalidArgument)
+	wantCode(t, w.Mark(t.Context(), bob, ab, 0, 1<<63), im.CodeInvalidArgument)
+	wantCode(t, w.Mark(t.Context(), im.Actor{User: "mallory"}, ab, 1, 0), im.CodeNotFound)
+	for _, m := range [][2]uint64{{3, 0}, {2, 2}, {1, 1}} {
+		if err := w.Mark(t.Context(), bob, ab, m[0], m[1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := w.journal.marks[receiptKey{"bob", ab}]
+	if got.Received != 3 || got.Read != 2 || got.ReadCount != 2 {
+		t.Fatalf("marks went back: %+v", got)
+	}
+	if r := w.sync("bob", im.SyncQuery{}); r.Conversations[0].Unread != 1 {
+		t.Fatalf("%+v", r.Conversations[0])
+	}
+	// Received concerns the other side, read also the own devices.
+	if !slices.Equal(w.out.to[0], []im.UserID{"alice"}) || !slices.Equal(w.out.to[1], []im.UserID{"alice", "bob"}) {
+		t.Fatalf("receipts to %v", w.out.to)
+	}
+}
+
+// Unread is exact after any mixture of messages, recalls, events and marks.
+func TestUnreadIsExact(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := newWorld(t)
+		g := im.Group("g")
+		users := []im.UserID{"alice", "bob", "carol"}
+		for _, u := range users {
+			w.members.add(u, im.Membership{Conversation: g, First: 1})
+		}
+		type line struct {
+			sender  im.UserID
+			message bool
+		}
+		var log []line
+		read := map[im.UserID]int{}
+		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+			u := rapid.SampledFrom(users).Draw(rt, "user")
+			switch rapid.IntRange(0, 3).Draw(rt, "what") {
+			case 0, 1:
+				w.mustSend(u, g, "x")
+				log = append(log, line{u, true})
+				read[u] = len(log)
+			case 2:
+				if _, err := w.AppendEvent(t.Context(), im.Promise{ID: w.id(), Conversation: g}, nil); err != nil {
+					rt.Fatal(err)
+				}
+				log = append(log, line{})
+			case 3:
+				if len(log) == 0 {
+					continue
+				}
+				to := rapid.IntRange(1, len(log)).Draw(rt, "to")
+				if err := w.Mark(t.Context(), im.Actor{User: u}, g, 0, uint64(to)); err != nil {
+					rt.Fatal(err)
+				}
+				read[u] = max(read[u], to)
+			}
+		}
+		if len(log) == 0 {
+			return
+		}
+		for _, u := range users {
+			want := uint64(0)
+			for _, l := range log[read[u]:] {
+				if l.message {
+					want++
+				}
+			}
+			if got := w.sync(u, im.SyncQuery{}).Conversations[0].Unread; got != want {
+				rt.Fatalf("%s: unread %d, want %d", u, got, want)
+			}
+		}
+	})
+}
+
+func TestSignals(t *testing.T) {
+	w := newWorld(t)
+	if _, err := w.Signal(t.Context(), im.Actor{User: "alice"}, im.Signal{Typing: ab}); err != nil {
+		t.Fatal(err)
+	}
+	w.members.deny["mallory"] = im.Errorf(im.CodeNotContact, "no")
+	_, err := w.Signal(t.Context(), im.Actor{User: "mallory"}, im.Signal{Typing: ab})
+	wantCode(t, err, im.CodeNotContact)
+	if !slices.Equal(w.out.typing, []im.UserID{"alice"}) {
+		t.Fatalf("typing %v", w.out.typing)
+	}
+	got, err := w.Signal(t.Context(), im.Actor{User: "alice"}, im.Signal{Watch: []im.UserID{"bob", "mallory"}})
+	if err != nil || !slices.Equal(got, []im.UserID{"bob"}) {
+		t.Fatal(got, err)
+	}
+}
