@@ -1,0 +1,141 @@
+package dispatch
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// gateways records what reaches the gateways, as lines.
+type gateways struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+func (g *gateways) add(format string, args ...any) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.lines = append(g.lines, fmt.Sprintf(format, args...))
+}
+
+func (g *gateways) take() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l := g.lines
+	g.lines = nil
+	return l
+}
+
+func (g *gateways) ToUsers(us []im.UserID, p im.Parcel)      { g.add("users %v %s", us, show(p)) }
+func (g *gateways) ToGroup(c im.ConversationID, p im.Parcel) { g.add("group %s %s", c, show(p)) }
+func (g *gateways) Control(im.Control)                       {}
+func (g *gateways) Flush()                                   { g.add("flush") }
+
+func show(p im.Parcel) string {
+	switch {
+	case p.Head != nil:
+		return fmt.Sprintf("head %d", p.Head.Seq)
+	case p.Receipt != nil:
+		return fmt.Sprintf("receipt %s %d/%d", p.Receipt.User, p.Receipt.Received, p.Receipt.Read)
+	case p.Typing != nil:
+		return "typing " + string(p.Typing.User)
+	}
+	var seqs []uint64
+	for _, e := range p.Entries {
+		seqs = append(seqs, e.Seq)
+	}
+	return fmt.Sprint("entries ", seqs, " ", p.Origin)
+}
+
+func delivery(c im.ConversationID, seq uint64, origin im.ConnectionID) im.Delivery {
+	return im.Delivery{Entry: im.Entry{Conversation: c, Seq: seq, Kind: im.EntryMessage}, Origin: origin}
+}
+
+func expect(t *testing.T, g *gateways, want ...string) {
+	t.Helper()
+	if got := g.take(); !slices.Equal(got, want) {
+		t.Fatalf("got\n%q\nwant\n%q", got, want)
+	}
+}
+
+func start(t *testing.T) (*gateways, *Dispatcher) {
+	g := &gateways{}
+	d := New(g, time.Now)
+	t.Cleanup(d.Close)
+	return g, d
+}
+
+func TestRecipientsAndOrder(t *testing.T) {
+	g, d := start(t)
+	ab, grp := im.DM("a", "b"), im.Group("g")
+	d.Deliver([]im.Delivery{delivery(ab, 1, "c1"), delivery(grp, 5, "c2"), delivery(ab, 2, ""), delivery(im.Me("z"), 9, "")})
+	expect(t, g, "users [a b] entries [1 2] [c1 ]", "group grp:g entries [5] [c2]", "users [z] entries [9] []", "flush")
+	d.Deliver([]im.Delivery{delivery(grp, 6, "")})
+	expect(t, g, "group grp:g entries [6] []", "flush")
+	d.Deliver(nil) // acks and rejections alone are written too
+	expect(t, g, "flush")
+	d.Typing(ab, "a")
+	d.Typing(grp, "a")
+	expect(t, g, "users [b] typing a", "flush", "group grp:g typing a", "flush")
+}
+
+// The last entry of a burst is announced again once the conversation is quiet,
+// and only then.
+func TestBeaconAfterABurst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gateways{}
+		d := New(g, time.Now)
+		defer d.Close()
+		ab, grp := im.DM("a", "b"), im.Group("g")
+		for seq := range uint64(5) {
+			d.Deliver([]im.Delivery{delivery(ab, seq+1, "")})
+			time.Sleep(600 * time.Millisecond)
+		}
+		for _, l := range g.take() {
+			if l == "users [a b] head 5" {
+				t.Fatal("beacon while the burst goes on")
+			}
+		}
+		d.Deliver([]im.Delivery{delivery(grp, 8, "")})
+		g.take()
+		time.Sleep(700 * time.Millisecond)
+		expect(t, g, "users [a b] head 5", "flush")
+		time.Sleep(time.Second)
+		expect(t, g, "group grp:g head 8", "flush")
+		time.Sleep(time.Minute)
+		expect(t, g)
+	})
+}
+
+// Receipts are late by a trifle and combined; the furthest marks count.
+func TestReceiptsAreCombined(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gateways{}
+		d := New(g, time.Now)
+		defer d.Close()
+		ab := im.DM("a", "b")
+		for i := range uint64(100) {
+			d.Receipt(im.Mark{User: "b", Conversation: ab, Received: i}, []im.UserID{"a"})
+		}
+		d.Receipt(im.Mark{User: "b", Conversation: ab, Received: 50, Read: 40}, []im.UserID{"a", "b"})
+		time.Sleep(receiptDelay)
+		synctest.Wait()
+		expect(t, g, "users [a b] receipt b 99/40", "flush")
+		time.Sleep(time.Second)
+		expect(t, g)
+	})
+}
+
+// Close sends what still waits.
+func TestCloseSendsReceipts(t *testing.T) {
+	g := &gateways{}
+	d := New(g, time.Now)
+	d.Receipt(im.Mark{User: "b", Conversation: im.DM("a", "b"), Received: 1}, []im.UserID{"a"})
+	d.Close()
+	expect(t, g, "users [a] receipt b 1/0", "flush")
+}
