@@ -1,0 +1,347 @@
+// Package contact owns who is what to whom: requests, contacts, blocks and
+// remarks, and the two questions that follow from them: who may write to whom
+// in a direct chat (SPEC §5.7), and who may watch whose presence.
+//
+// A pair of users has two rows, one as each side sees it. Changes are decided
+// here, inside the store's transaction that read both rows, and committed
+// together with the promises of the notices for the me feeds. Every side whose
+// state changed gets the notice, the one who acted as well, so that all devices
+// of both learn of it: the entry's sender is who did it, Users is to whom.
+//
+// Being blocked is never shown: a request to somebody who blocked the asker is
+// kept on the asker's side only, and looks like any request without an answer.
+// When the block is gone, asking again delivers it.
+//
+// It must not know SQL, the journal or how notices travel.
+//
+// Goroutines: none. Locks: one per shard of the permission cache, never two
+// at once, and nothing is called while one is held.
+//
+// Invariants:
+//   - a change that returned is obeyed by every later MaySend of this Service;
+//   - repeating any call changes nothing and gives no second notice.
+package contact
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// State is what another user is to the one who looks. The numbers are the contract's.
+type State = im.ContactState
+
+// The states.
+const (
+	Friend = im.ContactFriend
+	Asked  = im.ContactAsked
+	AsksMe = im.ContactAsksMe
+	None   = im.ContactNone
+)
+
+// Contact is one side's view of a pair of users.
+type Contact = im.Contact
+
+// Limits of what users write, in characters.
+const (
+	MaxMessage = 200
+	MaxRemark  = 64
+)
+
+// Limits of a page of the list.
+const (
+	DefaultPage = 100
+	MaxPage     = 500
+)
+
+// Store keeps both sides of every pair.
+type Store interface {
+	// UpdateContacts reads both sides of a pair and calls decide with them, in one
+	// transaction; the sides as decide leaves them and the promises it returns are
+	// committed together. A side without a row is {State: None}; one that is left
+	// with nothing to tell has no row. decide may be called more than once. found
+	// is false, and decide not called, when there is no user peer. decide's error
+	// is returned and nothing written.
+	UpdateContacts(ctx context.Context, user, peer im.UserID, decide func(mine, theirs *im.Contact) ([]im.Promise, error)) (found bool, err error)
+	// Contacts returns at most limit contacts, requests and blocks of a user, by
+	// user id, after one.
+	Contacts(ctx context.Context, user, after im.UserID, limit int) ([]im.Contact, error)
+	// Gate returns what decides whether from may write to to: whether to takes
+	// messages from everyone, and to's side of the pair. found is false when there
+	// is no user to.
+	Gate(ctx context.Context, from, to im.UserID) (everyone bool, side im.Contact, found bool, err error)
+	// FriendsAmong returns those of others, in any order, who are contacts of user
+	// and have not blocked them.
+	FriendsAmong(ctx context.Context, user im.UserID, others []im.UserID) ([]im.UserID, error)
+}
+
+// Driver drives committed promises to the journal.
+type Driver interface {
+	// Drive appends and applies a promise. After an error the promise stands and
+	// is driven again later.
+	Drive(ctx context.Context, p im.Promise) error
+}
+
+// Options are all optional.
+type Options struct {
+	Now func() time.Time
+	// Random fills its argument with random bytes.
+	Random func([]byte)
+	// CachedPairs bounds the permissions kept in RAM (about 150 bytes each).
+	// Default 100,000.
+	CachedPairs int
+}
+
+// Service is safe for concurrent use.
+type Service struct {
+	store  Store
+	outbox Driver
+	o      Options
+	gates  *gates
+}
+
+// New makes a Service.
+func New(store Store, outbox Driver, o Options) *Service {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = func(b []byte) { _, _ = rand.Read(b) } // never fails
+	}
+	if o.CachedPairs <= 0 {
+		o.CachedPairs = 100_000
+	}
+	return &Service{store: store, outbox: outbox, o: o, gates: newGates(o.CachedPairs)}
+}
+
+// Request asks a user to become a contact. If they have asked already, both
+// become contacts. Message is shown to them.
+func (s *Service) Request(ctx context.Context, actor im.Actor, user im.UserID, message string) (Contact, error) {
+	if err := checkText("message", message, MaxMessage); err != nil {
+		return Contact{}, err
+	}
+	return s.change(ctx, actor, user, func(mine, theirs *Contact) (event, error) {
+		switch {
+		case mine.State == Friend:
+			return event{}, nil
+		case mine.Blocked:
+			return event{}, im.Errorf(im.CodePermissionDenied, "you blocked this user: unblock them first")
+		case mine.State == AsksMe, theirs.State == Asked:
+			return befriend(mine, theirs), nil
+		}
+		if mine.State != Asked {
+			mine.State, mine.Message = Asked, message
+		}
+		if !theirs.Blocked && theirs.State == None {
+			theirs.State, theirs.Message = AsksMe, mine.Message
+		}
+		return event{im.EventContactRequested, mine.Message}, nil
+	})
+}
+
+// Accept answers a request: both become contacts.
+func (s *Service) Accept(ctx context.Context, actor im.Actor, user im.UserID) (Contact, error) {
+	return s.change(ctx, actor, user, func(mine, theirs *Contact) (event, error) {
+		switch mine.State {
+		case Friend:
+			return event{}, nil
+		case AsksMe:
+			return befriend(mine, theirs), nil
+		}
+		return event{}, im.Errorf(im.CodeNotFound, "this user has not asked you")
+	})
+}
+
+// Refuse answers a request with no. Without a request it does nothing.
+func (s *Service) Refuse(ctx context.Context, actor im.Actor, user im.UserID) error {
+	_, err := s.change(ctx, actor, user, func(mine, theirs *Contact) (event, error) {
+		if mine.State != AsksMe {
+			return event{}, nil
+		}
+		return part(mine, theirs, im.EventContactRefused), nil
+	})
+	return err
+}
+
+// Remove ends a contact, or an open request of either, for both sides.
+func (s *Service) Remove(ctx context.Context, actor im.Actor, user im.UserID) error {
+	_, err := s.change(ctx, actor, user, func(mine, theirs *Contact) (event, error) {
+		if mine.State == None {
+			return event{}, nil
+		}
+		return part(mine, theirs, im.EventContactRemoved), nil
+	})
+	return err
+}
+
+// Block makes a user unable to write, ask or watch; they are not told. Their
+// open request disappears from the caller's list, not from theirs. Contacts
+// stay contacts.
+func (s *Service) Block(ctx context.Context, actor im.Actor, user im.UserID) error {
+	_, err := s.change(ctx, actor, user, func(mine, _ *Contact) (event, error) {
+		mine.Blocked = true
+		if mine.State == AsksMe {
+			mine.State, mine.Message = None, ""
+		}
+		return event{}, nil
+	})
+	return err
+}
+
+// Unblock takes a block back.
+func (s *Service) Unblock(ctx context.Context, actor im.Actor, user im.UserID) error {
+	_, err := s.change(ctx, actor, user, func(mine, _ *Contact) (event, error) {
+		mine.Blocked = false
+		return event{}, nil
+	})
+	return err
+}
+
+// SetRemark gives somebody of the caller's list a private alias; empty removes it.
+func (s *Service) SetRemark(ctx context.Context, actor im.Actor, user im.UserID, remark string) error {
+	if err := checkText("remark", remark, MaxRemark); err != nil {
+		return err
+	}
+	_, err := s.change(ctx, actor, user, func(mine, _ *Contact) (event, error) {
+		if mine.State == None && !mine.Blocked {
+			return event{}, im.Errorf(im.CodeNotFound, "this user is not in your list")
+		}
+		mine.Remark = remark
+		return event{}, nil
+	})
+	return err
+}
+
+// List returns a page of the caller's contacts, requests and blocks, ordered by
+// user id, and the cursor of the next one, "" after the last.
+func (s *Service) List(ctx context.Context, actor im.Actor, limit int, cursor string) (list []Contact, next string, err error) {
+	if err := checkActor(actor); err != nil {
+		return nil, "", err
+	}
+	switch {
+	case cursor != "" && !im.ValidID(cursor):
+		return nil, "", im.Errorf(im.CodeInvalidArgument, "cursor is not one of this list")
+	case limit < 0 || limit > MaxPage:
+		return nil, "", im.Errorf(im.CodeInvalidArgument, "limit must be 1 to %d", MaxPage)
+	case limit == 0:
+		limit = DefaultPage
+	}
+	list, err = s.store.Contacts(ctx, actor.User, im.UserID(cursor), limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("list contacts: %w", err)
+	}
+	if len(list) > limit {
+		list = list[:limit]
+		next = string(list[limit-1].User)
+	}
+	return list, next, nil
+}
+
+// event is the notice of a change; the zero event is none.
+type event struct {
+	kind im.EventType
+	text string
+}
+
+func befriend(mine, theirs *Contact) event {
+	mine.State, theirs.State = Friend, Friend
+	mine.Message, theirs.Message = "", ""
+	return event{kind: im.EventContactAccepted}
+}
+
+func part(mine, theirs *Contact, kind im.EventType) event {
+	mine.State, theirs.State = None, None
+	mine.Message, theirs.Message = "", ""
+	return event{kind: kind}
+}
+
+// change runs a decision on both sides of a pair and drives the notices to
+// those whose state it changed. What is committed is done: a notice that cannot
+// be driven now comes later, by itself, and is no error of the change.
+func (s *Service) change(ctx context.Context, actor im.Actor, user im.UserID, decide func(mine, theirs *Contact) (event, error)) (Contact, error) {
+	if err := checkPair(actor, user); err != nil {
+		return Contact{}, err
+	}
+	var mine Contact
+	var notices []im.Promise
+	found, err := s.store.UpdateContacts(ctx, actor.User, user, func(a, b *im.Contact) ([]im.Promise, error) {
+		notices = nil
+		wasA, wasB, now := *a, *b, s.o.Now()
+		ev, err := decide(a, b)
+		if err != nil {
+			return nil, err
+		}
+		if *a != wasA {
+			a.Changed = now
+		}
+		if *b != wasB {
+			b.Changed = now
+		}
+		if ev.kind != 0 && a.State != wasA.State {
+			notices = append(notices, s.notice(now, actor.User, actor.User, user, ev))
+		}
+		if ev.kind != 0 && b.State != wasB.State {
+			notices = append(notices, s.notice(now, user, actor.User, user, ev))
+		}
+		mine = *a
+		return notices, nil
+	})
+	// Also after an error: a commit may have succeeded without our learning of it.
+	s.gates.forget(actor.User, user)
+	if err != nil {
+		return Contact{}, fmt.Errorf("change contact: %w", err)
+	}
+	if !found {
+		return Contact{}, im.Errorf(im.CodeNotFound, "no such user")
+	}
+	for _, p := range notices {
+		_ = s.outbox.Drive(ctx, p) // the outbox counts the failure and repeats it
+	}
+	return mine, nil
+}
+
+// notice is the promise of an entry in owner's feed: from did it to to.
+func (s *Service) notice(now time.Time, owner, from, to im.UserID, ev event) im.Promise {
+	var random [10]byte
+	s.o.Random(random[:])
+	return im.Promise{
+		ID:           im.NewMessageID(now, random),
+		Conversation: im.Me(owner),
+		Sender:       from,
+		Event:        im.Event{Type: ev.kind, Users: []im.UserID{to}, Text: ev.text},
+	}
+}
+
+func checkActor(actor im.Actor) error {
+	if actor.User == "" {
+		return im.Errorf(im.CodePermissionDenied, "this needs a user's own token")
+	}
+	return nil
+}
+
+func checkPair(actor im.Actor, user im.UserID) error {
+	if err := checkActor(actor); err != nil {
+		return err
+	}
+	if _, err := im.ParseUserID(string(user)); err != nil {
+		return err
+	}
+	if user == actor.User {
+		return im.Errorf(im.CodeInvalidArgument, "user is yourself")
+	}
+	return nil
+}
+
+func checkText(field, s string, limit int) error {
+	if !utf8.ValidString(s) {
+		return im.Errorf(im.CodeInvalidArgument, "%s is not UTF-8", field)
+	}
+	if utf8.RuneCountInString(s) > limit {
+		return im.Errorf(im.CodeInvalidArgument, "%s may have at most %d characters", field, limit)
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package group
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Rename gives a group another name.
+func (s *Service) Rename(ctx context.Context, actor im.Actor, c im.ConversationID, name string) (Group, error) {
+	if err := checkName(name); err != nil {
+		return Group{}, err
+	}
+	err := s.change(ctx, actor, c, nil, func(v *view) (*im.Event, error) {
+		if err := im.Authorize(v.Role, im.GroupRename, im.RoleNone); err != nil {
+			return nil, err
+		}
+		if v.Name == name {
+			return nil, nil
+		}
+		return &im.Event{Type: im.EventGroupRenamed, Text: name}, nil
+	})
+	if err != nil {
+		return Group{}, err
+	}
+	return s.Get(ctx, actor, c)
+}
+
+// Add adds users and returns those who are new. Those who are members, do not
+// exist or have blocked the caller are skipped. An error may come after a part
+// was added: added tells which.
+func (s *Service) Add(ctx context.Context, actor im.Actor, c im.ConversationID, users []im.UserID) (added []im.UserID, err error) {
+	users, err = checkUsers(users)
+	if err != nil {
+		return nil, err
+	}
+	return s.changeUsers(ctx, actor, c, users, func(v *view, part []im.UserID) (*im.Event, error) {
+		if err := im.Authorize(v.Role, im.GroupAdd, im.RoleNone); err != nil {
+			return nil, err
+		}
+		fresh := slices.DeleteFunc(slices.Clone(part), func(u im.UserID) bool { return v.roleOf(u) != im.RoleNone })
+		fresh, err := s.addable(ctx, actor.User, fresh)
+		if err != nil {
+			return nil, err
+		}
+		if v.Members+len(fresh) > s.o.MaxMembers {
+			return nil, s.tooMany()
+		}
+		return &im.Event{Type: im.EventMemberAdded, Users: fresh, Role: im.RoleMember}, nil
+	})
+}
+
+// Remove removes members of a lower role than the caller's and returns them.
+// Users who are no members are skipped; one who may not be removed stops it. An
+// error may come after a part was removed: removed tells which.
+func (s *Service) Remove(ctx context.Context, actor im.Actor, c im.ConversationID, users []im.UserID) (removed []im.UserID, err error) {
+	users, err = checkUsers(users)
+	if err != nil {
+		return nil, err
+	}
+	return s.changeUsers(ctx, actor, c, users, func(v *view, part []im.UserID) (*im.Event, error) {
+		if err := im.Authorize(v.Role, im.GroupRemove, im.RoleNone); err != nil {
+			return nil, err
+		}
+		var gone []im.UserID
+		for _, u := range part {
+			if v.roleOf(u) == im.RoleNone {
+				continue
+			}
+			if err := im.Authorize(v.Role, im.GroupRemove, v.roleOf(u)); err != nil {
+				return nil, err
+			}
+			gone = append(gone, u)
+		}
+		return &im.Event{Type: im.EventMemberRemoved, Users: gone}, nil
+	})
+}
+
+// changeUsers makes one change for every MaxPerEntry users and returns those it
+// happened to. It decides at least once, so that the caller's power is checked
+// for an empty list as well.
+func (s *Service) changeUsers(ctx context.Context, actor im.Actor, c im.ConversationID, users []im.UserID, decide func(*view, []im.UserID) (*im.Event, error)) (done []im.UserID, err error) {
+	for first := true; first || len(users) > 0; first = false {
+		part := users[:min(len(users), MaxPerEntry)]
+		users = users[len(part):]
+		var happened []im.UserID
+		err := s.change(ctx, actor, c, part, func(v *view) (*im.Event, error) {
+			happened = nil
+			event, err := decide(v, part)
+			if err != nil || len(event.Users) == 0 {
+				return nil, err
+			}
+			happened = event.Users
+			return event, nil
+		})
+		if err != nil {
+			return done, err
+		}
+		done = append(done, happened...)
+	}
+	return done, nil
+}
+
+// Leave ends the caller's own membership. The owner hands the group over first.
+func (s *Service) Leave(ctx context.Context, actor im.Actor, c im.ConversationID) error {
+	return s.change(ctx, actor, c, nil, func(v *view) (*im.Event, error) {
+		if err := im.Authorize(v.Role, im.GroupRead, im.RoleNone); err != nil {
+			return nil, err
+		}
+		if v.Role == im.RoleOwner {
+			return nil, im.Errorf(im.CodePermissionDenied, "the owner hands the group over before leaving")
+		}
+		return &im.Event{Type: im.EventMemberLeft, Users: []im.UserID{actor.User}}, nil
+	})
+}
+
+// SetRole makes a member an admin or an admin a member.
+func (s *Service) SetRole(ctx context.Context, actor im.Actor, c im.ConversationID, user im.UserID, role im.Role) error {
+	if role != im.RoleMember && role != im.RoleAdmin {
+		return im.Errorf(im.CodeInvalidArgument, "role must be member or admin")
+	}
+	return s.changeOne(ctx, actor, c, user, im.GroupSetRole, func(_ *view, m Member) *im.Event {
+		if m.Role == role {
+			return nil
+		}
+		return &im.Event{Type: im.EventRoleChanged, Users: []im.UserID{user}, Role: role}
+	})
+}
+
+// Transfer hands the group to another member; the caller becomes an admin.
+func (s *Service) Transfer(ctx context.Context, actor im.Actor, c im.ConversationID, user im.UserID) error {
+	return s.changeOne(ctx, actor, c, user, im.GroupTransfer, func(*view, Member) *im.Event {
+		return &im.Event{Type: im.EventOwnerChanged, Users: []im.UserID{user}, Role: im.RoleOwner}
+	})
+}
+
+// Mute keeps a member of a lower role from writing until a time; a time that is
+// zero or over lets them write again.
+func (s *Service) Mute(ctx context.Context, actor im.Actor, c im.ConversationID, user im.UserID, until time.Time) error {
+	if until.IsZero() || !until.After(s.o.Now()) {
+		until = time.Time{}
+	} else {
+		until = until.Truncate(time.Millisecond)
+	}
+	return s.changeOne(ctx, actor, c, user, im.GroupMute, func(_ *view, m Member) *im.Event {
+		if m.MutedUntil.Equal(until) {
+			return nil
+		}
+		return &im.Event{Type: im.EventMemberMuted, Users: []im.UserID{user}, Until: until}
+	})
+}
+
+// changeOne makes a change to one member, if the caller's role may do it to
+// theirs.
+func (s *Service) changeOne(ctx context.Context, actor im.Actor, c im.ConversationID, user im.UserID, action im.GroupAction, decide func(*view, Member) *im.Event) error {
+	if _, err := im.ParseUserID(string(user)); err != nil {
+		return err
+	}
+	return s.change(ctx, actor, c, []im.UserID{user}, func(v *view) (*im.Event, error) {
+		m := v.members[user]
+		if err := im.Authorize(v.Role, action, m.Role); err != nil {
+			return nil, err
+		}
+		if m.Role == im.RoleNone {
+			return nil, im.Errorf(im.CodeNotFound, "this user is not a member")
+		}
+		return decide(v, m), nil
+	})
+}

@@ -1,0 +1,439 @@
+// Package group owns the rosters: who is in a group, with which role, and what
+// that allows. Powers are im.Authorize's table; strangers and former members
+// are told not_found.
+//
+// Every change of a roster (a mute, a new name and a new role are such changes
+// too) is an entry of the group's journal and takes the roster from revision N
+// to N+1. It is decided here on the roster at N, promised in the directory on
+// the condition that the roster still is at N and nothing else is promised,
+// appended to the journal on the same condition (IfRoster, SetRoster), and made
+// visible with the entry's seq. So changes happen one at a time, and a message
+// is accepted only under the roster it was allowed by: MaySend tells the
+// revision it decided on, the journal compares.
+//
+// An operation that meets a promise of another one (running just now, or left
+// by a crash) drives it first, then decides again.
+//
+// It must not know SQL, the journal or dispatch.
+//
+// Goroutines: none. Locks: Service.turns lets one change of a group run at a
+// time in this process, which only saves repetition; rosters.mu guards the
+// cache and nothing is called while it is held. A turn is taken before
+// rosters.mu.
+//
+// Invariants:
+//   - nobody acts beyond their role as of the revision the change was decided on;
+//   - a change that returned nil is in the journal and visible;
+//   - an error `unknown` means that the change is promised and will happen; any
+//     other error means that it will not.
+package group
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Group is a group as one member sees it.
+type Group = im.GroupInfo
+
+// Member is a current member of a group.
+type Member = im.Member
+
+// Limits.
+const (
+	// MaxName is the longest name in characters.
+	MaxName = 64
+	// MaxUsers is how many users one call may add or remove.
+	MaxUsers = 1000
+	// MaxPerEntry is how many users one entry names; a call with more makes
+	// several. A group is created by one entry, whatever its size.
+	MaxPerEntry = 500
+	// DefaultPage and MaxPage are the limits of a page of members.
+	DefaultPage = 200
+	MaxPage     = 1000
+)
+
+// attempts is how often a change is decided again because the roster moved.
+const attempts = 8
+
+// Store keeps groups and rosters.
+type Store interface {
+	// CreateGroup stores a group without members at revision 0 and the promise of
+	// its creation, in one transaction. When the owner has used the request id
+	// (not "") before, it stores nothing and returns that group's conversation,
+	// otherwise g's.
+	CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, p im.Promise) (im.ConversationID, error)
+	// Group returns a group (Role not set) and those of users who are members, as
+	// of one moment. The zero group means that there is none.
+	Group(ctx context.Context, c im.ConversationID, users []im.UserID) (im.GroupInfo, []im.Member, error)
+	// Roster returns all members, and the revision, as of one moment. A group that
+	// does not exist has none.
+	Roster(ctx context.Context, c im.ConversationID) (rev uint64, members []im.Member, err error)
+	// MembersPage returns at most limit members by user id, after one.
+	MembersPage(ctx context.Context, c im.ConversationID, after im.UserID, limit int) ([]im.Member, error)
+	// Addable returns those of users, in any order, who exist and have not blocked
+	// the actor.
+	Addable(ctx context.Context, actor im.UserID, users []im.UserID) ([]im.UserID, error)
+	// PromiseRoster stores a promise if the group's revision is p.IfRoster and
+	// nothing else is promised; otherwise it stores nothing and returns false.
+	PromiseRoster(ctx context.Context, p im.Promise) (bool, error)
+	// PendingOf returns the promises of a conversation.
+	PendingOf(ctx context.Context, c im.ConversationID) ([]im.Promise, error)
+}
+
+// Driver drives committed promises to the journal.
+type Driver interface {
+	// Drive appends and applies a promise. After an error the promise stands and
+	// is driven again later.
+	Drive(ctx context.Context, p im.Promise) error
+}
+
+// Options are all optional.
+type Options struct {
+	Now func() time.Time
+	// Random fills its argument with random bytes.
+	Random func([]byte)
+	// MaxMembers is the largest group. Default 10,000.
+	MaxMembers int
+	// CachedMembers bounds the rosters kept in RAM by their members in all (about
+	// 150 bytes each). Default 1,000,000.
+	CachedMembers int
+	Registerer    prometheus.Registerer
+}
+
+// Service is safe for concurrent use.
+type Service struct {
+	store   Store
+	outbox  Driver
+	o       Options
+	rosters *rosters
+	seed    maphash.Seed
+	turns   [256]chan struct{}
+	loads   prometheus.Counter
+	retries prometheus.Counter
+}
+
+// New makes a Service.
+func New(store Store, outbox Driver, o Options) *Service {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Random == nil {
+		o.Random = func(b []byte) { _, _ = rand.Read(b) } // never fails
+	}
+	if o.MaxMembers <= 0 {
+		o.MaxMembers = 10_000
+	}
+	if o.CachedMembers <= 0 {
+		o.CachedMembers = 1_000_000
+	}
+	metrics := promauto.With(o.Registerer)
+	s := &Service{
+		store: store, outbox: outbox, o: o, seed: maphash.MakeSeed(),
+		rosters: newRosters(o.CachedMembers),
+		loads: metrics.NewCounter(prometheus.CounterOpts{
+			Name: "skein_group_roster_loads_total",
+			Help: "Rosters read from the directory because RAM had none.",
+		}),
+		retries: metrics.NewCounter(prometheus.CounterOpts{
+			Name: "skein_group_change_retries_total",
+			Help: "Roster changes decided again because the roster moved.",
+		}),
+	}
+	for i := range s.turns {
+		s.turns[i] = make(chan struct{}, 1)
+	}
+	return s
+}
+
+// Create makes a group owned by the caller with its first members. Users who do
+// not exist or have blocked the caller are left out. The same owner and request
+// id give the same group; without a request id each call makes one.
+func (s *Service) Create(ctx context.Context, actor im.Actor, name string, members []im.UserID, requestID string) (Group, error) {
+	if err := checkActor(actor); err != nil {
+		return Group{}, err
+	}
+	if err := checkName(name); err != nil {
+		return Group{}, err
+	}
+	if requestID != "" && !im.ValidID(requestID) {
+		return Group{}, im.Errorf(im.CodeInvalidArgument, "request id must match [A-Za-z0-9_-]{1,64}")
+	}
+	others, err := checkUsers(members)
+	if err != nil {
+		return Group{}, err
+	}
+	others, err = s.addable(ctx, actor.User, without(others, actor.User))
+	if err != nil {
+		return Group{}, err
+	}
+	if len(others)+1 > s.o.MaxMembers {
+		return Group{}, s.tooMany()
+	}
+	g := Group{Conversation: s.newConversation(), Name: name, Owner: actor.User, Created: s.o.Now()}
+	p := s.promise(g.Conversation, actor.User, 0, im.Event{
+		Type: im.EventGroupCreated, Users: append([]im.UserID{actor.User}, others...), Text: name,
+	})
+	c, err := s.store.CreateGroup(ctx, g, requestID, p)
+	if err != nil {
+		return Group{}, fmt.Errorf("create group: %w", err)
+	}
+	if c == g.Conversation {
+		err = s.drive(ctx, p)
+	} else {
+		err = s.settle(ctx, c)
+	}
+	if err != nil {
+		return Group{}, unknown(err)
+	}
+	return s.Get(ctx, actor, c)
+}
+
+// Get returns a group to a member.
+func (s *Service) Get(ctx context.Context, actor im.Actor, c im.ConversationID) (Group, error) {
+	v, err := s.view(ctx, actor, c, nil)
+	if err != nil {
+		return Group{}, err
+	}
+	return v.Group, im.Authorize(v.Role, im.GroupRead, im.RoleNone)
+}
+
+// List returns a page of the members, ordered by user id, and the cursor of the
+// next one, "" after the last.
+func (s *Service) List(ctx context.Context, actor im.Actor, c im.ConversationID, limit int, cursor string) (list []Member, next string, err error) {
+	switch {
+	case cursor != "" && !im.ValidID(cursor):
+		return nil, "", im.Errorf(im.CodeInvalidArgument, "cursor is not one of this list")
+	case limit < 0 || limit > MaxPage:
+		return nil, "", im.Errorf(im.CodeInvalidArgument, "limit must be 1 to %d", MaxPage)
+	case limit == 0:
+		limit = DefaultPage
+	}
+	if _, err := s.Get(ctx, actor, c); err != nil {
+		return nil, "", err
+	}
+	list, err = s.store.MembersPage(ctx, c, im.UserID(cursor), limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("list members: %w", err)
+	}
+	if len(list) > limit {
+		list = list[:limit]
+		next = string(list[limit-1].User)
+	}
+	return list, next, nil
+}
+
+// Members returns all current members, for the server's own use.
+func (s *Service) Members(ctx context.Context, c im.ConversationID) ([]im.UserID, error) {
+	_, members, err := s.store.Roster(ctx, c)
+	if err != nil {
+		return nil, fmt.Errorf("members of %s: %w", c, err)
+	}
+	users := make([]im.UserID, len(members))
+	for i, m := range members {
+		users[i] = m.User
+	}
+	return users, nil
+}
+
+// view is a group at one revision, as a decision needs it.
+type view struct {
+	Group                        // Role is the actor's
+	members map[im.UserID]Member // the actor and those asked for, if members
+}
+
+func (v *view) roleOf(u im.UserID) im.Role { return v.members[u].Role }
+
+func (s *Service) view(ctx context.Context, actor im.Actor, c im.ConversationID, users []im.UserID) (view, error) {
+	if err := checkActor(actor); err != nil {
+		return view{}, err
+	}
+	if c.Kind() != im.KindGroup {
+		return view{}, im.Errorf(im.CodeNotFound, "no such group")
+	}
+	g, members, err := s.store.Group(ctx, c, append([]im.UserID{actor.User}, users...))
+	if err != nil {
+		return view{}, fmt.Errorf("read group: %w", err)
+	}
+	v := view{Group: g, members: make(map[im.UserID]Member, len(members))}
+	for _, m := range members {
+		v.members[m.User] = m
+	}
+	v.Role = v.roleOf(actor.User)
+	return v, nil
+}
+
+// change decides, promises and drives one roster change. decide returns nil
+// when there is nothing to do. users are those it wants to see in the view.
+func (s *Service) change(ctx context.Context, actor im.Actor, c im.ConversationID, users []im.UserID, decide func(v *view) (*im.Event, error)) error {
+	done, err := s.turn(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer done()
+	for range attempts {
+		v, err := s.view(ctx, actor, c, users)
+		if err != nil {
+			return err
+		}
+		event, err := decide(&v)
+		if event == nil || err != nil {
+			return err
+		}
+		p := s.promise(c, actor.User, v.Rev, *event)
+		accepted, err := s.store.PromiseRoster(ctx, p)
+		if err != nil {
+			return fmt.Errorf("promise a roster change: %w", err)
+		}
+		if accepted {
+			return unknown(s.drive(ctx, p))
+		}
+		s.retries.Inc()
+		if err := s.settle(ctx, c); err != nil {
+			return im.Wrap(err, im.CodeConflict, "another change of this group is not done yet")
+		}
+	}
+	return im.Errorf(im.CodeConflict, "this group changes too fast just now")
+}
+
+// turn waits until no other change of the group runs in this process.
+func (s *Service) turn(ctx context.Context, c im.ConversationID) (done func(), err error) {
+	t := s.turns[maphash.String(s.seed, string(c))%uint64(len(s.turns))]
+	select {
+	case t <- struct{}{}:
+		return func() { <-t }, nil
+	case <-ctx.Done():
+		return nil, im.Wrap(ctx.Err(), im.CodeConflict, "another change of this group is not done yet")
+	}
+}
+
+// settle drives what another operation left or is about to do.
+func (s *Service) settle(ctx context.Context, c im.ConversationID) error {
+	pending, err := s.store.PendingOf(ctx, c)
+	if err != nil {
+		return fmt.Errorf("promises of %s: %w", c, err)
+	}
+	for _, p := range pending {
+		if err := s.drive(ctx, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Service) drive(ctx context.Context, p im.Promise) error {
+	err := s.outbox.Drive(ctx, p)
+	s.Refresh(p.Conversation) // also after an error: it may have been applied
+	return err
+}
+
+func (s *Service) promise(c im.ConversationID, by im.UserID, rev uint64, e im.Event) im.Promise {
+	var random [10]byte
+	s.o.Random(random[:])
+	return im.Promise{
+		ID: im.NewMessageID(s.o.Now(), random), Conversation: c, Sender: by, Event: e,
+		IfRoster: rev, SetRoster: rev + 1,
+	}
+}
+
+// newConversation makes a group id that nobody can guess: 80 random bits.
+func (s *Service) newConversation() im.ConversationID {
+	var random [10]byte
+	s.o.Random(random[:])
+	return im.Group(strings.ToLower(base32.StdEncoding.EncodeToString(random[:])))
+}
+
+// addable keeps those of users who may be added, in their order.
+func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserID) ([]im.UserID, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	may, err := s.store.Addable(ctx, actor, users)
+	if err != nil {
+		return nil, fmt.Errorf("who may be added: %w", err)
+	}
+	ok := make(map[im.UserID]bool, len(may))
+	for _, u := range may {
+		ok[u] = true
+	}
+	kept := make([]im.UserID, 0, len(may))
+	for _, u := range users {
+		if ok[u] {
+			kept = append(kept, u)
+		}
+	}
+	return kept, nil
+}
+
+func (s *Service) tooMany() error {
+	return im.Errorf(im.CodeTooLarge, "a group may have at most %d members", s.o.MaxMembers)
+}
+
+// unknown tells that a promised change was not seen done.
+func unknown(err error) error {
+	if err == nil {
+		return nil
+	}
+	return im.Wrap(err, im.CodeUnknown, "the change was accepted but is not done yet; look again in a moment")
+}
+
+var errNoUser = errors.New("actor without a user")
+
+func checkActor(actor im.Actor) error {
+	if actor.User == "" {
+		return im.Wrap(errNoUser, im.CodePermissionDenied, "this needs a user's own token")
+	}
+	return nil
+}
+
+func checkName(name string) error {
+	if n := utf8.RuneCountInString(name); n == 0 || n > MaxName || !utf8.ValidString(name) || strings.TrimSpace(name) == "" {
+		return im.Errorf(im.CodeInvalidArgument, "name must have 1 to %d characters", MaxName)
+	}
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return im.Errorf(im.CodeInvalidArgument, "name may not have control characters")
+	}
+	return nil
+}
+
+// checkUsers accepts a list of users from outside, each once.
+func checkUsers(users []im.UserID) ([]im.UserID, error) {
+	if len(users) > MaxUsers {
+		return nil, im.Errorf(im.CodeTooLarge, "at most %d users in one call", MaxUsers)
+	}
+	seen := make(map[im.UserID]bool, len(users))
+	kept := make([]im.UserID, 0, len(users))
+	for _, u := range users {
+		if _, err := im.ParseUserID(string(u)); err != nil {
+			return nil, err
+		}
+		if !seen[u] {
+			seen[u] = true
+			kept = append(kept, u)
+		}
+	}
+	return kept, nil
+}
+
+func without(users []im.UserID, u im.UserID) []im.UserID {
+	kept := users[:0]
+	for _, x := range users {
+		if x != u {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
