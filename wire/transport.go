@@ -3,8 +3,10 @@ package wire
 import (
 	"context"
 	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -36,11 +38,42 @@ type ListenOptions struct {
 	// Codecs are the names the server knows, in its order of preference. A
 	// connection that asks for another is refused with `codec_unsupported`.
 	Codecs []string
-	// HandshakeTimeout bounds the time until the codec is known.
+	// TextCodecs are those of Codecs whose messages are UTF-8 text, for transports
+	// that tell text from binary. `skein.v1.json` need not be named.
+	TextCodecs []string
+	// HandshakeTimeout bounds the time until the codec is known. 0 is 5 s.
 	HandshakeTimeout time.Duration
 	// Origins a browser may connect from, as host or host:port patterns; a request
 	// without an Origin header and one from the listener's own host are always allowed.
 	Origins []string
+	// Log is told of what cannot be returned, e.g. that accepting fails for want of
+	// file descriptors. Nil is the default logger.
+	Log *slog.Logger
+}
+
+// WithCodecs sets Codecs and TextCodecs.
+func (o ListenOptions) WithCodecs(codecs ...Codec) ListenOptions {
+	o.Codecs, o.TextCodecs = nil, nil
+	for _, c := range codecs {
+		o.Codecs = append(o.Codecs, c.Name())
+		if !c.Binary() {
+			o.TextCodecs = append(o.TextCodecs, c.Name())
+		}
+	}
+	return o
+}
+
+// Binary reports whether messages of the codec are binary.
+func (o ListenOptions) Binary(codec string) bool {
+	return codec != JSONName && !slices.Contains(o.TextCodecs, codec)
+}
+
+// Timeout is HandshakeTimeout or its default.
+func (o ListenOptions) Timeout() time.Duration {
+	if o.HandshakeTimeout > 0 {
+		return o.HandshakeTimeout
+	}
+	return 5 * time.Second
 }
 
 // Listener accepts connections of one URL.
@@ -89,6 +122,13 @@ type Conn interface {
 	// Close ends the connection, telling the peer code and reason where the
 	// transport can (without waiting for it), and unblocks ReadMessage.
 	Close(code Code, reason string) error
+}
+
+// ByteCounter is implemented by a Conn that counts the bytes that arrive, whole
+// messages or not, so that a slow upload and a ping of the transport count as
+// life (SPEC §9.2). Received may be called by any goroutine.
+type ByteCounter interface {
+	Received() uint64
 }
 
 // CloseError is why ReadMessage ended the connection.

@@ -1,0 +1,84 @@
+package wire
+
+// ClientMessage is what a ClientFrame can carry.
+type ClientMessage interface {
+	*Hello | *Send | *Received | *Read | *Sync | *Pull | *Typing | *WatchPresence | *Call | *Ping | *Pong | *Bye
+}
+
+// ServerMessage is what a ServerFrame can carry.
+type ServerMessage interface {
+	*Welcome | *SendAck | *SendError | *Push | *Receipt | *SyncDelta | *Range | *Typing | *Presence | *Result |
+		*Pong | *Ping | *Heads | *Resync | *Kick | *GoAway | *Error
+}
+
+// NewClientFrame puts a message into its frame.
+func NewClientFrame[M ClientMessage](message M) *ClientFrame {
+	switch m := any(message).(type) {
+	case *Hello:
+		return &ClientFrame{Frame: &ClientFrame_Hello{Hello: m}}
+	case *Send:
+		return &ClientFrame{Frame: &ClientFrame_Send{Send: m}}
+	case *Received:
+		return &ClientFrame{Frame: &ClientFrame_Received{Received: m}}
+	case *Read:
+		return &ClientFrame{Frame: &ClientFrame_Read{Read: m}}
+	case *Sync:
+		return &ClientFrame{Frame: &ClientFrame_Sync{Sync: m}}
+	case *Pull:
+		return &ClientFrame{Frame: &ClientFrame_Pull{Pull: m}}
+	case *Typing:
+		return &ClientFrame{Frame: &ClientFrame_Typing{Typing: m}}
+	case *WatchPresence:
+		return &ClientFrame{Frame: &ClientFrame_WatchPresence{WatchPresence: m}}
+	case *Call:
+		return &ClientFrame{Frame: &ClientFrame_Call{Call: m}}
+	case *Ping:
+		return &ClientFrame{Frame: &ClientFrame_Ping{Ping: m}}
+	case *Pong:
+		return &ClientFrame{Frame: &ClientFrame_Pong{Pong: m}}
+	case *Bye:
+		return &ClientFrame{Frame: &ClientFrame_Bye{Bye: m}}
+	}
+	return &ClientFrame{}
+}
+
+// NewServerFrame puts a message into its frame.
+func NewServerFrame[M ServerMessage](message M) *ServerFrame {
+	switch m := any(message).(type) {
+	case *Welcome:
+		return &ServerFrame{Frame: &ServerFrame_Welcome{Welcome: m}}
+	case *SendAck:
+		return &ServerFrame{Frame: &ServerFrame_SendAck{SendAck: m}}
+	case *SendError:
+		return &ServerFrame{Frame: &ServerFrame_SendError{SendError: m}}
+	case *Push:
+		return &ServerFrame{Frame: &ServerFrame_Push{Push: m}}
+	case *Receipt:
+		return &ServerFrame{Frame: &ServerFrame_Receipt{Receipt: m}}
+	case *SyncDelta:
+		return &ServerFrame{Frame: &ServerFrame_SyncDelta{SyncDelta: m}}
+	case *Range:
+		return &ServerFrame{Frame: &ServerFrame_Range{Range: m}}
+	case *Typing:
+		return &ServerFrame{Frame: &ServerFrame_Typing{Typing: m}}
+	case *Presence:
+		return &ServerFrame{Frame: &ServerFrame_Presence{Presence: m}}
+	case *Result:
+		return &ServerFrame{Frame: &ServerFrame_Result{Result: m}}
+	case *Pong:
+		return &ServerFrame{Frame: &ServerFrame_Pong{Pong: m}}
+	case *Ping:
+		return &ServerFrame{Frame: &ServerFrame_Ping{Ping: m}}
+	case *Heads:
+		return &ServerFrame{Frame: &ServerFrame_Heads{Heads: m}}
+	case *Resync:
+		return &ServerFrame{Frame: &ServerFrame_Resync{Resync: m}}
+	case *Kick:
+		return &ServerFrame{Frame: &ServerFrame_Kick{Kick: m}}
+	case *GoAway:
+		return &ServerFrame{Frame: &ServerFrame_GoAway{GoAway: m}}
+	case *Error:
+		return &ServerFrame{Frame: &ServerFrame_Error{Error: m}}
+	}
+	return &ServerFrame{}
+}

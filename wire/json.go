@@ -1,0 +1,118 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// maxJSONDepth is how deep objects and arrays may stand in each other. What is
+// within it is within maxDepth in protobuf too.
+const maxJSONDepth = 60
+
+var jsonPosition = regexp.MustCompile(`\(line \d+:\d+\)`)
+
+var errNotJSON = errors.New("wire: not the JSON of a frame")
+
+// JSON returns the codec `skein.v1.json`: the canonical proto3 JSON mapping,
+// written without white space and always the same for the same frame. Unknown
+// fields are ignored, so an unknown frame leaves the frame empty. A key that
+// stands twice in an object, invalid UTF-8 and deep nesting are refused.
+func JSON() Codec { return jsonCodec{} }
+
+type jsonCodec struct{}
+
+func (jsonCodec) Name() string { return JSONName }
+func (jsonCodec) Binary() bool { return false }
+
+func (jsonCodec) Append(dst []byte, frame proto.Message) ([]byte, error) {
+	if rule, _ := ruleFor(frame); rule == nil {
+		return dst, notAFrame(frame)
+	}
+	out, err := protojson.MarshalOptions{}.MarshalAppend(dst, frame)
+	if err != nil {
+		return dst, err
+	}
+	return out[:len(dst)+compactJSON(out[len(dst):])], nil
+}
+
+// compactJSON removes the spaces between tokens, which protojson puts in at
+// random, in place, and returns the length.
+func compactJSON(b []byte) int {
+	n := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case ' ':
+			continue
+		case '"':
+			end := i + 1
+			for b[end] != '"' {
+				if b[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			n += copy(b[n:], b[i:end+1])
+			i = end
+		default:
+			b[n] = b[i]
+			n++
+		}
+	}
+	return n
+}
+
+func (jsonCodec) Decode(data []byte, frame proto.Message) error {
+	_, elements := ruleFor(frame)
+	if elements == 0 {
+		return notAFrame(frame)
+	}
+	if err := checkJSON(data, elements); err != nil {
+		return err
+	}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, frame); err != nil {
+		return jsonError(err)
+	}
+	return nil
+}
+
+// jsonError keeps the position of a protojson error and drops the rest: it
+// quotes the input, and message text must not reach a log.
+func jsonError(err error) error {
+	if at := jsonPosition.FindString(err.Error()); at != "" {
+		return fmt.Errorf("%w %s", errNotJSON, at)
+	}
+	return errNotJSON
+}
+
+// checkJSON bounds depth and number of elements before anything is built. That
+// it is JSON at all is protojson's to find out.
+func checkJSON(data []byte, elements int) error {
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '{', '[':
+			if depth++; depth > maxJSONDepth {
+				return errDepth
+			}
+			elements--
+		case '}', ']':
+			depth--
+		case ',':
+			elements--
+		case '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		}
+		if elements < 0 {
+			return errElements
+		}
+	}
+	return nil
+}
