@@ -181,6 +181,10 @@ func (r *Runner) drive(ctx context.Context, p im.Promise) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.Timeout)
 	defer cancel()
 	_, err := r.appender.AppendEvent(ctx, p, func(seq uint64) error {
+		// A time of its own: the entry is stored, so the change must follow, also
+		// when the append took long and nobody waits for it any more.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.Timeout)
+		defer cancel()
 		return r.store.Apply(ctx, p, seq)
 	})
 	if err != nil {

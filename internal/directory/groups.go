@@ -1,0 +1,152 @@
+package directory
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// CreateGroup stores a group at revision 0 and the promise of its creation. If
+// its owner has used the request id before, it stores nothing and returns the
+// conversation made then.
+func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, p im.Promise) (im.ConversationID, error) {
+	c := g.Conversation
+	err := d.tx(ctx, func(tx *sql.Tx) error {
+		n, err := changed(ctx, tx, `
+			INSERT INTO groups (conversation, name, owner, created_at, creator, request_id)
+			VALUES ($1, $2, $3, $4, $3, $5) ON CONFLICT (creator, request_id) DO NOTHING`,
+			g.Conversation, g.Name, g.Owner, msOf(g.Created), sql.NullString{String: requestID, Valid: requestID != ""})
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return tx.QueryRowContext(ctx, "SELECT conversation FROM groups WHERE creator = $1 AND request_id = $2", g.Owner, requestID).Scan(&c)
+		}
+		ok, err := insertPromise(ctx, tx, p)
+		if err == nil && !ok {
+			err = fmt.Errorf("promise %s of a new group met another one", p.ID)
+		}
+		return err
+	})
+	return c, err
+}
+
+// PromiseRoster stores a promise on the condition that the group's roster is at
+// p.IfRoster and that no other change of it is promised.
+func (d *DB) PromiseRoster(ctx context.Context, p im.Promise) (accepted bool, err error) {
+	err = d.tx(ctx, func(tx *sql.Tx) error {
+		// Locks the group's row as well, so that the revision stays until the commit.
+		n, err := changed(ctx, tx, "UPDATE groups SET rev = rev WHERE conversation = $1 AND rev = $2", p.Conversation, int64(p.IfRoster))
+		if err != nil || n == 0 {
+			return err
+		}
+		accepted, err = insertPromise(ctx, tx, p)
+		return err
+	})
+	return accepted && err == nil, err
+}
+
+// Group returns a group and those of users who are members, as of one moment;
+// the zero group when there is none.
+func (d *DB) Group(ctx context.Context, c im.ConversationID, users []im.UserID) (im.GroupInfo, []im.Member, error) {
+	args := []any{c}
+	for _, u := range users {
+		args = append(args, u)
+	}
+	in := "NULL"
+	if len(users) > 0 {
+		in = placeholders(2, len(users))
+	}
+	// One statement, so that the revision and the roles belong together.
+	rows, err := d.query(ctx, `
+		SELECT g.name, g.owner, g.members, g.created_at, g.rev,
+		       COALESCE(m.user_id, ''), COALESCE(m.role, 0), COALESCE(m.muted_until, 0), COALESCE(m.joined_at, 0)
+		FROM groups g LEFT JOIN memberships m ON m.conversation = g.conversation AND m.role <> 0 AND m.user_id IN (`+in+`)
+		WHERE g.conversation = $1`, args...)
+	if err != nil {
+		return im.GroupInfo{}, nil, err
+	}
+	var g im.GroupInfo
+	var created int64
+	members, err := scanAll(rows, func(r *sql.Rows) (im.Member, error) {
+		g.Conversation = c
+		return scanMember(r, &g.Name, &g.Owner, &g.Members, &created, &g.Rev)
+	})
+	g.Created = timeOf(created)
+	return g, present(members), err
+}
+
+// Roster returns all members of a group and the revision, as of one moment.
+func (d *DB) Roster(ctx context.Context, c im.ConversationID) (rev uint64, members []im.Member, err error) {
+	rows, err := d.query(ctx, `
+		SELECT g.rev, COALESCE(m.user_id, ''), COALESCE(m.role, 0), COALESCE(m.muted_until, 0), COALESCE(m.joined_at, 0)
+		FROM groups g LEFT JOIN memberships m ON m.conversation = g.conversation AND m.role <> 0
+		WHERE g.conversation = $1`, c)
+	if err != nil {
+		return 0, nil, err
+	}
+	members, err = scanAll(rows, func(r *sql.Rows) (im.Member, error) { return scanMember(r, &rev) })
+	return rev, present(members), err
+}
+
+// MembersPage returns at most limit members behind a user id, by user id.
+func (d *DB) MembersPage(ctx context.Context, c im.ConversationID, after im.UserID, limit int) ([]im.Member, error) {
+	rows, err := d.query(ctx, `
+		SELECT user_id, role, muted_until, joined_at FROM memberships
+		WHERE conversation = $1 AND role <> 0 AND user_id > $2 ORDER BY user_id LIMIT $3`, c, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	return scanAll(rows, func(r *sql.Rows) (im.Member, error) { return scanMember(r) })
+}
+
+// scanMember reads a member after other columns.
+func scanMember(r *sql.Rows, before ...any) (im.Member, error) {
+	var m im.Member
+	var muted, joined int64
+	err := r.Scan(append(before, &m.User, &m.Role, &muted, &joined)...)
+	m.MutedUntil, m.Joined = timeOf(muted), timeOf(joined)
+	return m, err
+}
+
+// present drops the empty row of an outer join that found no member.
+func present(members []im.Member) []im.Member {
+	if len(members) == 1 && members[0].User == "" {
+		return nil
+	}
+	return members
+}
+
+// Addable returns those of users who exist and have not blocked the actor.
+func (d *DB) Addable(ctx context.Context, actor im.UserID, users []im.UserID) ([]im.UserID, error) {
+	return d.among(ctx, `
+		SELECT u.id FROM users u WHERE NOT EXISTS (
+			SELECT 1 FROM contacts c WHERE c.user_id = u.id AND c.peer_id = $1 AND c.blocked)
+		AND u.id IN `, actor, users)
+}
+
+// among runs a query that ends with `IN ` for a list of users of any length.
+func (d *DB) among(ctx context.Context, query string, user im.UserID, others []im.UserID) ([]im.UserID, error) {
+	const chunk = 1000
+	var all []im.UserID
+	for len(others) > 0 {
+		part := others[:min(chunk, len(others))]
+		others = others[len(part):]
+		args := []any{user}
+		for _, o := range part {
+			args = append(args, o)
+		}
+		rows, err := d.query(ctx, query+"("+placeholders(2, len(part))+")", args...)
+		if err != nil {
+			return nil, err
+		}
+		found, err := scanAll(rows, func(r *sql.Rows) (id im.UserID, err error) { return id, r.Scan(&id) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
+}

@@ -1,0 +1,152 @@
+package directory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// membershipSelect reads im.Membership. A former member keeps the name that
+// the group had when they left.
+const membershipSelect = `
+	SELECT m.conversation, m.first_seq, m.until_seq,
+	       CASE WHEN m.until_seq <> 0 THEN m.title ELSE COALESCE(g.name, '') END
+	FROM memberships m LEFT JOIN groups g ON g.conversation = m.conversation
+	WHERE m.user_id = $1`
+
+func scanMembership(row interface{ Scan(...any) error }) (im.Membership, error) {
+	var m im.Membership
+	err := row.Scan(&m.Conversation, &m.First, &m.Until, &m.Title)
+	return m, err
+}
+
+// Memberships returns a user's groups, current and former, and opened direct
+// chats, by conversation id. Who left a group and was added again has the new
+// join as First: they see from there.
+func (d *DB) Memberships(ctx context.Context, user im.UserID) ([]im.Membership, error) {
+	rows, err := d.query(ctx, membershipSelect+" ORDER BY m.conversation", user)
+	if err != nil {
+		return nil, err
+	}
+	return scanAll(rows, func(r *sql.Rows) (im.Membership, error) { return scanMembership(r) })
+}
+
+// Membership returns a user's place in one conversation, false if there is none.
+func (d *DB) Membership(ctx context.Context, user im.UserID, c im.ConversationID) (im.Membership, bool, error) {
+	m, err := scanMembership(d.queryRow(ctx, membershipSelect+" AND m.conversation = $2", user, c))
+	if errors.Is(err, sql.ErrNoRows) {
+		return im.Membership{}, false, nil
+	}
+	return m, err == nil, d.failed("read", err)
+}
+
+// OpenDM makes a direct chat appear in the conversation lists of both. Opening
+// it again does nothing.
+func (d *DB) OpenDM(ctx context.Context, c im.ConversationID) error {
+	a, b, ok := c.DMMembers()
+	if !ok {
+		return im.Errorf(im.CodeInvalidArgument, "not a direct chat")
+	}
+	var rows int
+	err := d.queryRow(ctx, "SELECT COUNT(*) FROM memberships WHERE conversation = $1 AND user_id IN ($2, $3)", c, a, b).Scan(&rows)
+	if err != nil || rows == 2 {
+		return d.failed("read", err)
+	}
+	return d.tx(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `
+			INSERT INTO memberships (user_id, conversation, first_seq)
+			VALUES ($2, $1, 1), ($3, $1, 1) ON CONFLICT DO NOTHING`, c, a, b)
+		return err
+	})
+}
+
+// applyRoster makes the change of a group's event.
+func applyRoster(ctx context.Context, tx *sql.Tx, p im.Promise, seq uint64) error {
+	c, e := p.Conversation, p.Event
+	exec := func(query string, args ...any) error {
+		_, err := tx.ExecContext(ctx, query, args...)
+		return err
+	}
+	switch e.Type {
+	case im.EventGroupCreated:
+		if err := join(ctx, tx, p, seq); err != nil {
+			return err
+		}
+		return setRole(ctx, tx, c, p.Sender, im.RoleOwner)
+	case im.EventGroupRenamed:
+		return exec("UPDATE groups SET name = $1 WHERE conversation = $2", e.Text, c)
+	case im.EventMemberAdded:
+		return join(ctx, tx, p, seq)
+	case im.EventMemberLeft, im.EventMemberRemoved:
+		return part(ctx, tx, p, seq)
+	case im.EventRoleChanged:
+		return setRole(ctx, tx, c, e.Users[0], e.Role)
+	case im.EventMemberMuted:
+		return exec("UPDATE memberships SET muted_until = $1 WHERE user_id = $2 AND conversation = $3 AND role <> 0",
+			msOf(e.Until), e.Users[0], c)
+	case im.EventOwnerChanged:
+		if err := exec("UPDATE groups SET owner = $1 WHERE conversation = $2", e.Users[0], c); err != nil {
+			return err
+		}
+		if err := setRole(ctx, tx, c, e.Users[0], im.RoleOwner); err != nil {
+			return err
+		}
+		return setRole(ctx, tx, c, p.Sender, im.RoleAdmin)
+	}
+	return fmt.Errorf("promise %s: event type %d changes no roster", p.ID, e.Type)
+}
+
+func setRole(ctx context.Context, tx *sql.Tx, c im.ConversationID, user im.UserID, role im.Role) error {
+	_, err := tx.ExecContext(ctx, "UPDATE memberships SET role = $1 WHERE user_id = $2 AND conversation = $3 AND role <> 0",
+		int64(role), user, c)
+	return err
+}
+
+// join makes the event's users members from the entry on, in one statement.
+// The time of joining is the promise's, so that applying it later is the same.
+func join(ctx context.Context, tx *sql.Tx, p im.Promise, seq uint64) error {
+	var sb strings.Builder
+	sb.WriteString("INSERT INTO memberships (user_id, conversation, first_seq, joined_at, role) VALUES ")
+	args := make([]any, 0, len(p.Event.Users)+4)
+	args = append(args, p.Conversation, int64(seq), msOf(p.ID.Time()), int64(im.RoleMember))
+	for i, u := range p.Event.Users {
+		if i > 0 {
+			sb.WriteByte(',')
+		}
+		args = append(args, u)
+		fmt.Fprintf(&sb, "($%d,$1,$2,$3,$4)", len(args))
+	}
+	sb.WriteString(` ON CONFLICT (user_id, conversation) DO UPDATE SET first_seq = excluded.first_seq, until_seq = 0,
+		joined_at = excluded.joined_at, role = excluded.role, muted_until = 0, title = ''
+		WHERE memberships.role = 0`)
+	n, err := changed(ctx, tx, sb.String(), args...)
+	if err != nil {
+		return err
+	}
+	return countMembers(ctx, tx, p.Conversation, n)
+}
+
+// part ends the membership of the event's users with the entry.
+func part(ctx context.Context, tx *sql.Tx, p im.Promise, seq uint64) error {
+	args := []any{p.Conversation, int64(seq)}
+	for _, u := range p.Event.Users {
+		args = append(args, u)
+	}
+	n, err := changed(ctx, tx, `
+		UPDATE memberships SET until_seq = $2, role = 0, muted_until = 0,
+		       title = (SELECT name FROM groups WHERE conversation = $1)
+		WHERE conversation = $1 AND role <> 0 AND user_id IN (`+placeholders(3, len(p.Event.Users))+")", args...)
+	if err != nil {
+		return err
+	}
+	return countMembers(ctx, tx, p.Conversation, -n)
+}
+
+func countMembers(ctx context.Context, tx *sql.Tx, c im.ConversationID, more int) error {
+	_, err := tx.ExecContext(ctx, "UPDATE groups SET members = members + $1 WHERE conversation = $2", more, c)
+	return err
+}

@@ -1,0 +1,83 @@
+package directory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+const promiseColumns = "id, conversation, sender, event, if_roster, set_roster"
+
+func scanPromise(row interface{ Scan(...any) error }, more ...any) (im.Promise, error) {
+	var p im.Promise
+	var id, event []byte
+	if err := row.Scan(append([]any{&id, &p.Conversation, &p.Sender, &event, &p.IfRoster, &p.SetRoster}, more...)...); err != nil {
+		return p, err
+	}
+	if copy(p.ID[:], id) != len(p.ID) {
+		return p, fmt.Errorf("promise with an id of %d bytes", len(id))
+	}
+	if err := json.Unmarshal(event, &p.Event); err != nil {
+		return p, fmt.Errorf("promise %s: %w", p.ID, err)
+	}
+	return p, nil
+}
+
+// insertPromise adds a promise behind all others; false means that the
+// conversation has a promised roster change already.
+func insertPromise(ctx context.Context, tx *sql.Tx, p im.Promise) (bool, error) {
+	event, err := json.Marshal(p.Event)
+	if err != nil {
+		return false, err
+	}
+	n, err := changed(ctx, tx, `
+		INSERT INTO outbox (id, place, conversation, sender, event, if_roster, set_roster)
+		VALUES ($1, (SELECT COALESCE(MAX(place), 0) + 1 FROM outbox), $2, $3, $4, $5, $6)
+		ON CONFLICT DO NOTHING`,
+		p.ID[:], p.Conversation, p.Sender, string(event), int64(p.IfRoster), int64(p.SetRoster))
+	return n == 1, err
+}
+
+// Pending returns at most limit promises behind a place, in the order they were
+// made, and the last one's place.
+func (d *DB) Pending(ctx context.Context, after int64, limit int) (ps []im.Promise, last int64, err error) {
+	rows, err := d.query(ctx, "SELECT "+promiseColumns+", place FROM outbox WHERE place > $1 ORDER BY place LIMIT $2", after, limit)
+	if err != nil {
+		return nil, after, err
+	}
+	last = after
+	ps, err = scanAll(rows, func(r *sql.Rows) (im.Promise, error) { return scanPromise(r, &last) })
+	return ps, last, err
+}
+
+// PendingOf returns a conversation's promises in the order they were made.
+func (d *DB) PendingOf(ctx context.Context, c im.ConversationID) ([]im.Promise, error) {
+	rows, err := d.query(ctx, "SELECT "+promiseColumns+" FROM outbox WHERE conversation = $1 ORDER BY place", c)
+	if err != nil {
+		return nil, err
+	}
+	return scanAll(rows, func(r *sql.Rows) (im.Promise, error) { return scanPromise(r) })
+}
+
+// Apply makes the change of a promise visible, with the seq of its entry, and
+// deletes the promise. When the promise is gone, it was applied: nothing happens.
+func (d *DB) Apply(ctx context.Context, p im.Promise, seq uint64) error {
+	return d.tx(ctx, func(tx *sql.Tx) error {
+		n, err := changed(ctx, tx, "DELETE FROM outbox WHERE id = $1", p.ID[:])
+		if err != nil || n == 0 || p.SetRoster == 0 {
+			return err
+		}
+		n, err = changed(ctx, tx, "UPDATE groups SET rev = $1 WHERE conversation = $2 AND rev = $3",
+			int64(p.SetRoster), p.Conversation, int64(p.IfRoster))
+		if err != nil {
+			return err
+		}
+		if n != 1 {
+			return fmt.Errorf("promise %s: %s is not at roster revision %d", p.ID, p.Conversation, p.IfRoster)
+		}
+		return applyRoster(ctx, tx, p, seq)
+	})
+}
