@@ -29,11 +29,12 @@ CREATE TABLE sessions (
 );
 CREATE INDEX sessions_user ON sessions (user_id);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
+CREATE INDEX sessions_ended ON sessions (ended_at) WHERE ended_at > 0;
 
 -- The tokens of sessions, by SHA-256. kind: 1 access, 2 refresh.
 -- A refresh token that was exchanged has replaced_at; while its successors have
 -- not been seen in use, retry_nonce allows to answer a retry with the same ones.
--- An access token that came from a refresh names that refresh token in parent.
+-- Tokens that came from an exchange name the refresh token in parent.
 CREATE TABLE tokens (
     hash        BYTEA  NOT NULL PRIMARY KEY,
     session_id  TEXT   NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -46,6 +47,7 @@ CREATE TABLE tokens (
 );
 CREATE INDEX tokens_session ON tokens (session_id);
 CREATE INDEX tokens_expiry ON tokens (expires_at);
+CREATE INDEX tokens_retry ON tokens (replaced_at) WHERE retry_nonce IS NOT NULL;
 
 -- One-time codes, by SHA-256. name 'admin' makes the first administrator.
 CREATE TABLE claims (

@@ -1,0 +1,52 @@
+// Package account owns who somebody is and how they prove it: users,
+// passwords, sessions, tokens, device policy, the first administrator.
+//
+// It knows no SQL, no transport and no protobuf: stores are interfaces
+// (store.go), connections are closed through Options.Control.
+//
+// # Tokens
+//
+// A token is 256 bits in base64url with a prefix that tells its kind: ska_
+// access, skr_ refresh, skk_ the admin key. Only SHA-256 is kept.
+//
+// Refresh exchanges a refresh token for new ones, once. Using it again ends
+// the session with token_reused: one of the two users is not the owner. An
+// honest client may repeat an exchange whose answer was lost: within
+// retryWindow, and while none of the new tokens was used, the same exchange
+// gets the same answer. That needs no secret at rest: the new tokens are
+// HMAC(old token, nonce), and the nonce alone is kept, until a new token is
+// used or the window is over. Who has the nonce but not the old token has
+// nothing; who has the old token but not the nonce cannot compute the next.
+//
+// The access token that an exchange supersedes stays good until its own end,
+// so that requests under way do not fail; ending the session ends it at once.
+//
+// # A revoke and a Hello that race
+//
+// A connection that authenticates while its session is being ended ends up
+// closed. The gateway makes the connection known before it calls Authenticate,
+// and applies every Control to it that arrives from then on (those that arrive
+// before the user is known once it is known). Authenticate reads the session
+// from the store after that; nothing is cached. A revoke commits first and
+// sends its Control after. So either the read follows the commit and the token
+// is refused, or the Control follows the read and finds the connection.
+//
+// # Goroutines and locks
+//
+// One goroutine, from New to Close, writes signs of life behind (every
+// flushEvery) and removes what is long over (every purgeEvery). Locks:
+// seen.mu and throttle.mu, each held for map operations only, never both, and
+// never while a store or Control is called.
+//
+// # Invariants
+//
+//   - a session opens only if the password that was checked is the user's at that
+//     moment still, so a login that races a password change does not survive it;
+//   - a claim makes one administrator, however many try at once;
+//   - a session has one device for ever once it has one;
+//   - unknown users, users without password and wrong passwords get the same
+//     answer for the same work;
+//   - a throttle never counts against a user at an address of their own because
+//     of what happened at other addresses;
+//   - Control for an end is sent after the end is durable.
+package account

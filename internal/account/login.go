@@ -1,0 +1,290 @@
+package account
+
+import (
+	"context"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Register makes a user with a first session. permission_denied: registration
+// is closed; already_exists: the username is taken.
+func (s *Service) Register(ctx context.Context, addr string, r Registration) (Tokens, error) {
+	t, err := s.register(ctx, addr, r)
+	return t, s.count("register", err)
+}
+
+func (s *Service) register(ctx context.Context, addr string, r Registration) (Tokens, error) {
+	if !s.o.OpenRegistration {
+		return Tokens{}, im.Errorf(im.CodePermissionDenied, "registration is closed on this server; ask its administrator for an account")
+	}
+	if err := validOptionalDevice(&r.Device); err != nil {
+		return Tokens{}, err
+	}
+	if err := validNewUser(&r.Username, &r.DisplayName, r.Password); err != nil {
+		return Tokens{}, err
+	}
+	if err := s.throttle.register(addr); err != nil {
+		return Tokens{}, err
+	}
+	user, err := s.newUser(ctx, r.Username, r.Password, r.DisplayName, false)
+	if err != nil {
+		return Tokens{}, err
+	}
+	t, opening, err := s.opening(user.ID, addr, r.Device, s.o.AccessLifetime, r.StayLoggedIn)
+	if err != nil {
+		return Tokens{}, err
+	}
+	opening.Create = &user
+	if err := s.store.OpenSession(ctx, opening); err != nil {
+		return Tokens{}, err
+	}
+	s.throttle.succeeded(user.Username, addr)
+	return t, nil
+}
+
+// CreateUser makes a user without a session, for an administrator.
+func (s *Service) CreateUser(ctx context.Context, username, password, displayName string) (User, error) {
+	if err := validNewUser(&username, &displayName, password); err != nil {
+		return User{}, err
+	}
+	user, err := s.newUser(ctx, username, password, displayName, false)
+	if err != nil {
+		return User{}, err
+	}
+	if err := s.store.CreateUser(ctx, user); err != nil {
+		return User{}, err
+	}
+	return user.User, nil
+}
+
+// newUser makes a user from checked input. A name that is taken is refused
+// before the work of hashing; the store decides in the end.
+func (s *Service) newUser(ctx context.Context, username, password, displayName string, admin bool) (im.Credentials, error) {
+	switch _, err := s.store.UserByName(ctx, username); im.CodeOf(err) {
+	case "":
+		return im.Credentials{}, im.Errorf(im.CodeAlreadyExists, "the username is taken")
+	case im.CodeNotFound:
+	default:
+		return im.Credentials{}, err
+	}
+	id, err := newUserID(s.o.Random)
+	if err != nil {
+		return im.Credentials{}, err
+	}
+	release, err := s.hasher.acquire(ctx)
+	if err != nil {
+		return im.Credentials{}, err
+	}
+	defer release()
+	hash, err := s.hasher.hash(password)
+	if err != nil {
+		return im.Credentials{}, err
+	}
+	return im.Credentials{PasswordHash: hash, User: im.User{
+		ID:          id,
+		Username:    username,
+		DisplayName: displayName,
+		Admin:       admin,
+		DMPolicy:    s.o.DefaultDMPolicy,
+		Created:     s.o.Now(),
+	}}, nil
+}
+
+// Login opens a session with a password. bad_credentials does not tell whether
+// the user exists; rate_limited tells how long to wait.
+func (s *Service) Login(ctx context.Context, addr string, l Credentials) (Tokens, error) {
+	t, err := s.login(ctx, addr, l)
+	return t, s.count("login", err)
+}
+
+func (s *Service) login(ctx context.Context, addr string, l Credentials) (Tokens, error) {
+	if err := validOptionalDevice(&l.Device); err != nil {
+		return Tokens{}, err
+	}
+	name, err := normalUsername(l.Username)
+	if err != nil {
+		name = "" // nobody's, and treated like a user that is not there
+	}
+	// A second round is for one whose password was changed, or hashed anew, between
+	// the check and the opening of the session.
+	for range 2 {
+		user, err := s.store.UserByName(ctx, name)
+		if err != nil && im.CodeOf(err) != im.CodeNotFound {
+			return Tokens{}, err
+		}
+		hash, err := s.checkPassword(ctx, name, addr, l.Password, user)
+		if err != nil {
+			return Tokens{}, err
+		}
+		t, opening, err := s.opening(user.ID, addr, l.Device, s.o.AccessLifetime, l.StayLoggedIn)
+		if err != nil {
+			return Tokens{}, err
+		}
+		opening.IfPasswordHash = hash
+		if err = s.store.OpenSession(ctx, opening); im.CodeOf(err) != im.CodeConflict {
+			return t, err
+		}
+	}
+	return Tokens{}, badCredentials()
+}
+
+// checkPassword checks a password under the throttle; who is charged by name.
+// It returns the hash that the user has now. A zero user is nobody.
+func (s *Service) checkPassword(ctx context.Context, name, addr, password string, user im.Credentials) (hash string, err error) {
+	own := func() bool { return s.wasHere(ctx, user.ID, addr) }
+	if err := s.throttle.check(name, addr, own); err != nil {
+		return "", err // before it takes anybody's place in the queue
+	}
+	release, err := s.hasher.acquire(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer release()
+	// Again: others that waited may have failed meanwhile. They are charged
+	// before they release.
+	if err := s.throttle.check(name, addr, own); err != nil {
+		return "", err
+	}
+	hash = user.PasswordHash
+	ok, stale, err := s.hasher.verify(password, hash)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		s.throttle.failed(name, addr)
+		return "", badCredentials()
+	}
+	s.throttle.succeeded(name, addr)
+	if !stale {
+		return hash, nil
+	}
+	renewed, err := s.hasher.hash(password)
+	if err != nil {
+		return "", err
+	}
+	done, err := s.store.ReplacePasswordHash(ctx, user.ID, hash, renewed)
+	if done {
+		hash = renewed
+	}
+	return hash, err
+}
+
+func badCredentials() error {
+	return im.Errorf(im.CodeBadCredentials, "the username or the password is wrong")
+}
+
+// wasHere reports whether a session of the user was last seen at the address:
+// what the throttle knew before a restart.
+func (s *Service) wasHere(ctx context.Context, user im.UserID, addr string) bool {
+	if user == "" {
+		return false
+	}
+	sessions, err := s.store.Sessions(ctx, user, s.o.Now())
+	if err != nil {
+		return false
+	}
+	for i := range sessions {
+		if addressKey(sessions[i].LastAddress) == addressKey(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// PrepareClaim makes a code with which the first administrator can be made
+// once, in place of an earlier one; "" when there is an administrator.
+func (s *Service) PrepareClaim(ctx context.Context) (string, error) {
+	code, err := newSecret(s.o.Random, "")
+	if err != nil {
+		return "", err
+	}
+	open, err := s.store.PutAdminClaim(ctx, HashKey(code), s.o.Now())
+	if err != nil || !open {
+		return "", err
+	}
+	return code, nil
+}
+
+// ClaimAdmin makes the first administrator with the code of PrepareClaim.
+// permission_denied: the code is wrong or was used.
+func (s *Service) ClaimAdmin(ctx context.Context, addr, code, username, password string) (Tokens, error) {
+	t, err := s.claimAdmin(ctx, addr, code, username, password)
+	return t, s.count("claim", err)
+}
+
+func (s *Service) claimAdmin(ctx context.Context, addr, code, username, password string) (Tokens, error) {
+	var displayName string
+	if err := validNewUser(&username, &displayName, password); err != nil {
+		return Tokens{}, err
+	}
+	if err := s.throttle.check("", addr, func() bool { return false }); err != nil {
+		return Tokens{}, err
+	}
+	claim := HashKey(code)
+	open, err := s.store.HasAdminClaim(ctx, claim)
+	if err != nil {
+		return Tokens{}, err
+	}
+	if !open {
+		s.throttle.failed("", addr)
+		return Tokens{}, im.Errorf(im.CodePermissionDenied, "the code is wrong or was used")
+	}
+	user, err := s.newUser(ctx, username, password, displayName, true)
+	if err != nil {
+		return Tokens{}, err
+	}
+	t, opening, err := s.opening(user.ID, addr, im.Device{}, s.o.AccessLifetime, false)
+	if err != nil {
+		return Tokens{}, err
+	}
+	opening.Create, opening.Claim = &user, claim
+	if err := s.store.OpenSession(ctx, opening); err != nil {
+		return Tokens{}, err
+	}
+	s.throttle.succeeded(user.Username, addr)
+	return t, nil
+}
+
+// maxMinted is the longest life of a minted token.
+const maxMinted = 366 * 24 * time.Hour
+
+// Mint opens a session for a user of an integrator, who vouches for them. The
+// session ends with its one token.
+func (s *Service) Mint(ctx context.Context, m Minting) (Tokens, error) {
+	t, err := s.mint(ctx, m)
+	return t, s.count("mint", err)
+}
+
+func (s *Service) mint(ctx context.Context, m Minting) (Tokens, error) {
+	id, err := im.ParseUserID(string(m.User))
+	if err != nil {
+		return Tokens{}, err
+	}
+	if m.DisplayName == "" {
+		m.DisplayName = string(id)
+	}
+	name, err := normalDisplayName(m.DisplayName)
+	if err != nil {
+		return Tokens{}, err
+	}
+	if err := validOptionalDevice(&m.Device); err != nil {
+		return Tokens{}, err
+	}
+	if m.Lifetime == 0 {
+		m.Lifetime = 24 * time.Hour
+	}
+	if m.Lifetime < time.Second || m.Lifetime > maxMinted {
+		return Tokens{}, im.Errorf(im.CodeInvalidArgument, "lifetime must be between a second and 366 days")
+	}
+	t, opening, err := s.opening(id, "", m.Device, m.Lifetime, false)
+	if err != nil {
+		return Tokens{}, err
+	}
+	opening.Create = &im.Credentials{User: im.User{ID: id, DisplayName: name, DMPolicy: s.o.DefaultDMPolicy, Created: s.o.Now()}}
+	opening.KeepExisting = true
+	if err := s.store.OpenSession(ctx, opening); err != nil {
+		return Tokens{}, err
+	}
+	return t, nil
+}

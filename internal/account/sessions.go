@@ -1,0 +1,99 @@
+package account
+
+import (
+	"context"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Sessions returns a user's sessions that live, the oldest first.
+func (s *Service) Sessions(ctx context.Context, user im.UserID) ([]Session, error) {
+	sessions, err := s.store.Sessions(ctx, user, s.o.Now())
+	if err != nil {
+		return nil, err
+	}
+	s.seen.overlay(sessions)
+	return sessions, nil
+}
+
+// Logout ends the actor's session and closes its connections, the calling one
+// included.
+func (s *Service) Logout(ctx context.Context, actor im.Actor) error {
+	if actor.Session == "" {
+		return noSession()
+	}
+	return s.end(ctx, actor.User, actor.Session)
+}
+
+// Revoke ends a session of a user, or all with session "", closes their
+// connections, and returns how many it ended: 0 for one that had ended already.
+// not_found: there is no such session, or no such user.
+func (s *Service) Revoke(ctx context.Context, user im.UserID, session im.SessionID) (int, error) {
+	ended, err := s.store.EndSessions(ctx, user, session, s.o.Now())
+	if err != nil {
+		return 0, err
+	}
+	s.close(user, ended)
+	return len(ended), nil
+}
+
+// end ends one session of a user.
+func (s *Service) end(ctx context.Context, user im.UserID, session im.SessionID) error {
+	_, err := s.Revoke(ctx, user, session)
+	return err
+}
+
+// close closes the connections of sessions whose end is durable. One by one: a
+// session that the user opens at this moment must not be told that it ended.
+func (s *Service) close(user im.UserID, ended []im.SessionID) {
+	s.seen.forget(ended)
+	for _, id := range ended {
+		s.o.Control(im.Control{User: user, Session: id, Code: im.CodeSessionRevoked, At: s.o.Now()})
+	}
+}
+
+// ChangePassword changes the actor's password and ends all their other
+// sessions. bad_credentials: the old one is wrong.
+func (s *Service) ChangePassword(ctx context.Context, actor im.Actor, old, password string) error {
+	return s.count("change_password", s.changePassword(ctx, actor, old, password))
+}
+
+func (s *Service) changePassword(ctx context.Context, actor im.Actor, old, password string) error {
+	if actor.User == "" {
+		return noSession()
+	}
+	if err := validPassword(password); err != nil {
+		return err
+	}
+	user, err := s.store.UserCredentials(ctx, actor.User)
+	if err != nil {
+		return err
+	}
+	if user.PasswordHash == "" {
+		return im.Errorf(im.CodePermissionDenied, "this user has no password: its tokens are minted")
+	}
+	// Charged apart from logins (no username has a colon).
+	hash, err := s.checkPassword(ctx, "id:"+string(actor.User), actor.Address, old, user)
+	if err != nil {
+		return err
+	}
+	release, err := s.hasher.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	renewed, err := s.hasher.hash(password)
+	release()
+	if err != nil {
+		return err
+	}
+	ended, err := s.store.ChangePassword(ctx, actor.User, hash, renewed, actor.Session, s.o.Now())
+	if err != nil {
+		return err
+	}
+	s.close(actor.User, ended)
+	return nil
+}
+
+func noSession() error {
+	return im.Errorf(im.CodePermissionDenied, "this needs a user's own session")
+}

@@ -1,0 +1,209 @@
+package account
+
+import (
+	"container/list"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// throttleEntries bounds the table (about 10 MB); the least recently used go first.
+const throttleEntries = 1 << 16
+
+// What the entries of the table count.
+const (
+	// failures of one user from one address
+	countPair = iota
+	// failures from one address, whoever was meant
+	countAddress
+	// failures of one user, from all addresses that are not their own
+	countUser
+	// that the user was right at this address before: it is their own
+	countOwn
+	// registrations from one address
+	countRegistrations
+	counts
+)
+
+// slope is how the wait grows: `free` failures cost nothing, then it doubles
+// from a second up to `most`.
+type slope struct {
+	free int
+	most time.Duration
+}
+
+// slopes: a person who mistypes feels nothing; one address guessing at one
+// user gets some hundred guesses a day; many addresses guessing at one user
+// get one guess a minute together.
+var slopes = [counts]slope{
+	countPair:    {free: 5, most: 15 * time.Minute},
+	countAddress: {free: 30, most: 15 * time.Minute},
+	countUser:    {free: 100, most: time.Minute},
+}
+
+// forgetAfter is how long after its wait a failure is held against anybody.
+const forgetAfter = time.Hour
+
+type throttleKey struct {
+	count         int
+	user, address string
+}
+
+type throttleEntry struct {
+	key      throttleKey
+	failures int
+	// until is the end of the wait, or of the time that registrations have used up.
+	until time.Time
+}
+
+// throttle slows down guessing. Attempts are charged when they have failed;
+// hashParallel bounds how many are under way uncharged.
+type throttle struct {
+	now                  func() time.Time
+	registrationsPerHour int
+
+	mu    sync.Mutex
+	table map[throttleKey]*list.Element // of *throttleEntry
+	order *list.List                    // most recently used first
+}
+
+func newThrottle(now func() time.Time, registrationsPerHour int) *throttle {
+	return &throttle{now: now, registrationsPerHour: registrationsPerHour, table: map[throttleKey]*list.Element{}, order: list.New()}
+}
+
+// check tells whether an attempt may be made. own reports, when it is asked,
+// whether the address is the user's own in a way that the table has forgotten;
+// it is asked without the lock, and only if it decides.
+func (t *throttle) check(user, addr string, own func() bool) error {
+	addr = addressKey(addr)
+	wait, others := t.waits(user, addr)
+	if others > wait && !own() {
+		wait = others
+	}
+	return limited(wait, "too many wrong attempts")
+}
+
+// waits are how long to wait because of this user at this address, and because
+// of anything else, which does not count at an address of the user's own.
+func (t *throttle) waits(user, addr string) (pair, others time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	pair = t.wait(throttleKey{countPair, user, addr})
+	if t.table[throttleKey{countOwn, user, addr}] != nil {
+		return pair, 0
+	}
+	return pair, max(t.wait(throttleKey{countAddress, "", addr}), t.wait(throttleKey{countUser, user, ""}))
+}
+
+func (t *throttle) wait(k throttleKey) time.Duration {
+	if el := t.table[k]; el != nil {
+		return el.Value.(*throttleEntry).until.Sub(t.now())
+	}
+	return 0
+}
+
+// failed charges a wrong attempt. With user "" only the address is charged.
+func (t *throttle) failed(user, addr string) {
+	addr = addressKey(addr)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	own := t.table[throttleKey{countOwn, user, addr}] != nil
+	t.charge(throttleKey{countAddress, "", addr})
+	if user == "" {
+		return
+	}
+	t.charge(throttleKey{countPair, user, addr})
+	if !own {
+		t.charge(throttleKey{countUser, user, ""})
+	}
+}
+
+func (t *throttle) charge(k throttleKey) {
+	e, now := t.entry(k), t.now()
+	if now.Sub(e.until) > forgetAfter {
+		e.failures = 0
+	}
+	e.failures++
+	s, wait := slopes[k.count], time.Duration(0)
+	if over := e.failures - s.free; over > 0 {
+		wait = min(s.most, time.Second<<min(over-1, 20))
+	}
+	e.until = now.Add(wait)
+}
+
+// succeeded takes back what the user mistyped here and remembers the address
+// as their own. The address stays charged for its attempts at others.
+func (t *throttle) succeeded(user, addr string) {
+	addr = addressKey(addr)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.drop(t.table[throttleKey{countPair, user, addr}])
+	t.entry(throttleKey{countOwn, user, addr})
+}
+
+// register charges a registration, or tells how long to wait for one. An
+// address may use up to an hour's worth at once.
+func (t *throttle) register(addr string) error {
+	if t.registrationsPerHour < 0 {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, now := t.entry(throttleKey{countRegistrations, "", addressKey(addr)}), t.now()
+	used := now
+	if e.until.After(now) {
+		used = e.until
+	}
+	used = used.Add(time.Hour / time.Duration(t.registrationsPerHour))
+	if wait := used.Sub(now) - time.Hour; wait > 0 {
+		return limited(wait, "too many registrations from this address")
+	}
+	e.until = used
+	return nil
+}
+
+// entry returns the entry of a key, made if need be, as the most recently used.
+func (t *throttle) entry(k throttleKey) *throttleEntry {
+	if el := t.table[k]; el != nil {
+		t.order.MoveToFront(el)
+		return el.Value.(*throttleEntry)
+	}
+	if len(t.table) >= throttleEntries {
+		t.drop(t.order.Back())
+	}
+	e := &throttleEntry{key: k}
+	t.table[k] = t.order.PushFront(e)
+	return e
+}
+
+func (t *throttle) drop(el *list.Element) {
+	if el != nil {
+		delete(t.table, t.order.Remove(el).(*throttleEntry).key)
+	}
+}
+
+func limited(wait time.Duration, why string) error {
+	if wait <= 0 {
+		return nil
+	}
+	e := im.Errorf(im.CodeRateLimited, "%s; wait %d seconds", why, int((wait+time.Second-1)/time.Second))
+	e.RetryAfter = wait
+	return e
+}
+
+// addressKey is what counts as one address: an IPv4 address, an IPv6 /64.
+func addressKey(addr string) string {
+	ip, err := netip.ParseAddr(addr)
+	if err != nil {
+		return addr
+	}
+	ip = ip.Unmap().WithZone("")
+	if ip.Is6() {
+		if p, err := ip.Prefix(64); err == nil {
+			return p.String()
+		}
+	}
+	return ip.String()
+}

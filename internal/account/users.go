@@ -1,0 +1,129 @@
+package account
+
+import (
+	"context"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Users returns those of the users that exist, in any order.
+func (s *Service) Users(ctx context.Context, ids []im.UserID) ([]User, error) {
+	return s.store.Users(ctx, ids)
+}
+
+// FindUser returns the user with exactly this username, in any case, or not_found.
+func (s *Service) FindUser(ctx context.Context, username string) (User, error) {
+	name, err := normalUsername(username)
+	if err != nil {
+		return User{}, im.Errorf(im.CodeNotFound, "no such user")
+	}
+	c, err := s.store.UserByName(ctx, name)
+	return c.User, err
+}
+
+// ListUsers returns a page of all users in the order of their ids. limit is at
+// most 500, 0 means 100; next is the cursor of the next page, "" after the last.
+func (s *Service) ListUsers(ctx context.Context, after string, limit int) (users []User, next string, err error) {
+	if after != "" && !im.ValidID(after) {
+		return nil, "", im.Errorf(im.CodeInvalidArgument, "the cursor is not one of this list")
+	}
+	if limit <= 0 {
+		limit = 100
+	}
+	limit = min(limit, 500)
+	users, err = s.store.ListUsers(ctx, im.UserID(after), limit+1)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(users) > limit {
+		users = users[:limit]
+		next = string(users[limit-1].ID)
+	}
+	return users, next, nil
+}
+
+// UpdateProfile changes the actor's display name and policy; nil and 0 keep
+// what is there.
+func (s *Service) UpdateProfile(ctx context.Context, actor im.Actor, displayName *string, policy DMPolicy) (User, error) {
+	if actor.User == "" {
+		return User{}, noSession()
+	}
+	if policy > DMEveryone {
+		return User{}, im.Errorf(im.CodeInvalidArgument, "dm_policy is not known")
+	}
+	if displayName != nil {
+		name, err := normalDisplayName(*displayName)
+		if err != nil {
+			return User{}, err
+		}
+		displayName = &name
+	}
+	return s.store.UpdateUser(ctx, actor.User, displayName, policy)
+}
+
+// validNewUser checks what a new user chose and brings it into its normal form.
+func validNewUser(username, displayName *string, password string) (err error) {
+	if *username, err = normalUsername(*username); err != nil {
+		return err
+	}
+	if strings.TrimSpace(*displayName) == "" {
+		*displayName = *username
+	}
+	if *displayName, err = normalDisplayName(*displayName); err != nil {
+		return err
+	}
+	return validPassword(password)
+}
+
+// normalUsername is a username in lower case.
+func normalUsername(s string) (string, error) {
+	bad := len(s) < 3 || len(s) > 32
+	lower := []byte(s)
+	for i, c := range lower {
+		switch {
+		case c >= 'A' && c <= 'Z':
+			lower[i] = c + 'a' - 'A'
+		case (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '_' && c != '.' && c != '-':
+			bad = true
+		}
+	}
+	if bad {
+		return "", im.Errorf(im.CodeInvalidArgument, "username must match [a-z0-9_.-]{3,32}")
+	}
+	return string(lower), nil
+}
+
+// normalDisplayName is a display name without space around it.
+func normalDisplayName(s string) (string, error) {
+	s = strings.TrimSpace(s)
+	if s == "" || utf8.RuneCountInString(s) > 64 || !printable(s) {
+		return "", im.Errorf(im.CodeInvalidArgument, "display_name must have 1 to 64 characters and no control characters")
+	}
+	return s, nil
+}
+
+// printable reports whether s is UTF-8 on one line: no control characters, no
+// separators of lines.
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) || r == '\u2028' || r == '\u2029'
+	})
+}
+
+func validPassword(s string) error {
+	if len(s) < 8 || len(s) > 200 {
+		return im.Errorf(im.CodeInvalidArgument, "password must have 8 to 200 bytes")
+	}
+	return nil
+}
+
+// validOptionalDevice checks a device that may be absent altogether.
+func validOptionalDevice(d *im.Device) error {
+	if *d == (im.Device{}) {
+		return nil
+	}
+	return validDevice(d)
+}

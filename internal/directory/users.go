@@ -1,0 +1,181 @@
+package directory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// userColumns are what scanUser reads.
+const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at"
+
+func scanUser(row interface{ Scan(...any) error }, more ...any) (im.User, error) {
+	var u im.User
+	var created int64
+	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created}, more...)...)
+	u.Created = timeOf(created)
+	return u, err
+}
+
+// CreateUser creates a user: already_exists when the username is taken,
+// conflict when only the id is.
+func (d *DB) CreateUser(ctx context.Context, c im.Credentials) error {
+	return d.tx(ctx, func(tx *sql.Tx) error { return createUser(ctx, tx, c, false) })
+}
+
+func createUser(ctx context.Context, tx *sql.Tx, c im.Credentials, keepExisting bool) error {
+	n, err := changed(ctx, tx, `
+		INSERT INTO users (id, username, display_name, password_hash, admin, dm_policy, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
+		c.ID, sql.NullString{String: c.Username, Valid: c.Username != ""}, c.DisplayName, c.PasswordHash, c.Admin, c.DMPolicy, msOf(c.Created))
+	if err != nil || n == 1 {
+		return err
+	}
+	var same bool
+	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM users WHERE id = $1)", c.ID).Scan(&same); err != nil {
+		return err
+	}
+	switch {
+	case same && keepExisting:
+		return nil
+	case same:
+		return im.Errorf(im.CodeConflict, "the user id was given twice; repeat")
+	}
+	return im.Errorf(im.CodeAlreadyExists, "the username is taken")
+}
+
+// Users returns those of the users that exist, in any order.
+func (d *DB) Users(ctx context.Context, ids []im.UserID) ([]im.User, error) {
+	const chunk = 500
+	var all []im.User
+	for len(ids) > 0 {
+		part := ids[:min(chunk, len(ids))]
+		ids = ids[len(part):]
+		args := make([]any, len(part))
+		for i, id := range part {
+			args[i] = id
+		}
+		rows, err := d.query(ctx, "SELECT "+userColumns+" FROM users WHERE id IN ("+placeholders(1, len(part))+")", args...)
+		if err != nil {
+			return nil, err
+		}
+		users, err := scanAll(rows, func(r *sql.Rows) (im.User, error) { return scanUser(r) })
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, users...)
+	}
+	return all, nil
+}
+
+// UserByName returns the user with a username in lower case, or not_found.
+func (d *DB) UserByName(ctx context.Context, username string) (im.Credentials, error) {
+	return d.credentials(ctx, "username = $1", username)
+}
+
+// UserCredentials returns a user with the password's hash, or not_found.
+func (d *DB) UserCredentials(ctx context.Context, id im.UserID) (im.Credentials, error) {
+	return d.credentials(ctx, "id = $1", string(id))
+}
+
+func (d *DB) credentials(ctx context.Context, where, arg string) (im.Credentials, error) {
+	var c im.Credentials
+	var err error
+	c.User, err = scanUser(d.queryRow(ctx, "SELECT "+userColumns+", password_hash FROM users WHERE "+where, arg), &c.PasswordHash)
+	if errors.Is(err, sql.ErrNoRows) {
+		return im.Credentials{}, im.Errorf(im.CodeNotFound, "no such user")
+	}
+	return c, d.failed("read a user", err)
+}
+
+// ListUsers returns users in the order of their ids, those after the given id.
+func (d *DB) ListUsers(ctx context.Context, after im.UserID, limit int) ([]im.User, error) {
+	rows, err := d.query(ctx, "SELECT "+userColumns+" FROM users WHERE id > $1 ORDER BY id LIMIT $2", after, limit)
+	if err != nil {
+		return nil, err
+	}
+	return scanAll(rows, func(r *sql.Rows) (im.User, error) { return scanUser(r) })
+}
+
+// UpdateUser changes what is given (nil and 0 keep what is there) and returns
+// the user as it is then, or not_found.
+func (d *DB) UpdateUser(ctx context.Context, id im.UserID, displayName *string, policy im.DMPolicy) (im.User, error) {
+	var name sql.NullString
+	if displayName != nil {
+		name = sql.NullString{String: *displayName, Valid: true}
+	}
+	var u im.User
+	err := d.tx(ctx, func(tx *sql.Tx) (err error) {
+		u, err = scanUser(tx.QueryRowContext(ctx, `
+			UPDATE users SET display_name = COALESCE($2, display_name),
+				dm_policy = COALESCE(NULLIF(CAST($3 AS BIGINT), 0), dm_policy)
+			WHERE id = $1 RETURNING `+userColumns, id, name, int64(policy)))
+		return err
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		return im.User{}, im.Errorf(im.CodeNotFound, "no such user")
+	}
+	return u, err
+}
+
+// ReplacePasswordHash sets the hash of a password if it is the old one still
+// and touches no session: the same password hashed anew. It reports whether it did.
+func (d *DB) ReplacePasswordHash(ctx context.Context, id im.UserID, old, hash string) (done bool, err error) {
+	err = d.tx(ctx, func(tx *sql.Tx) error {
+		done, err = replaceHash(ctx, tx, id, old, hash)
+		return err
+	})
+	return done, err
+}
+
+// ChangePassword sets the hash of another password, if it is the old one still
+// (conflict otherwise), and ends all sessions of the user except one, in one
+// step. It returns the sessions that it ended.
+func (d *DB) ChangePassword(ctx context.Context, id im.UserID, old, hash string, except im.SessionID, at time.Time) ([]im.SessionID, error) {
+	var ended []im.SessionID
+	err := d.tx(ctx, func(tx *sql.Tx) error {
+		done, err := replaceHash(ctx, tx, id, old, hash)
+		if err != nil {
+			return err
+		}
+		if !done {
+			return im.Errorf(im.CodeConflict, "the password was changed at the same time")
+		}
+		ended, err = endSessions(ctx, tx, id, "", except, at)
+		return err
+	})
+	return ended, err
+}
+
+func replaceHash(ctx context.Context, tx *sql.Tx, id im.UserID, old, hash string) (bool, error) {
+	n, err := changed(ctx, tx, "UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2", id, old, hash)
+	return n == 1, err
+}
+
+// PutAdminClaim keeps the hash of the code that makes the first administrator,
+// in place of an earlier one, and reports true; when there is an administrator
+// it removes the code and reports false.
+func (d *DB) PutAdminClaim(ctx context.Context, hash []byte, at time.Time) (open bool, err error) {
+	err = d.tx(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, "DELETE FROM claims WHERE name = 'admin'"); err != nil {
+			return err
+		}
+		var claimed bool
+		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM users WHERE admin)").Scan(&claimed); err != nil || claimed {
+			return err
+		}
+		open = true
+		_, err := tx.ExecContext(ctx, "INSERT INTO claims (name, hash, created_at) VALUES ('admin', $1, $2)", hash, msOf(at))
+		return err
+	})
+	return open, err
+}
+
+// HasAdminClaim reports whether the code with this hash is open.
+func (d *DB) HasAdminClaim(ctx context.Context, hash []byte) (open bool, err error) {
+	err = d.queryRow(ctx, "SELECT EXISTS (SELECT 1 FROM claims WHERE name = 'admin' AND hash = $1)", hash).Scan(&open)
+	return open, d.failed("read a claim", err)
+}
