@@ -1,0 +1,75 @@
+# The only door: run, build, test, check, gen, bench, soak. `make help` lists them.
+
+GO      ?= go
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+TOOLS   := bin/tools
+export PATH := $(CURDIR)/$(TOOLS):$(PATH)
+
+.PHONY: help run build test test-kill test-powercut test-fuzz check gen verify-gen cover bench vuln deps clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+
+run: build ## build and start a server on ./data
+	./bin/skein serve
+
+build: ## bin/skein, static
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/skein ./cmd/skein
+
+# The race detector needs a C compiler. Everything else comes with Go.
+deps:
+	@command -v gcc >/dev/null || { apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; }
+
+test: deps $(TOOLS)/gotestsum ## all tests, with the race detector
+	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 8m ./...
+
+cover: deps ## coverage of internal/ by all tests
+	$(GO) test -coverpkg=./internal/... -coverprofile=bin/cover.out ./... >/dev/null
+	@$(GO) tool cover -func=bin/cover.out | tail -1
+
+KILLS ?= 50
+test-kill: build ## kill -9 the server KILLS times under load; nothing acknowledged is lost
+	$(GO) run ./test/faults kill --rounds $(KILLS)
+
+POWERCUTS ?= 10
+test-powercut: ## cut the power (ext4 without its journal); must pass, and must fail without fsync. Needs root.
+	$(GO) run ./test/faults powercut --rounds $(POWERCUTS)
+
+FUZZTIME ?= 60s
+test-fuzz: ## every fuzz target for FUZZTIME
+	$(GO) run ./test/fuzzall -time $(FUZZTIME)
+
+check: $(TOOLS)/staticcheck $(TOOLS)/buf verify-gen ## formatting, linters, generated files, contract
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt"; exit 1; }
+	$(GO) vet ./...
+	$(GO) vet -tags skein_nosync ./internal/journal/...
+	staticcheck ./...
+	$(GO) mod tidy -diff
+	$(GO) mod verify >/dev/null
+	buf lint
+	@if git rev-parse -q --verify origin/main >/dev/null; then buf breaking --against '.git#ref=origin/main'; fi
+	$(GO) test ./test/house
+
+gen: $(TOOLS)/buf $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-vtproto ## write the generated files
+	buf generate
+	$(GO) run ./proto/codesgen
+	$(GO) run ./proto/openapigen -buf $(TOOLS)/buf
+	$(GO) run ./cmd/skein config doc > docs/skein.toml
+
+verify-gen: gen
+	@git diff --exit-code --stat -- wire internal/im proto internal/api docs || { echo "generated files were not up to date; they are now: commit them"; exit 1; }
+
+bench: build ## first figures: idle memory, one-to-one chat at saturation and at half that rate
+	./bin/skein bench idle
+	./bin/skein bench chat
+
+vuln: $(TOOLS)/govulncheck ## known vulnerabilities in dependencies (asks the vulnerability database)
+	govulncheck ./...
+
+clean: ## remove what was built
+	rm -rf bin
+
+# Tools are pinned in tools/go.mod and built from there.
+$(TOOLS)/%: tools/go.mod tools/go.sum
+	@mkdir -p $(TOOLS)
+	$(GO) build -C tools -o ../$@ $$(awk -v t=/$*$$ '$$1 ~ t {print $$1}' tools/go.mod | head -1)

@@ -1,0 +1,263 @@
+// Package house keeps the house rules (CONTRIBUTING.md): who may import whom,
+// how long functions and files may be, and that a newcomer can follow a
+// message through its six files.
+package house
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/skein-im/skein/"
+
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+func packages(t *testing.T) []pkg {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
+	cmd.Dir = "../.."
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// business packages know the domain and nothing else of ours.
+var business = []string{"internal/account", "internal/contact", "internal/group", "internal/messaging", "internal/outbox", "internal/dispatch"}
+
+// allowed lists, for packages under a path, what of ours they may import. The
+// longest matching path counts.
+var allowed = []struct {
+	path string
+	may  []string
+	why  string
+}{
+	{"internal/im", nil, "the domain is what everything else is built on"},
+	{"wire", nil, "the contract is public and knows no server"},
+	{"internal/config", nil, "settings are values"},
+	{"internal/contract", []string{"internal/im", "wire"}, "it translates between the two"},
+	{"internal/gateway", []string{"internal/im", "internal/contract", "wire"}, "an edge: it knows the protocol, not the business"},
+	{"internal/api", []string{"internal/im", "internal/contract", "wire", "internal/account", "internal/contact", "internal/group"}, "an edge: it translates calls for the business"},
+	{"internal/journal", []string{"internal/im", "internal/journal"}, "an engine knows the domain only"},
+	{"internal/directory", []string{"internal/im", "internal/directory"}, "an engine knows the domain only"},
+	{"internal/transport", []string{"wire", "internal/transport"}, "a transport carries bytes"},
+	{"internal/bench", []string{"wire", "sdk/go", "internal/bench"}, "virtual users are users: they know the SDK and the protocol only"},
+	{"internal/soak", []string{"wire", "sdk/go", "internal/soak"}, "virtual users are users: they know the SDK and the protocol only"},
+	{"sdk/go", []string{"wire", "sdk/go"}, "a client knows the contract only"},
+	{"server", []string{"internal/app", "internal/config", "wire"}, "a thin public face of app"},
+	{"examples", []string{"wire", "sdk/go", "server", "examples"}, "examples show what third parties can do"},
+}
+
+// owners: these modules are each imported by one package, so that they can be
+// replaced in one place.
+var owners = map[string]string{
+	"github.com/cockroachdb/pebble": "internal/journal/pebble",
+	"github.com/gobwas/ws":          "internal/transport/ws",
+	"github.com/jackc/pgx":          "internal/directory/postgres",
+	"github.com/nats-io/":           "internal/bus/nats",
+	"github.com/coder/websocket":    "sdk/go",
+	"github.com/alecthomas/kong":    "cmd/",
+	"github.com/BurntSushi/toml":    "internal/config",
+	"github.com/pressly/goose":      "internal/directory",
+}
+
+func TestImports(t *testing.T) {
+	all := packages(t)
+	if len(all) < 20 {
+		t.Fatalf("only %d packages found", len(all))
+	}
+	for _, p := range all {
+		name, ours := strings.CutPrefix(p.ImportPath, module)
+		if !ours {
+			continue
+		}
+		for _, imp := range p.Imports {
+			if sub, ok := strings.CutPrefix(imp, module); ok {
+				checkOurs(t, name, sub)
+			} else {
+				checkTheirs(t, name, imp)
+			}
+		}
+	}
+}
+
+func under(name, path string) bool { return name == path || strings.HasPrefix(name, path+"/") }
+
+func checkOurs(t *testing.T, name, imp string) {
+	t.Helper()
+	if under(imp, "internal/app") && name != "server" && !under(name, "cmd") && !under(name, "test") {
+		t.Errorf("%s imports %s: only the programs start an app", name, imp)
+	}
+	for _, b := range business {
+		if under(name, b) && !under(imp, "internal/im") && !under(imp, b) {
+			t.Errorf("%s imports %s: business packages know internal/im only, and reach each other through interfaces they declare", name, imp)
+		}
+	}
+	for _, rule := range allowed {
+		if under(name, rule.path) && !slices.ContainsFunc(rule.may, func(m string) bool { return under(imp, m) }) && !under(imp, rule.path) {
+			t.Errorf("%s imports %s: %s", name, imp, rule.why)
+		}
+	}
+}
+
+func checkTheirs(t *testing.T, name, imp string) {
+	t.Helper()
+	std := !strings.Contains(strings.Split(imp, "/")[0], ".")
+	if under(name, "internal/im") && !std {
+		t.Errorf("%s imports %s: the domain uses the standard library only", name, imp)
+	}
+	for lib, owner := range owners {
+		if strings.HasPrefix(imp, lib) && !strings.HasPrefix(name, strings.TrimSuffix(owner, "/")) {
+			t.Errorf("%s imports %s: only %s may, so that it can be replaced there", name, imp, owner)
+		}
+	}
+	if strings.HasPrefix(imp, "modernc.org/sqlite") && name != "internal/directory/sqlite" && name != "sdk/go/sqlitestore" {
+		t.Errorf("%s imports %s: only the directory's SQLite engine and the SDK's SQLite store may", name, imp)
+	}
+}
+
+// sources calls f for every Go file that people write.
+func sources(t *testing.T, f func(path string, src []byte)) {
+	t.Helper()
+	root := "../.."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(root, path)
+		if d.IsDir() && (d.Name() == ".git" || rel == "tools" || d.Name() == "node_modules" || rel == "bin" || rel == "data") {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if !strings.Contains(string(src[:min(len(src), 200)]), "DO NOT EDIT") {
+			f(rel, src)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// The sizes of house rule 4. An exception carries its reason here.
+const maxFunction, maxFile = 80, 600
+
+var longFunctions = map[string]string{}
+
+func TestSizes(t *testing.T) {
+	files := 0
+	sources(t, func(path string, src []byte) {
+		files++
+		if n := strings.Count(string(src), "\n"); n > maxFile {
+			t.Errorf("%s has %d lines, more than %d: divide it by business", path, n, maxFile)
+		}
+		set := token.NewFileSet()
+		f, err := parser.ParseFile(set, path, src, parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for _, d := range f.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			n := set.Position(fn.End()).Line - set.Position(fn.Pos()).Line + 1
+			if name := path + ":" + fn.Name.Name; n > maxFunction && longFunctions[name] == "" {
+				t.Errorf("%s has %d lines, more than %d", name, n, maxFunction)
+			}
+		}
+	})
+	if files < 50 {
+		t.Fatalf("only %d files found", files)
+	}
+}
+
+// path is the way of a message (ARCHITECTURE.md): the mark `message path n/6`
+// stands once in each of these files.
+var path = []string{
+	"internal/transport/ws/",
+	"internal/gateway/session.go",
+	"internal/messaging/send.go",
+	"internal/journal/pebble/append.go",
+	"internal/dispatch/deliver.go",
+	"internal/gateway/push.go",
+}
+
+func TestMessagePath(t *testing.T) {
+	found := map[string][]string{} // mark → files
+	sources(t, func(file string, src []byte) {
+		if strings.HasPrefix(file, "test/") {
+			return
+		}
+		for i := range path {
+			mark := "message path " + string(rune('1'+i)) + "/6"
+			if strings.Contains(string(src), mark) {
+				found[mark] = append(found[mark], file)
+			}
+		}
+	})
+	for i, want := range path {
+		mark := "message path " + string(rune('1'+i)) + "/6"
+		ok := slices.ContainsFunc(found[mark], func(f string) bool { return strings.HasPrefix(f, want) })
+		if !ok {
+			t.Errorf("%q stands in %v, want it in %s", mark, found[mark], want)
+		}
+		// A transport or a journal engine is a choice: each may carry the mark.
+		if n := len(found[mark]); n != 1 && i != 0 && i != 3 {
+			t.Errorf("%q stands in %d files: %v", mark, n, found[mark])
+		}
+	}
+}
+
+// Every package says what it owns (house rule 2).
+func TestPackageComments(t *testing.T) {
+	commented := map[string]bool{}
+	sources(t, func(path string, src []byte) {
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, src, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		dir := filepath.Dir(path)
+		commented[dir] = commented[dir] || f.Doc != nil
+	})
+	for dir, ok := range commented {
+		if !ok {
+			t.Errorf("package %s has no comment", dir)
+		}
+	}
+}
