@@ -108,9 +108,8 @@ func (d *DB) Contacts(ctx context.Context, user, after im.UserID, limit int) ([]
 // messages from everyone, and to's side of the pair. found is false when there
 // is no user to.
 func (d *DB) Gate(ctx context.Context, from, to im.UserID) (everyone bool, side im.Contact, found bool, err error) {
-	const policyEveryone = 2
 	side = im.Contact{User: from}
-	var policy int64
+	var policy im.DMPolicy
 	err = d.queryRow(ctx, `
 		SELECT u.dm_policy, COALESCE(c.state, $3), COALESCE(c.blocked, FALSE)
 		FROM users u LEFT JOIN contacts c ON c.user_id = u.id AND c.peer_id = $1
@@ -118,7 +117,7 @@ func (d *DB) Gate(ctx context.Context, from, to im.UserID) (everyone bool, side 
 	if errors.Is(err, sql.ErrNoRows) {
 		return false, side, false, nil
 	}
-	return policy == policyEveryone, side, err == nil, d.failed("read", err)
+	return policy == im.DMEveryone, side, err == nil, d.failed("read", err)
 }
 
 // FriendsAmong returns those of others who are contacts of user and have not

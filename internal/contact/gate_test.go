@@ -1,0 +1,54 @@
+package contact
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// However many pairs are asked for, the cache keeps a bounded number, and those
+// in use stay.
+func TestGatesAreBounded(t *testing.T) {
+	const limit = 1000
+	g := newGates(limit)
+	g.put("a", "hot", true, 0)
+	for i := range 100_000 {
+		to := im.UserID(fmt.Sprint(i))
+		_, _, epoch := g.get("a", to)
+		g.put("a", to, false, epoch)
+		if open, known, _ := g.get("a", "hot"); !known || !open {
+			t.Fatalf("a pair in use was forgotten after %d others", i)
+		}
+	}
+	n := 0
+	for i := range g.shards {
+		n += len(g.shards[i].young) + len(g.shards[i].old)
+	}
+	if n > limit {
+		t.Fatalf("%d pairs are kept, the limit is %d", n, limit)
+	}
+}
+
+// What was forgotten is gone from both generations, and only that.
+func TestGatesForget(t *testing.T) {
+	g := newGates(64)
+	known := func(from, to im.UserID) bool { _, known, _ := g.get(from, to); return known }
+	put := func(from, to im.UserID) {
+		_, _, epoch := g.get(from, to)
+		g.put(from, to, true, epoch)
+	}
+	put("a", "b")
+	put("b", "a")
+	put("c", "a")
+	g.forget("a", "b")
+	if known("a", "b") || known("b", "a") || !known("c", "a") {
+		t.Fatal("forget")
+	}
+	put("b", "a")
+	put("a", "c")
+	g.forgetUser("a")
+	if known("b", "a") || known("c", "a") || !known("a", "c") {
+		t.Fatal("forgetUser")
+	}
+}
