@@ -1,0 +1,189 @@
+package api
+
+import (
+	"context"
+
+	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+func (c *Calls) register(ctx context.Context, actor im.Actor, r *wire.RegisterRequest) (*wire.RegisterResponse, error) {
+	device, err := contract.ParseDevice(r.GetDevice())
+	if err := first(
+		opaque("username", r.GetUsername(), maxUsernameBytes),
+		opaque("password", r.GetPassword(), maxPasswordBytes),
+		contract.CheckText("display_name", r.GetDisplayName(), 0, maxNameChars),
+		err,
+	); err != nil {
+		return nil, err
+	}
+	t, err := c.Accounts.Register(ctx, actor.Address, account.Registration{
+		Username: r.GetUsername(), Password: r.GetPassword(), DisplayName: r.GetDisplayName(),
+		Device: device, StayLoggedIn: r.GetStayLoggedIn(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &wire.RegisterResponse{Tokens: wireTokens(t)}, nil
+}
+
+func (c *Calls) login(ctx context.Context, actor im.Actor, r *wire.LoginRequest) (*wire.LoginResponse, error) {
+	device, err := contract.ParseDevice(r.GetDevice())
+	if err := first(
+		opaque("username", r.GetUsername(), maxUsernameBytes),
+		opaque("password", r.GetPassword(), maxPasswordBytes),
+		err,
+	); err != nil {
+		return nil, err
+	}
+	t, err := c.Accounts.Login(ctx, actor.Address, account.Credentials{
+		Username: r.GetUsername(), Password: r.GetPassword(), Device: device, StayLoggedIn: r.GetStayLoggedIn(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &wire.LoginResponse{Tokens: wireTokens(t)}, nil
+}
+
+func (c *Calls) refresh(ctx context.Context, _ im.Actor, r *wire.RefreshRequest) (*wire.RefreshResponse, error) {
+	if err := opaque("refresh_token", r.GetRefreshToken(), maxTokenBytes); err != nil {
+		return nil, err
+	}
+	t, err := c.Accounts.Refresh(ctx, r.GetRefreshToken())
+	if err != nil {
+		return nil, err
+	}
+	return &wire.RefreshResponse{Tokens: wireTokens(t)}, nil
+}
+
+func (c *Calls) logout(ctx context.Context, actor im.Actor, _ *wire.LogoutRequest) (*wire.LogoutResponse, error) {
+	if err := c.Accounts.Logout(ctx, actor); err != nil {
+		return nil, err
+	}
+	return &wire.LogoutResponse{}, nil
+}
+
+func (c *Calls) listSessions(ctx context.Context, actor im.Actor, _ *wire.ListSessionsRequest) (*wire.ListSessionsResponse, error) {
+	s, err := c.sessions(ctx, actor, actor.User)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.ListSessionsResponse{Sessions: s}, nil
+}
+
+func (c *Calls) revokeSession(ctx context.Context, actor im.Actor, r *wire.RevokeSessionRequest) (*wire.RevokeSessionResponse, error) {
+	session, err := sessionID(r.GetSession(), false)
+	if err != nil {
+		return nil, err
+	}
+	n, err := c.Accounts.Revoke(ctx, actor.User, session)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		return nil, im.Errorf(im.CodeNotFound, "no such session")
+	}
+	return &wire.RevokeSessionResponse{}, nil
+}
+
+func (c *Calls) changePassword(ctx context.Context, actor im.Actor, r *wire.ChangePasswordRequest) (*wire.ChangePasswordResponse, error) {
+	if err := first(
+		opaque("old_password", r.GetOldPassword(), maxPasswordBytes),
+		opaque("new_password", r.GetNewPassword(), maxPasswordBytes),
+	); err != nil {
+		return nil, err
+	}
+	if err := c.Accounts.ChangePassword(ctx, actor, r.GetOldPassword(), r.GetNewPassword()); err != nil {
+		return nil, err
+	}
+	return &wire.ChangePasswordResponse{}, nil
+}
+
+func (c *Calls) getUsers(ctx context.Context, _ im.Actor, r *wire.GetUsersRequest) (*wire.GetUsersResponse, error) {
+	ids, err := userIDs("ids", r.GetIds(), 0, maxGetUsers)
+	if err != nil {
+		return nil, err
+	}
+	users, err := c.Accounts.Users(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.GetUsersResponse{Users: wireUsers(users)}, nil
+}
+
+func (c *Calls) findUser(ctx context.Context, _ im.Actor, r *wire.FindUserRequest) (*wire.FindUserResponse, error) {
+	if err := opaque("username", r.GetUsername(), maxUsernameBytes); err != nil {
+		return nil, err
+	}
+	u, err := c.Accounts.FindUser(ctx, r.GetUsername())
+	if err != nil {
+		return nil, err
+	}
+	return &wire.FindUserResponse{User: wireUser(u)}, nil
+}
+
+func (c *Calls) updateProfile(ctx context.Context, actor im.Actor, r *wire.UpdateProfileRequest) (*wire.UpdateProfileResponse, error) {
+	if r.DisplayName != nil {
+		if err := contract.CheckText("display_name", r.GetDisplayName(), 1, maxNameChars); err != nil {
+			return nil, err
+		}
+	}
+	if _, known := wire.DmPolicy_name[int32(r.GetDmPolicy())]; !known {
+		return nil, invalid("dm_policy must be DM_POLICY_CONTACTS or DM_POLICY_EVERYONE")
+	}
+	u, err := c.Accounts.UpdateProfile(ctx, actor, r.DisplayName, account.DMPolicy(r.GetDmPolicy()))
+	if err != nil {
+		return nil, err
+	}
+	if r.GetDmPolicy() != wire.DmPolicy_DM_POLICY_UNSPECIFIED {
+		c.Contacts.InvalidateUser(actor.User)
+	}
+	return &wire.UpdateProfileResponse{User: wireUser(u), DmPolicy: wire.DmPolicy(u.DMPolicy)}, nil
+}
+
+// sessions lists a user's sessions as seen by actor.
+func (c *Calls) sessions(ctx context.Context, actor im.Actor, user im.UserID) ([]*wire.Session, error) {
+	list, err := c.Accounts.Sessions(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*wire.Session, len(list))
+	for i, s := range list {
+		out[i] = &wire.Session{
+			Id:           string(s.ID),
+			User:         string(s.User),
+			Device:       contract.Device(s.Device),
+			Client:       s.Client,
+			CreatedAtMs:  contract.Millis(s.Created),
+			LastSeenAtMs: contract.Millis(s.LastSeen),
+			LastAddress:  s.LastAddress,
+			Current:      s.ID == actor.Session,
+		}
+	}
+	return out, nil
+}
+
+func wireTokens(t account.Tokens) *wire.Tokens {
+	return &wire.Tokens{
+		User:               string(t.User),
+		Session:            string(t.Session),
+		AccessToken:        t.Access,
+		AccessExpiresAtMs:  contract.Millis(t.AccessExpires),
+		RefreshToken:       t.Refresh,
+		RefreshExpiresAtMs: contract.Millis(t.RefreshExpires),
+	}
+}
+
+func wireUser(u account.User) *wire.User {
+	return &wire.User{Id: string(u.ID), Username: u.Username, DisplayName: u.DisplayName}
+}
+
+func wireUsers(us []account.User) []*wire.User {
+	out := make([]*wire.User, len(us))
+	for i, u := range us {
+		out[i] = wireUser(u)
+	}
+	return out
+}

@@ -1,0 +1,216 @@
+// Package api is the two doors to every API method (SPEC §8): Calls, which is
+// im.Logic.Call and therefore also what a Call frame reaches, and NewHTTP, the
+// same methods over HTTP with their OpenAPI document and pages.
+//
+// It owns the one table of methods (table.go): name, who may call, rate class,
+// size limit, handler. It checks the shape of requests and whether the caller
+// is the kind of actor a method is for; what an actor may do to an object is
+// decided in the business packages. It must not know stores, sockets or frames.
+//
+// Goroutines: none of its own; everything runs on the caller's. Locks: limiter.mu
+// only, held for a few map operations, nothing is called under it.
+//
+// Invariants:
+//   - a method that has no row is not callable, and a row says who may (deny by
+//     default; tests fail for a method without a row or without an
+//     authorisation test);
+//   - a token that was sent is checked; a bad one is never treated as no token;
+//   - secrets (tokens, passwords, claim codes) and contents are never logged;
+//   - every error that leaves is an *im.Error with a code of the catalogue.
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/contact"
+	"github.com/skein-im/skein/internal/group"
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Messages is what the message methods need of im.Logic.
+type Messages interface {
+	Send(ctx context.Context, from im.Actor, msg im.Message, reply func(im.Ack, error))
+	Mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64) error
+	Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error)
+	Pull(ctx context.Context, from im.Actor, q im.PullQuery) (im.PullResult, error)
+}
+
+// Deps is what the methods are made of.
+type Deps struct {
+	Accounts *account.Service
+	Contacts *contact.Service
+	Groups   *group.Service
+	Messages Messages
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Random makes message ids for callers that send none; nil means crypto/rand.
+	Random io.Reader
+}
+
+// Calls runs API methods. It is safe for concurrent use.
+type Calls struct {
+	Deps
+	rows map[string]row
+}
+
+// NewCalls makes the methods.
+func NewCalls(d Deps) *Calls {
+	if d.Now == nil {
+		d.Now = time.Now
+	}
+	if d.Random == nil {
+		d.Random = rand.Reader
+	}
+	c := &Calls{Deps: d, rows: make(map[string]row)}
+	for _, r := range c.table() {
+		c.rows[r.Name] = r
+	}
+	return c
+}
+
+// Call runs a method for an actor: payload and answer are the protobuf
+// encodings of its request and response. It is im.Logic.Call.
+func (c *Calls) Call(ctx context.Context, actor im.Actor, method string, payload []byte) ([]byte, error) {
+	r, ok := c.rows[method]
+	if !ok {
+		return nil, im.Errorf(im.CodeUnimplemented, "this server has no method %q", clip(method))
+	}
+	if err := r.Who.allows(actor); err != nil {
+		return nil, err
+	}
+	if len(payload) > r.MaxBytes {
+		return nil, tooLarge(r.Method, len(payload))
+	}
+	answer, err := r.call(ctx, actor, payload)
+	if err != nil {
+		return nil, late(r.Method, err)
+	}
+	return answer, nil
+}
+
+// late turns the end of the caller's context, where a business package passed
+// it on as it came, into a code: what was being written may have been.
+func late(m Method, err error) error {
+	var e *im.Error
+	if errors.As(err, &e) || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	if m.Class == ClassRead {
+		return im.Wrap(err, im.CodeUnavailable, "the answer took too long")
+	}
+	return im.Wrap(err, im.CodeUnknown, "the answer took too long; it may have been done")
+}
+
+func tooLarge(m Method, n int) error {
+	return im.Errorf(im.CodeTooLarge, "the request has %d bytes; %s takes at most %d", n, m.Name, m.MaxBytes)
+}
+
+// clip shortens what the caller sent before it is told back.
+func clip(s string) string {
+	if len(s) > 100 {
+		return s[:100] + "…"
+	}
+	return s
+}
+
+// Who is the kind of caller a method is for.
+type Who uint8
+
+// The kinds of callers. The zero Who is nobody.
+const (
+	// Anyone needs no token.
+	Anyone Who = iota + 1
+	// User acts as a user; the admin key is not one.
+	User
+	// Admin is an administrator or the admin key.
+	Admin
+)
+
+func (w Who) String() string {
+	return [...]string{"nobody", "anyone", "user", "admin"}[w]
+}
+
+// allows decides whether an actor is the kind of caller the method is for.
+func (w Who) allows(a im.Actor) error {
+	stranger := a.User == "" && !a.Admin
+	switch {
+	case w == Anyone:
+		return nil
+	case stranger:
+		return im.Errorf(im.CodeUnauthenticated, "this needs an access token")
+	case w == User && a.User != "":
+		return nil
+	case w == User:
+		return im.Errorf(im.CodePermissionDenied, "this acts as a user; the admin key is not one")
+	case w == Admin && a.Admin:
+		return nil
+	}
+	return im.Errorf(im.CodePermissionDenied, "this is for administrators")
+}
+
+// Class groups methods that share a rate limit.
+type Class string
+
+// The rate classes.
+const (
+	// ClassCredential checks or makes passwords and tokens: counted per address.
+	ClassCredential Class = "credential"
+	ClassRead       Class = "read"
+	ClassWrite      Class = "write"
+	ClassSend       Class = "send"
+	ClassAdmin      Class = "admin"
+)
+
+// Method is what the table says of a method to the doors.
+type Method struct {
+	// Name is `skein.v1.<Service>/<Method>`.
+	Name  string
+	Who   Who
+	Class Class
+	// MaxBytes bounds the protobuf encoding of a request.
+	MaxBytes int
+}
+
+// row is a Method with its handler.
+type row struct {
+	Method
+	// request and response are empty messages of the handler's types.
+	request, response proto.Message
+	call              func(ctx context.Context, actor im.Actor, payload []byte) ([]byte, error)
+}
+
+// newRow makes a row from a handler of the method's own types.
+func newRow[In interface {
+	*Req
+	proto.Message
+}, Out interface {
+	*Res
+	proto.Message
+}, Req, Res any](name string, who Who, class Class, maxBytes int, f func(context.Context, im.Actor, In) (Out, error)) row {
+	return row{
+		Method:  Method{Name: "skein.v1." + name, Who: who, Class: class, MaxBytes: maxBytes},
+		request: In(new(Req)), response: Out(new(Res)),
+		call: func(ctx context.Context, actor im.Actor, payload []byte) ([]byte, error) {
+			in := In(new(Req))
+			if err := proto.Unmarshal(payload, in); err != nil {
+				return nil, im.Wrap(err, im.CodeInvalidArgument, "the request is not a valid %s", in.ProtoReflect().Descriptor().FullName())
+			}
+			out, err := f(ctx, actor, in)
+			if err != nil {
+				return nil, err
+			}
+			b, err := proto.Marshal(out)
+			if err != nil {
+				return nil, im.Wrap(err, im.CodeInternal, "the server failed")
+			}
+			return b, nil
+		},
+	}
+}

@@ -1,0 +1,339 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+// HTTPOptions are the settings of the HTTP door. The zero value is usable.
+type HTTPOptions struct {
+	// Log gets what went wrong inside; nil means slog.Default().
+	Log *slog.Logger
+	// Now is the clock of the rate limits; nil means time.Now.
+	Now func() time.Time
+	// Timeout bounds one request, reading it included. Default 30 s.
+	Timeout time.Duration
+	// TrustedProxies may name the client's address in X-Forwarded-For.
+	TrustedProxies []netip.Prefix
+	// Origins are the web origins besides the server's own that may call, such as
+	// https://chat.example; "*" allows all. Default none.
+	Origins []string
+	// Limits replaces the limits of the classes it has; see DefaultLimits.
+	Limits map[Class]Limit
+	// Unlimited switches rate limits off, for load tests.
+	Unlimited bool
+	// MaxBuckets bounds how many actors and addresses are counted at a time.
+	// Default 65536, about 20 MB.
+	MaxBuckets int
+	// Metrics gets the door's metrics; nil means none.
+	Metrics prometheus.Registerer
+}
+
+// maxUserAgent bounds the client name that HTTP callers leave in the session list.
+const maxUserAgent = 100
+
+// door is the HTTP door. It holds no per-request state.
+type door struct {
+	logic   im.Logic
+	o       HTTPOptions
+	limiter *limiter
+	methods map[string]Method
+	metrics *doorMetrics
+}
+
+// NewHTTP returns the HTTP door to logic: POST /api/skein.v1.<Service>/<Method>,
+// /api/openapi.json, /api/docs and /claim.
+func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 30 * time.Second
+	}
+	if o.MaxBuckets == 0 {
+		o.MaxBuckets = 1 << 16
+	}
+	limits := DefaultLimits()
+	for class, l := range o.Limits {
+		limits[class] = l
+	}
+	if o.Unlimited {
+		limits = nil
+	}
+	d := &door{
+		logic: logic, o: o,
+		limiter: newLimiter(limits, o.MaxBuckets),
+		methods: make(map[string]Method),
+		metrics: newDoorMetrics(o.Metrics),
+	}
+	for _, m := range Methods() {
+		d.methods[m.Name] = m
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("/api/", d.call)
+	d.pages(mux)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		d.fail(w, r, "", http.StatusNotFound, im.Errorf(im.CodeNotFound, "there is nothing at this path"))
+	})
+	return mux
+}
+
+// call serves one method call.
+func (d *door) call(w http.ResponseWriter, r *http.Request) {
+	start := d.o.Now()
+	secure(w.Header())
+	if d.cors(w, r) {
+		return
+	}
+	name := strings.TrimPrefix(r.URL.Path, "/api/")
+	m, ok := d.methods[name]
+	code := im.Code("ok")
+	if err := d.serve(w, r, name, m, ok); err != nil {
+		code = d.fail(w, r, m.Name, statusOf(err), err)
+	}
+	d.metrics.observe(m.Name, code, d.o.Now().Sub(start))
+}
+
+// serve answers a method call, or returns the error to answer with.
+func (d *door) serve(w http.ResponseWriter, r *http.Request, name string, m Method, known bool) error {
+	if !known {
+		if strings.HasPrefix(name, "skein.") {
+			return im.Errorf(im.CodeUnimplemented, "this server has no method %q", clip(name))
+		}
+		return im.Errorf(im.CodeNotFound, "there is nothing at this path; methods are at /api/skein.v1.<Service>/<Method>")
+	}
+	if r.Method != http.MethodPost {
+		return errMethod
+	}
+	form, err := formOf(r)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), d.o.Timeout)
+	defer cancel()
+	// A peer that sends its body too slowly is cut off as well. Writers that have
+	// no connection, as in tests, cannot and need not.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(d.o.Timeout))
+
+	actor, err := d.admit(ctx, w, r, m)
+	if err != nil {
+		return err
+	}
+	payload, err := form.read(w, r, m)
+	if err != nil {
+		return err
+	}
+	answer, err := d.logic.Call(ctx, actor, m.Name, payload)
+	if err != nil {
+		return late(m, err)
+	}
+	return form.write(w, m, answer)
+}
+
+// admit finds out who calls and whether they may call now.
+func (d *door) admit(ctx context.Context, w http.ResponseWriter, r *http.Request, m Method) (im.Actor, error) {
+	addr := address(r, d.o.TrustedProxies)
+	actor := im.Actor{Address: addr.String()}
+	token, err := bearer(r)
+	if err != nil {
+		return actor, err
+	}
+	if token != "" {
+		actor, err = d.logic.Authenticate(ctx, im.Handshake{Token: token, Client: clientOf(r), Address: addr.String()})
+		if err != nil {
+			// An address that keeps coming with bad tokens is told to wait. Good ones
+			// from behind the same address are not held up.
+			if im.Public(err).Code.Info().Action == im.ActionLogin {
+				if q, ok := d.limiter.take(classFailure, addressKey(addr), d.o.Now()); !ok {
+					return actor, limited(q)
+				}
+			}
+			return actor, err
+		}
+		actor.Address = addr.String()
+	}
+	who := "a " + addressKey(addr)
+	switch {
+	case m.Class == ClassCredential:
+	case actor.User != "":
+		who = "u " + string(actor.User)
+	case actor.Admin:
+		who = "k"
+	}
+	q, ok := d.limiter.take(m.Class, who, d.o.Now())
+	q.write(w.Header())
+	if !ok {
+		return actor, limited(q)
+	}
+	return actor, nil
+}
+
+func limited(q quota) error {
+	err := im.Errorf(im.CodeRateLimited, "too many requests of this kind; at most %d at once and %g a second", q.limit.Burst, q.limit.PerSecond)
+	err.RetryAfter = q.wait
+	return err
+}
+
+// bearer returns the token of the request, "" if there is none.
+func bearer(r *http.Request) (string, error) {
+	values := r.Header.Values("Authorization")
+	if len(values) == 0 {
+		return "", nil
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	token = strings.TrimSpace(token)
+	if len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		return "", im.Errorf(im.CodeUnauthenticated, "Authorization must be given once, as: Bearer <access token>")
+	}
+	if len(token) > maxTokenBytes {
+		return "", im.Errorf(im.CodeTokenInvalid, "the access token is longer than any of this server")
+	}
+	return token, nil
+}
+
+// clientOf names the calling program for the session list.
+func clientOf(r *http.Request) string {
+	ua := strings.ToValidUTF8(r.UserAgent(), "")
+	ua = strings.Map(func(c rune) rune {
+		if c < 0x20 || c == 0x7f {
+			return -1
+		}
+		return c
+	}, ua)
+	if c := []rune(ua); len(c) > maxUserAgent {
+		return string(c[:maxUserAgent])
+	}
+	return ua
+}
+
+// cors answers preflights and marks answers for configured origins; it reports
+// whether the request is answered. A request of another origin is served: it
+// carries its token itself, and the browser keeps the answer from the page.
+func (d *door) cors(w http.ResponseWriter, r *http.Request) bool {
+	if len(d.o.Origins) == 0 {
+		return false
+	}
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if origin == "" || !slices.Contains(d.o.Origins, origin) && !slices.Contains(d.o.Origins, "*") {
+		return false
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Set("Access-Control-Allow-Methods", "POST")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// secure sets the headers every answer has.
+func secure(h http.Header) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+}
+
+// form is how a request is written: canonical JSON or protobuf. The answer
+// comes in the same form.
+type form struct{ json bool }
+
+func formOf(r *http.Request) (form, error) {
+	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	switch {
+	case err == nil && kind == "application/json":
+		return form{json: true}, nil
+	case err == nil && kind == "application/proto":
+		return form{}, nil
+	}
+	return form{}, im.Errorf(im.CodeCodecUnsupported, "Content-Type must be application/json or application/proto")
+}
+
+// jsonDepth bounds the nesting of JSON requests; no request has more than 5.
+const jsonDepth = 32
+
+// read reads the request and returns its protobuf encoding. JSON may take twice
+// the bytes: bytes are base64 in it, and text may be escaped. The encoding has
+// to keep the limit all the same.
+func (f form) read(w http.ResponseWriter, r *http.Request, m Method) ([]byte, error) {
+	most := m.MaxBytes
+	if f.json {
+		most = 2*m.MaxBytes + 1024
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(most)))
+	var tooLong *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLong):
+		return nil, im.Errorf(im.CodeTooLarge, "the request is too long; %s takes at most %d bytes in this form", m.Name, most)
+	case err != nil:
+		return nil, im.Wrap(err, im.CodeInvalidArgument, "the request did not arrive completely")
+	}
+	if !f.json {
+		return body, nil
+	}
+	if len(body) == 0 {
+		return nil, nil
+	}
+	method, ok := wire.LookupMethod(m.Name)
+	if !ok {
+		return nil, im.Errorf(im.CodeUnimplemented, "this server has no method %q", m.Name)
+	}
+	payload, err := method.RequestFromJSON(body, protojson.UnmarshalOptions{RecursionLimit: jsonDepth})
+	if err != nil {
+		return nil, im.Errorf(im.CodeInvalidArgument, "%s", err)
+	}
+	return payload, nil
+}
+
+// write answers with the protobuf encoding of a response, in the form.
+func (f form) write(w http.ResponseWriter, m Method, answer []byte) error {
+	kind := "application/proto"
+	if f.json {
+		kind = "application/json"
+		method, ok := wire.LookupMethod(m.Name)
+		if !ok {
+			return im.Errorf(im.CodeUnimplemented, "this server has no method %q", m.Name)
+		}
+		text, err := method.ResponseToJSON(answer)
+		if err != nil {
+			return im.Wrap(err, im.CodeInternal, "the server failed")
+		}
+		answer = text
+	}
+	w.Header().Set("Content-Type", kind)
+	// Nobody is left to be told when the peer has gone away.
+	_, _ = w.Write(answer)
+	return nil
+}
+
+// reference makes the number under which the log has the detail of a failure.
+func reference() string {
+	var b [6]byte
+	rand.Read(b[:])
+	return hex.EncodeToString(b[:])
+}

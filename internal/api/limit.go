@@ -1,0 +1,120 @@
+package api
+
+import (
+	"container/list"
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Limit is a token bucket: Burst requests at once, PerSecond on average.
+type Limit struct {
+	PerSecond float64
+	Burst     int
+}
+
+// classFailure counts failed authentications of an address. It has no methods.
+const classFailure Class = "failure"
+
+// DefaultLimits are the limits of the rate classes, per actor, or per address
+// where there is none and for ClassCredential. Password guessing is throttled
+// besides, in the account package.
+func DefaultLimits() map[Class]Limit {
+	return map[Class]Limit{
+		ClassCredential: {PerSecond: 1, Burst: 30},
+		ClassRead:       {PerSecond: 50, Burst: 200},
+		ClassWrite:      {PerSecond: 20, Burst: 100},
+		ClassSend:       {PerSecond: 50, Burst: 200},
+		ClassAdmin:      {PerSecond: 500, Burst: 1000},
+		classFailure:    {PerSecond: 1, Burst: 60},
+	}
+}
+
+// limiter keeps the token buckets of actors and addresses. The table is
+// bounded: when it is full, the bucket that was not used for longest is
+// forgotten, which is the one most likely to be full again.
+type limiter struct {
+	limits map[Class]Limit
+	most   int
+
+	mu      sync.Mutex
+	buckets map[bucketKey]*list.Element
+	// recent has the buckets, last used first.
+	recent *list.List
+}
+
+type bucketKey struct {
+	class Class
+	who   string
+}
+
+type bucket struct {
+	key bucketKey
+	*rate.Limiter
+}
+
+// quota is what a caller is told of a bucket.
+type quota struct {
+	limit     Limit
+	remaining int
+	// full is when the bucket will be full again.
+	full time.Duration
+	// wait is how long to wait before the next request, 0 when it may come now.
+	wait time.Duration
+}
+
+func newLimiter(limits map[Class]Limit, most int) *limiter {
+	return &limiter{limits: limits, most: most, buckets: make(map[bucketKey]*list.Element), recent: list.New()}
+}
+
+// take takes a token from the bucket of class and who. A class without a limit
+// is not limited, and says so by ok with the zero quota.
+func (l *limiter) take(class Class, who string, now time.Time) (q quota, ok bool) {
+	limit, limited := l.limits[class]
+	if !limited {
+		return quota{}, true
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	b := l.bucket(bucketKey{class, who}, limit)
+	ok = b.AllowN(now, 1)
+	tokens := b.TokensAt(now)
+	q = quota{limit: limit, remaining: max(0, int(tokens)), full: seconds((float64(limit.Burst) - tokens) / limit.PerSecond)}
+	if !ok {
+		q.wait = max(seconds((1-tokens)/limit.PerSecond), time.Millisecond)
+	}
+	return q, ok
+}
+
+// bucket finds or makes a bucket. l.mu is held.
+func (l *limiter) bucket(key bucketKey, limit Limit) *bucket {
+	if e, ok := l.buckets[key]; ok {
+		l.recent.MoveToFront(e)
+		return e.Value.(*bucket)
+	}
+	for len(l.buckets) >= l.most {
+		oldest := l.recent.Back()
+		l.recent.Remove(oldest)
+		delete(l.buckets, oldest.Value.(*bucket).key)
+	}
+	b := &bucket{key: key, Limiter: rate.NewLimiter(rate.Limit(limit.PerSecond), limit.Burst)}
+	l.buckets[key] = l.recent.PushFront(b)
+	return b
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+// write tells the quota in headers: the bucket's size, what is left of it, and
+// in how many seconds it is full again.
+func (q quota) write(h http.Header) {
+	if q.limit.Burst == 0 {
+		return
+	}
+	h.Set("RateLimit-Limit", strconv.Itoa(q.limit.Burst))
+	h.Set("RateLimit-Remaining", strconv.Itoa(q.remaining))
+	h.Set("RateLimit-Reset", strconv.Itoa(int(math.Ceil(q.full.Seconds()))))
+}

@@ -1,0 +1,145 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+
+	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+func (c *Calls) sendMessage(ctx context.Context, actor im.Actor, r *wire.SendMessageRequest) (*wire.SendMessageResponse, error) {
+	id := r.GetId()
+	if len(id) == 0 {
+		made, err := c.newID()
+		if err != nil {
+			return nil, err
+		}
+		id = made[:]
+	}
+	msg, err := contract.Message(&wire.Send{
+		Conversation: r.GetConversation(), Id: id, Content: r.GetContent(), ReplyTo: r.GetReplyTo(), Mentions: r.GetMentions(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	ack, err := c.store(ctx, actor, msg)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.SendMessageResponse{Id: id, Seq: ack.Seq, StoredAtMs: contract.Millis(ack.Stored)}, nil
+}
+
+func (c *Calls) recallMessage(ctx context.Context, actor im.Actor, r *wire.RecallMessageRequest) (*wire.RecallMessageResponse, error) {
+	conv, err := im.ParseConversationID(r.GetConversation())
+	if err != nil {
+		return nil, err
+	}
+	if r.GetSeq() == 0 {
+		return nil, invalid("seq is missing")
+	}
+	// Whether the target may be taken back is decided at the append; this only
+	// finds its time, and answers who may not read it.
+	found, err := c.Messages.Pull(ctx, actor, im.PullQuery{Conversation: conv, From: r.GetSeq(), Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(found.Entries) == 0 || found.Entries[0].Seq != r.GetSeq() {
+		return nil, im.Errorf(im.CodeNotFound, "no such entry")
+	}
+	ack, err := c.store(ctx, actor, im.Message{
+		Conversation: conv,
+		ID:           recallID(&found.Entries[0], actor.User),
+		Kind:         im.EntryRecall,
+		Target:       r.GetSeq(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &wire.RecallMessageResponse{Seq: ack.Seq}, nil
+}
+
+// recallID is the id of the entry by which a user takes a target back. It
+// depends on the conversation, the target and the user only, so that repeating
+// a recall is the same recall: a UUIDv7 with the target's time, and the hash of
+// the three in place of randomness.
+func recallID(target *im.Entry, by im.UserID) im.MessageID {
+	h := sha256.New()
+	h.Write([]byte("skein recall\x00" + string(target.Conversation) + "\x00" + string(by) + "\x00"))
+	var seq [8]byte
+	binary.BigEndian.PutUint64(seq[:], target.Seq)
+	h.Write(seq[:])
+	return im.NewMessageID(target.Stored, [10]byte(h.Sum(nil)[:10]))
+}
+
+// newID makes an id for a caller that sent none.
+func (c *Calls) newID() (im.MessageID, error) {
+	var random [10]byte
+	if _, err := io.ReadFull(c.Random, random[:]); err != nil {
+		return im.MessageID{}, im.Wrap(err, im.CodeInternal, "the server failed")
+	}
+	return im.NewMessageID(c.Now(), random), nil
+}
+
+// store sends a message and waits for the durable outcome. When ctx ends first,
+// the message may be stored or not.
+func (c *Calls) store(ctx context.Context, actor im.Actor, msg im.Message) (im.Ack, error) {
+	type outcome struct {
+		ack im.Ack
+		err error
+	}
+	done := make(chan outcome, 1)
+	c.Messages.Send(ctx, actor, msg, func(ack im.Ack, err error) { done <- outcome{ack, err} })
+	select {
+	case o := <-done:
+		return o.ack, o.err
+	case <-ctx.Done():
+		return im.Ack{}, im.Wrap(ctx.Err(), im.CodeUnknown, "the answer took too long; the message may have been stored: send it again with the same id")
+	}
+}
+
+func (c *Calls) listEntries(ctx context.Context, actor im.Actor, r *wire.ListEntriesRequest) (*wire.ListEntriesResponse, error) {
+	q, err := contract.PullQuery(&wire.Pull{
+		Conversation: r.GetConversation(), From: r.GetFrom(), Backward: r.GetBackward(), Limit: r.GetLimit(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	got, err := c.Messages.Pull(ctx, actor, q)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.ListEntriesResponse{Entries: contract.Entries(got.Entries), Head: got.Head}, nil
+}
+
+func (c *Calls) listConversations(ctx context.Context, actor im.Actor, r *wire.ListConversationsRequest) (*wire.ListConversationsResponse, error) {
+	q, err := contract.SyncQuery(&wire.Sync{
+		Position: r.GetPosition(), Timeline: r.GetTimeline(), Limit: r.GetLimit(), Cursor: r.GetCursor(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	got, err := c.Messages.Sync(ctx, actor, q)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.ListConversationsResponse{Delta: contract.SyncResult(&got)}, nil
+}
+
+func (c *Calls) markRead(ctx context.Context, actor im.Actor, r *wire.MarkReadRequest) (*wire.MarkReadResponse, error) {
+	conv, err := im.ParseConversationID(r.GetConversation())
+	if err != nil {
+		return nil, err
+	}
+	if r.GetSeq() == 0 {
+		return nil, invalid("seq is missing")
+	}
+	// What was read was received.
+	if err := c.Messages.Mark(ctx, actor, conv, r.GetSeq(), r.GetSeq()); err != nil {
+		return nil, err
+	}
+	return &wire.MarkReadResponse{}, nil
+}

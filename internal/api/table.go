@@ -1,0 +1,70 @@
+package api
+
+// Sizes of requests. 512 ids of 64 bytes fit in 40 KiB; 1000 in 70 KiB.
+const (
+	small = 4 << 10
+	ids   = 80 << 10
+	entry = 96 << 10
+)
+
+// Methods lists what the table says of every method. It is the same for all
+// Calls.
+func Methods() []Method {
+	rows := new(Calls).table()
+	out := make([]Method, len(rows))
+	for i, r := range rows {
+		out[i] = r.Method
+	}
+	return out
+}
+
+// table is every method there is: name, who may call it, rate class, the
+// largest request in bytes, handler.
+func (c *Calls) table() []row {
+	return []row{
+		newRow("AccountService/Register", Anyone, ClassCredential, small, c.register),
+		newRow("AccountService/Login", Anyone, ClassCredential, small, c.login),
+		newRow("AccountService/Refresh", Anyone, ClassCredential, small, c.refresh),
+		newRow("AccountService/Logout", User, ClassWrite, small, c.logout),
+		newRow("AccountService/ListSessions", User, ClassRead, small, c.listSessions),
+		newRow("AccountService/RevokeSession", User, ClassWrite, small, c.revokeSession),
+		newRow("AccountService/ChangePassword", User, ClassCredential, small, c.changePassword),
+
+		newRow("UserService/GetUsers", User, ClassRead, ids, c.getUsers),
+		newRow("UserService/FindUser", User, ClassRead, small, c.findUser),
+		newRow("UserService/UpdateProfile", User, ClassWrite, small, c.updateProfile),
+
+		newRow("ContactService/RequestContact", User, ClassWrite, small, c.requestContact),
+		newRow("ContactService/AcceptContact", User, ClassWrite, small, c.acceptContact),
+		newRow("ContactService/RefuseContact", User, ClassWrite, small, c.refuseContact),
+		newRow("ContactService/RemoveContact", User, ClassWrite, small, c.removeContact),
+		newRow("ContactService/BlockUser", User, ClassWrite, small, c.blockUser),
+		newRow("ContactService/UnblockUser", User, ClassWrite, small, c.unblockUser),
+		newRow("ContactService/SetRemark", User, ClassWrite, small, c.setRemark),
+		newRow("ContactService/ListContacts", User, ClassRead, small, c.listContacts),
+
+		newRow("GroupService/CreateGroup", User, ClassWrite, ids, c.createGroup),
+		newRow("GroupService/GetGroup", User, ClassRead, small, c.getGroup),
+		newRow("GroupService/RenameGroup", User, ClassWrite, small, c.renameGroup),
+		newRow("GroupService/ListMembers", User, ClassRead, small, c.listMembers),
+		newRow("GroupService/AddMembers", User, ClassWrite, ids, c.addMembers),
+		newRow("GroupService/RemoveMembers", User, ClassWrite, ids, c.removeMembers),
+		newRow("GroupService/LeaveGroup", User, ClassWrite, small, c.leaveGroup),
+		newRow("GroupService/SetRole", User, ClassWrite, small, c.setRole),
+		newRow("GroupService/TransferOwnership", User, ClassWrite, small, c.transferOwnership),
+		newRow("GroupService/MuteMember", User, ClassWrite, small, c.muteMember),
+
+		newRow("MessageService/SendMessage", User, ClassSend, entry, c.sendMessage),
+		newRow("MessageService/RecallMessage", User, ClassSend, small, c.recallMessage),
+		newRow("MessageService/ListEntries", User, ClassRead, small, c.listEntries),
+		newRow("MessageService/ListConversations", User, ClassRead, small, c.listConversations),
+		newRow("MessageService/MarkRead", User, ClassWrite, small, c.markRead),
+
+		newRow("AdminService/ClaimAdmin", Anyone, ClassCredential, small, c.claimAdmin),
+		newRow("AdminService/MintToken", Admin, ClassAdmin, small, c.mintToken),
+		newRow("AdminService/CreateUser", Admin, ClassAdmin, small, c.createUser),
+		newRow("AdminService/ListUsers", Admin, ClassAdmin, small, c.listUsers),
+		newRow("AdminService/ListUserSessions", Admin, ClassAdmin, small, c.listUserSessions),
+		newRow("AdminService/KickUser", Admin, ClassAdmin, small, c.kickUser),
+	}
+}
