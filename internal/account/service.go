@@ -210,6 +210,12 @@ func (s *Service) Close() error {
 
 // background writes signs of life behind and removes what is over.
 func (s *Service) background() {
+	purgeNow := func() {
+		if err := s.purge(context.Background()); err != nil {
+			s.o.Logger.Warn("account: old sessions were not removed, trying again later", "err", err)
+		}
+	}
+	purgeNow()
 	flush, purge := time.NewTicker(flushEvery), time.NewTicker(purgeEvery)
 	defer flush.Stop()
 	defer purge.Stop()
@@ -222,9 +228,7 @@ func (s *Service) background() {
 				s.o.Logger.Warn("account: signs of life were not written, trying again", "err", err)
 			}
 		case <-purge.C:
-			if err := s.purge(context.Background()); err != nil {
-				s.o.Logger.Warn("account: old sessions were not removed, trying again later", "err", err)
-			}
+			purgeNow()
 		}
 	}
 }
