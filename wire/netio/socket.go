@@ -328,34 +328,33 @@ func (s *Socket) BeginClose() bool {
 }
 
 // Close ends the connection after BeginClose, without waiting: what was
-// written still goes to the peer, then last (if the stream stands between two
-// messages), then the end. For at most a second the peer's bytes are read and
-// dropped, because closing a socket with unread bytes resets the connection and
-// the peer would not see what it was told.
+// written still goes to the peer, then last, then the end. For at most a second
+// the peer's bytes are read and dropped, because closing a socket with unread
+// bytes resets the connection and the peer would not see what it was told.
+// Whoever gives last has made sure that no writer is left.
 func (s *Socket) Close(last []byte) error {
-	half, ok := s.conn.(interface{ CloseWrite() error })
-	if s.CanTryWrite() {
-		_ = s.conn.SetWriteDeadline(time.Time{})
-		if len(last) > 0 {
-			_, _ = s.TryWrite(last)
-		}
-		if s.ended.Load() || !ok || half.CloseWrite() != nil {
-			return s.conn.Close()
-		}
-		go s.linger()
+	if !s.CanTryWrite() {
+		go func() { _ = s.end(last) }()
 		return nil
 	}
-	go func() {
+	return s.end(last)
+}
+
+func (s *Socket) end(last []byte) error {
+	if len(last) > 0 {
+		// Only now: a writer that still waits must see the deadline of BeginClose.
 		_ = s.conn.SetWriteDeadline(time.Now().Add(lingerTime))
-		if len(last) > 0 {
+		if s.CanTryWrite() {
+			_, _ = s.TryWrite(last)
+		} else {
 			_, _ = s.conn.Write(last)
 		}
-		if s.ended.Load() || !ok || half.CloseWrite() != nil {
-			_ = s.conn.Close()
-			return
-		}
-		s.linger()
-	}()
+	}
+	half, ok := s.conn.(interface{ CloseWrite() error })
+	if !ok || s.ended.Load() || half.CloseWrite() != nil {
+		return s.conn.Close()
+	}
+	go s.linger()
 	return nil
 }
 

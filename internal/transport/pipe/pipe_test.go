@@ -10,6 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"go.uber.org/goleak"
+
+	"github.com/skein-im/skein/internal/transport/transporttest"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -121,5 +124,24 @@ func TestListenerDial(t *testing.T) {
 		if _, err := l.Dial(context.Background()); !errors.Is(err, net.ErrClosed) {
 			t.Fatalf("Dial after Close = %v", err)
 		}
+	})
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestConformance(t *testing.T) {
+	transporttest.Run(t, transporttest.Subject{
+		Listen: func(_ *testing.T, o wire.ListenOptions) wire.Listener { return Listen(o) },
+		Connect: func(t *testing.T, l wire.Listener) net.Conn {
+			nc, err := l.(*Listener).Dial(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return nc
+		},
+		Handshake: transporttest.StreamHandshake,
+		Announce:  transporttest.StreamAnnounce,
+		TryWrites: true,
+		Orderly:   true,
 	})
 }

@@ -1,0 +1,52 @@
+package ws
+
+import (
+	"net"
+	"sync"
+
+	"github.com/skein-im/skein/wire"
+	"github.com/skein-im/skein/wire/netio"
+)
+
+// helloLimit is what a message may have before the Hello (SPEC §1.5).
+const helloLimit = 16 << 10
+
+// conn is the server's side of a WebSocket after its handshake.
+type conn struct {
+	sock   *netio.Socket
+	info   wire.ConnInfo
+	binary bool
+
+	// These belong to the reader.
+	limit     int
+	fragments []byte
+	pongs     []byte
+	pongCount int
+	readErr   error
+
+	// writer is the right to write; it guards the next three.
+	writer sync.Mutex
+	out    outgoing
+	// rest is the unwritten part of control frames that are begun.
+	rest         []byte
+	closeWritten bool
+
+	control control
+}
+
+func newConn(nc net.Conn, early []byte, codec string, binary bool) *conn {
+	s := netio.New(nc)
+	s.Prefill(early)
+	framing := "ws-text"
+	if binary {
+		framing = "ws-binary"
+	}
+	return &conn{
+		sock:   s,
+		info:   wire.ConnInfo{Codec: codec, Framing: framing, RemoteAddr: s.RemoteAddr()},
+		binary: binary,
+		limit:  helloLimit,
+	}
+}
+
+func (c *conn) Info() wire.ConnInfo { return c.info }
