@@ -1,0 +1,91 @@
+package app
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// dataDir is the directory of everything that is kept:
+//
+//	LOCK            held while a server runs
+//	keys/admin.key  the integrator's and the command line's key, mode 0600
+//	directory.db    users, sessions, contacts, groups (SQLite)
+//	journal/        the conversations (Pebble) and their witness
+type dataDir struct {
+	path string
+	lock *os.File
+}
+
+// openData makes the directory if need be and locks it against a second server.
+func openData(path string) (*dataDir, error) {
+	if err := os.MkdirAll(filepath.Join(path, "keys"), 0o700); err != nil {
+		return nil, fmt.Errorf("data directory %s: %w", path, err)
+	}
+	f, err := os.OpenFile(filepath.Join(path, "LOCK"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data directory %s: %w", path, err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, fmt.Errorf("data directory %s is in use by another process", path)
+		}
+		return nil, fmt.Errorf("data directory %s: lock: %w", path, err)
+	}
+	return &dataDir{path: path, lock: f}, nil
+}
+
+func (d *dataDir) close() error { return d.lock.Close() }
+
+func (d *dataDir) file(name string) string { return filepath.Join(d.path, name) }
+
+// AdminKeyFile is where the admin key is kept, relative to the data directory.
+const AdminKeyFile = "keys/admin.key"
+
+// adminKey reads the admin key, or makes it at the first start. A file that
+// others can read is refused: the key is as good as every password.
+func (d *dataDir) adminKey() (string, error) {
+	path := d.file(AdminKeyFile)
+	st, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return d.makeAdminKey(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("admin key: %w", err)
+	}
+	if st.Mode().Perm()&0o077 != 0 {
+		return "", fmt.Errorf("admin key %s can be read by others (mode %04o): chmod 600 it, and replace it if somebody may have", path, st.Mode().Perm())
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("admin key: %w", err)
+	}
+	key := strings.TrimSpace(string(raw))
+	if len(key) < 40 || !strings.HasPrefix(key, "skk_") {
+		return "", fmt.Errorf("admin key %s does not hold a key (skk_…); remove it to have a new one made", path)
+	}
+	return key, nil
+}
+
+func (d *dataDir) makeAdminKey(path string) (string, error) {
+	var raw [32]byte
+	rand.Read(raw[:]) // never fails
+	key := "skk_" + base64.RawURLEncoding.EncodeToString(raw[:])
+	// Written beside and renamed: a crash leaves a whole key or none.
+	tmp := path + ".new"
+	if err := os.WriteFile(tmp, []byte(key+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("admin key: %w", err)
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return "", fmt.Errorf("admin key: %w", err)
+	}
+	return key, nil
+}

@@ -1,0 +1,13 @@
+// Package app ties the knot: it opens the stores, makes the services, the
+// gateway and the doors, starts and stops them in the right order. It is the
+// only package that knows all others, and it decides nothing else.
+//
+// Goroutines: one per listener, one per HTTP server; all end with Serve. Locks: none.
+//
+// Order of a start: data directory → keys → directory → journal → services →
+// outbox replay → listeners. A listener that cannot be opened (port in use)
+// ends the start before anything was served. Order of a stop: not ready →
+// clients sent away and flushed → HTTP ended → senders answered → outbox →
+// stores. What was acknowledged is durable at every moment, so a kill -9
+// instead loses nothing either.
+package app

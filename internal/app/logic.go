@@ -1,0 +1,29 @@
+package app
+
+import (
+	"context"
+
+	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/api"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/messaging"
+)
+
+// logic is the logic role in this process: messaging, with the accounts at its
+// door and the API's methods beside it. It is im.Logic; all calls are plain.
+// The embedded service gives Send, Mark, Sync, Pull, Compare and Signal.
+type logic struct {
+	*messaging.Service
+	accounts *account.Service
+	calls    *api.Calls
+}
+
+var _ im.Logic = (*logic)(nil)
+
+func (l *logic) Authenticate(ctx context.Context, h im.Handshake) (im.Actor, error) {
+	return l.accounts.Authenticate(ctx, h)
+}
+
+func (l *logic) Call(ctx context.Context, from im.Actor, method string, payload []byte) ([]byte, error) {
+	return l.calls.Call(ctx, from, method, payload)
+}

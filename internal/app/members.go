@@ -1,0 +1,98 @@
+package app
+
+import (
+	"context"
+
+	"github.com/skein-im/skein/internal/contact"
+	"github.com/skein-im/skein/internal/directory"
+	"github.com/skein-im/skein/internal/group"
+	"github.com/skein-im/skein/internal/im"
+)
+
+// members answers messaging's questions about who is in a conversation, by its
+// kind: dms are the contact package's, groups the group package's, feeds
+// nobody's but their owner's. It is messaging.Members.
+type members struct {
+	directory *directory.DB
+	contacts  *contact.Service
+	groups    *group.Service
+}
+
+var errNoConversation = im.Errorf(im.CodeNotFound, "no such conversation")
+
+func (m *members) MaySend(ctx context.Context, u im.UserID, c im.ConversationID) (uint64, error) {
+	switch c.Kind() {
+	case im.KindDM:
+		peer, ok := c.Peer(u)
+		if !ok {
+			return 0, errNoConversation
+		}
+		return 0, m.contacts.MaySend(ctx, u, peer)
+	case im.KindGroup:
+		return m.groups.MaySend(ctx, u, c)
+	}
+	return 0, errNoConversation
+}
+
+func (m *members) MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error {
+	if c.Kind() == im.KindGroup {
+		return m.groups.MayRecall(ctx, u, c, author)
+	}
+	return im.Errorf(im.CodePermissionDenied, "only the author may take this message back")
+}
+
+func (m *members) Membership(ctx context.Context, u im.UserID, c im.ConversationID) (im.Membership, error) {
+	whole := im.Membership{Conversation: c, First: 1}
+	switch c.Kind() {
+	case im.KindDM: // both may always read all of it
+		if _, ok := c.Peer(u); ok {
+			return whole, nil
+		}
+	case im.KindMe:
+		if owner, _ := c.MeUser(); owner == u {
+			return whole, nil
+		}
+	case im.KindGroup:
+		got, ok, err := m.directory.Membership(ctx, u, c)
+		if err != nil {
+			return im.Membership{}, err
+		}
+		if ok {
+			return got, nil
+		}
+	}
+	return im.Membership{}, errNoConversation
+}
+
+func (m *members) Memberships(ctx context.Context, u im.UserID) ([]im.Membership, error) {
+	return m.directory.Memberships(ctx, u)
+}
+
+func (m *members) OpenDM(ctx context.Context, c im.ConversationID) error {
+	return m.directory.OpenDM(ctx, c)
+}
+
+func (m *members) MayWatch(ctx context.Context, u im.UserID, others []im.UserID) ([]im.UserID, error) {
+	return m.contacts.MayWatch(ctx, u, others)
+}
+
+func (m *members) Refresh(c im.ConversationID) {
+	if c.Kind() == im.KindGroup {
+		m.groups.Refresh(c)
+	}
+}
+
+// groupsOf lists the groups a user is in now, for the gateway's registry.
+func (m *members) groupsOf(ctx context.Context, u im.UserID) ([]im.ConversationID, error) {
+	all, err := m.directory.Memberships(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	var groups []im.ConversationID
+	for _, x := range all {
+		if x.Conversation.Kind() == im.KindGroup && x.Until == 0 {
+			groups = append(groups, x.Conversation)
+		}
+	}
+	return groups, nil
+}

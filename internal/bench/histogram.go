@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"math/bits"
+	"sync/atomic"
+	"time"
+)
+
+// histogram counts durations in buckets of at most 1/32 relative width, from a
+// microsecond up. Recording is one atomic add.
+type histogram struct {
+	counts [64 * 32]atomic.Uint64
+	max    atomic.Int64
+}
+
+func bucket(us uint64) int {
+	if us < 32 {
+		return int(us)
+	}
+	shift := bits.Len64(us) - 6
+	return (shift+1)*32 + int(us>>shift) - 32
+}
+
+// upper is the greatest number of microseconds in a bucket.
+func upper(b int) uint64 {
+	if b < 32 {
+		return uint64(b)
+	}
+	shift := b/32 - 1
+	return (uint64(b%32)+33)<<shift - 1
+}
+
+func (h *histogram) record(d time.Duration) {
+	d = max(d, 0)
+	h.counts[bucket(uint64(d.Microseconds()))].Add(1)
+	for {
+		m := h.max.Load()
+		if int64(d) <= m || h.max.CompareAndSwap(m, int64(d)) {
+			return
+		}
+	}
+}
+
+// Latency is a distribution in milliseconds.
+type Latency struct {
+	Count uint64  `json:"count"`
+	P50   float64 `json:"p50"`
+	P99   float64 `json:"p99"`
+	Max   float64 `json:"max"`
+}
+
+func (h *histogram) latency() Latency {
+	var total uint64
+	for i := range h.counts {
+		total += h.counts[i].Load()
+	}
+	at := func(q float64) float64 {
+		want, sum := uint64(q*float64(total)), uint64(0)
+		for i := range h.counts {
+			if sum += h.counts[i].Load(); sum > want {
+				return float64(upper(i)) / 1000
+			}
+		}
+		return 0
+	}
+	return Latency{Count: total, P50: at(0.50), P99: at(0.99), Max: float64(h.max.Load()) / 1e6}
+}
