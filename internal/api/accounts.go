@@ -78,12 +78,8 @@ func (c *Calls) revokeSession(ctx context.Context, actor im.Actor, r *wire.Revok
 	if err != nil {
 		return nil, err
 	}
-	n, err := c.Accounts.Revoke(ctx, actor.User, session)
-	if err != nil {
+	if _, err := c.Accounts.Revoke(ctx, actor.User, session); err != nil {
 		return nil, err
-	}
-	if n == 0 {
-		return nil, im.Errorf(im.CodeNotFound, "no such session")
 	}
 	return &wire.RevokeSessionResponse{}, nil
 }

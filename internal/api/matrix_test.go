@@ -1,0 +1,283 @@
+package api
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+// The authorisation matrix (every method × everybody who might call it), over
+// HTTP, on the real business packages. The object is always bob: his group, of
+// which he is a plain member, his direct chat with his friend, his sessions.
+const (
+	asNone     = "none"     // no token
+	asStranger = "stranger" // a user who has nothing to do with bob
+	asFriend   = "friend"   // a contact of bob, not in the group
+	asBlocked  = "blocked"  // blocked by bob, not in the group
+	asEx       = "ex"       // was in the group
+	asMember   = "member"   // in the group
+	asAdmin    = "admin"    // in the group, above bob
+	asOwner    = "owner"    // in the group, above all
+	asRoot     = "root"     // administrator of the server, not in the group
+	asKey      = "key"      // the integrator's admin key
+)
+
+var everybody = []string{asNone, asStranger, asFriend, asBlocked, asEx, asMember, asAdmin, asOwner, asRoot, asKey}
+
+// short names of codes in the table.
+var outcomes = map[string]im.Code{
+	"ok": "", "NT": im.CodeUnauthenticated, "PD": im.CodePermissionDenied, "NF": im.CodeNotFound, "NC": im.CodeNotContact, "BT": im.CodeTokenInvalid,
+}
+
+// Rows that many methods share.
+const (
+	//          none stranger friend blocked ex member admin owner root key
+	anyone   = "ok   ok       ok     ok      ok ok     ok    ok    ok   ok"
+	users    = "NT   ok       ok     ok      ok ok     ok    ok    ok   PD"
+	admins   = "NT   PD       PD     PD      PD PD     PD    PD    ok   ok"
+	inGroup  = "NT   NF       NF     NF      NF ok     ok    ok    NF   PD"
+	whoReads = "NT   NF       NF     NF      ok ok     ok    ok    NF   PD"
+	groupMgr = "NT   NF       NF     NF      NF PD     ok    ok    NF   PD"
+	ownerFor = "NT   NF       NF     NF      NF PD     PD    ok    NF   PD"
+	friends  = "NT   NF       ok     NF      NF NF     NF    NF    NF   PD"
+	nobody   = "NT   NF       NF     NF      NF NF     NF    NF    NF   PD"
+	denied   = "PD   PD       PD     PD      PD PD     PD    PD    PD   PD"
+	feed     = "NT   PD       PD     PD      PD PD     PD    PD    PD   PD"
+	toBob    = "NT   NC       ok     NC      NC NC     NC    NC    NC   PD"
+	ofBob    = "NT   NF       PD     NF      NF NF     NF    NF    NF   PD"
+	unusable = "BT   BT       BT     BT      BT BT     BT    BT    BT   BT"
+)
+
+// scene is what a cell of the matrix is played on.
+type scene struct {
+	*world
+	bob, newcomer person
+	// me is who calls; its zero value has no token.
+	me person
+	// friend is bob's.
+	friend        person
+	group, chat   string // bob's group, his direct chat with his friend
+	said, whisper uint64 // what bob said in them
+}
+
+// cell is a row of the matrix: what is called, and what everybody gets.
+type cell struct {
+	method string
+	// about distinguishes several rows of a method.
+	about string
+	want  string
+	in    func(s *scene) proto.Message
+}
+
+// matrix has at least one row for every method.
+var matrix = []cell{
+	{"AccountService/Register", "", anyone, func(s *scene) proto.Message {
+		return &wire.RegisterRequest{Username: "new-" + s.bob.username, Password: password}
+	}},
+	{"AccountService/Login", "", anyone, func(s *scene) proto.Message {
+		return &wire.LoginRequest{Username: s.bob.username, Password: password}
+	}},
+	{"AccountService/Refresh", "", anyone, func(s *scene) proto.Message { return &wire.RefreshRequest{RefreshToken: s.bob.refresh} }},
+	{"AccountService/Refresh", "an access token", unusable, func(s *scene) proto.Message { return &wire.RefreshRequest{RefreshToken: s.bob.token} }},
+	{"AccountService/Logout", "", users, func(*scene) proto.Message { return &wire.LogoutRequest{} }},
+	{"AccountService/ListSessions", "", users, func(*scene) proto.Message { return &wire.ListSessionsRequest{} }},
+	{"AccountService/RevokeSession", "own", users, func(s *scene) proto.Message { return &wire.RevokeSessionRequest{Session: cmpOr(s.me.session, "x")} }},
+	{"AccountService/RevokeSession", "bob's", nobody, func(s *scene) proto.Message { return &wire.RevokeSessionRequest{Session: s.bob.session} }},
+	{"AccountService/ChangePassword", "", users, func(*scene) proto.Message {
+		return &wire.ChangePasswordRequest{OldPassword: password, NewPassword: password}
+	}},
+
+	{"UserService/GetUsers", "", users, func(s *scene) proto.Message { return &wire.GetUsersRequest{Ids: []string{s.bob.id, "nobody"}} }},
+	{"UserService/FindUser", "", users, func(s *scene) proto.Message { return &wire.FindUserRequest{Username: s.bob.username} }},
+	{"UserService/UpdateProfile", "", users, func(*scene) proto.Message {
+		return &wire.UpdateProfileRequest{DisplayName: proto.String("Somebody"), DmPolicy: wire.DmPolicy_DM_POLICY_CONTACTS}
+	}},
+
+	{"ContactService/RequestContact", "", users, func(s *scene) proto.Message { return &wire.RequestContactRequest{User: s.bob.id, Message: "hi"} }},
+	{"ContactService/RequestContact", "who is not there", nobody, func(*scene) proto.Message { return &wire.RequestContactRequest{User: "nobody"} }},
+	{"ContactService/AcceptContact", "", friends, func(s *scene) proto.Message { return &wire.AcceptContactRequest{User: s.bob.id} }},
+	{"ContactService/RefuseContact", "", users, func(s *scene) proto.Message { return &wire.RefuseContactRequest{User: s.bob.id} }},
+	{"ContactService/RemoveContact", "", users, func(s *scene) proto.Message { return &wire.RemoveContactRequest{User: s.bob.id} }},
+	{"ContactService/BlockUser", "", users, func(s *scene) proto.Message { return &wire.BlockUserRequest{User: s.bob.id} }},
+	{"ContactService/UnblockUser", "", users, func(s *scene) proto.Message { return &wire.UnblockUserRequest{User: s.bob.id} }},
+	{"ContactService/SetRemark", "", friends, func(s *scene) proto.Message { return &wire.SetRemarkRequest{User: s.bob.id, Remark: "Bobby"} }},
+	{"ContactService/ListContacts", "", users, func(*scene) proto.Message { return &wire.ListContactsRequest{} }},
+
+	{"GroupService/CreateGroup", "", users, func(s *scene) proto.Message {
+		return &wire.CreateGroupRequest{Name: "mine", Members: []string{s.bob.id}, RequestId: "r"}
+	}},
+	{"GroupService/GetGroup", "", inGroup, func(s *scene) proto.Message { return &wire.GetGroupRequest{Conversation: s.group} }},
+	{"GroupService/GetGroup", "that is not there", nobody, func(*scene) proto.Message { return &wire.GetGroupRequest{Conversation: "grp:none"} }},
+	{"GroupService/RenameGroup", "", groupMgr, func(s *scene) proto.Message { return &wire.RenameGroupRequest{Conversation: s.group, Name: "new"} }},
+	{"GroupService/ListMembers", "", inGroup, func(s *scene) proto.Message { return &wire.ListMembersRequest{Conversation: s.group} }},
+	{"GroupService/AddMembers", "", groupMgr, func(s *scene) proto.Message {
+		return &wire.AddMembersRequest{Conversation: s.group, Users: []string{s.newcomer.id}}
+	}},
+	{"GroupService/RemoveMembers", "", groupMgr, func(s *scene) proto.Message {
+		return &wire.RemoveMembersRequest{Conversation: s.group, Users: []string{s.bob.id}}
+	}},
+	{"GroupService/LeaveGroup", "", "NT NF NF NF NF ok ok PD NF PD", func(s *scene) proto.Message { return &wire.LeaveGroupRequest{Conversation: s.group} }},
+	{"GroupService/SetRole", "", ownerFor, func(s *scene) proto.Message {
+		return &wire.SetRoleRequest{Conversation: s.group, User: s.bob.id, Role: wire.Role_ROLE_ADMIN}
+	}},
+	{"GroupService/TransferOwnership", "", ownerFor, func(s *scene) proto.Message {
+		return &wire.TransferOwnershipRequest{Conversation: s.group, User: s.bob.id}
+	}},
+	{"GroupService/MuteMember", "", groupMgr, func(s *scene) proto.Message {
+		return &wire.MuteMemberRequest{Conversation: s.group, User: s.bob.id, UntilMs: 4102444800000}
+	}},
+
+	{"MessageService/SendMessage", "group", inGroup, func(s *scene) proto.Message {
+		return &wire.SendMessageRequest{Conversation: s.group, Content: text("hi")}
+	}},
+	{"MessageService/SendMessage", "to bob", toBob, func(s *scene) proto.Message {
+		return &wire.SendMessageRequest{Conversation: dm(s.bob, s.me), Content: text("hi")}
+	}},
+	{"MessageService/SendMessage", "others' chat", friends, func(s *scene) proto.Message {
+		return &wire.SendMessageRequest{Conversation: s.chat, Content: text("hi")}
+	}},
+	{"MessageService/SendMessage", "own feed", feed, func(s *scene) proto.Message {
+		return &wire.SendMessageRequest{Conversation: "me:" + cmpOr(s.me.id, "x"), Content: text("hi")}
+	}},
+	{"MessageService/RecallMessage", "group", groupMgr, func(s *scene) proto.Message {
+		return &wire.RecallMessageRequest{Conversation: s.group, Seq: s.said}
+	}},
+	{"MessageService/RecallMessage", "chat", ofBob, func(s *scene) proto.Message {
+		return &wire.RecallMessageRequest{Conversation: s.chat, Seq: s.whisper}
+	}},
+	{"MessageService/ListEntries", "group", whoReads, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: s.group} }},
+	{"MessageService/ListEntries", "chat", friends, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: s.chat} }},
+	{"MessageService/ListEntries", "bob's feed", nobody, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: "me:" + s.bob.id} }},
+	{"MessageService/ListConversations", "", users, func(*scene) proto.Message { return &wire.ListConversationsRequest{} }},
+	{"MessageService/MarkRead", "group", whoReads, func(s *scene) proto.Message { return &wire.MarkReadRequest{Conversation: s.group, Seq: 1} }},
+	{"MessageService/MarkRead", "chat", friends, func(s *scene) proto.Message { return &wire.MarkReadRequest{Conversation: s.chat, Seq: 1} }},
+
+	{"AdminService/ClaimAdmin", "wrong code", denied, func(s *scene) proto.Message {
+		return &wire.ClaimAdminRequest{Code: "guess", Username: "boss-" + s.bob.username, Password: password}
+	}},
+	{"AdminService/MintToken", "", admins, func(s *scene) proto.Message { return &wire.MintTokenRequest{User: s.bob.id} }},
+	{"AdminService/CreateUser", "", admins, func(s *scene) proto.Message {
+		return &wire.CreateUserRequest{Username: "made-" + s.bob.username, Password: password}
+	}},
+	{"AdminService/ListUsers", "", admins, func(*scene) proto.Message { return &wire.ListUsersRequest{Limit: 3} }},
+	{"AdminService/ListUserSessions", "", admins, func(s *scene) proto.Message { return &wire.ListUserSessionsRequest{User: s.bob.id} }},
+	{"AdminService/KickUser", "", admins, func(s *scene) proto.Message { return &wire.KickUserRequest{User: s.bob.id} }},
+}
+
+func cmpOr(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a
+}
+
+// Every method has an authorisation test.
+func TestEveryRowIsInTheMatrix(t *testing.T) {
+	tested := make(map[string]bool)
+	for _, c := range matrix {
+		tested["skein.v1."+c.method] = true
+		if n := len(strings.Fields(c.want)); n != len(everybody) {
+			t.Errorf("%s %s: %d outcomes for %d callers", c.method, c.about, n, len(everybody))
+		}
+	}
+	for _, m := range Methods() {
+		if !tested[m.Name] {
+			t.Errorf("%s has no row in the authorisation matrix", m.Name)
+		}
+	}
+}
+
+func TestAuthorisationMatrix(t *testing.T) {
+	w := newWorld(t)
+	for _, c := range matrix {
+		name := strings.TrimSpace(c.method + " " + c.about)
+		for i, who := range everybody {
+			s := w.scene(who)
+			want := outcomes[strings.Fields(c.want)[i]]
+			before := s.trace()
+			m, _ := wire.LookupMethod("skein.v1." + c.method)
+			if got := w.call(s.me.token, c.method, c.in(s), m.NewResponse()); got != want {
+				t.Errorf("%s as %s: %q, want %q", name, who, got, want)
+			}
+			if after := s.trace(); want != "" && after != before {
+				t.Errorf("%s as %s was denied, and changed something: %+v, then %+v", name, who, before, after)
+			}
+		}
+	}
+}
+
+// scene prepares what one cell needs, afresh.
+func (w *world) scene(who string) *scene {
+	w.t.Helper()
+	s := &scene{world: w, bob: w.person("bob"), newcomer: w.person("newcomer"), friend: w.person("friend")}
+	owner, admin := w.person("owner"), w.person("admin")
+	w.befriend(s.friend, s.bob)
+	switch who {
+	case asNone:
+	case asKey:
+		s.me = person{token: adminKey, id: "key"}
+	case asRoot:
+		s.me = w.login(w.root)
+	case asFriend:
+		s.me = s.friend
+	case asOwner:
+		s.me = owner
+	case asAdmin:
+		s.me = admin
+	default:
+		s.me = w.person(who)
+	}
+	members := []string{s.bob.id, admin.id}
+	if who == asMember || who == asEx {
+		members = append(members, s.me.id)
+	}
+	var g wire.CreateGroupResponse
+	w.must(owner.token, "GroupService/CreateGroup", &wire.CreateGroupRequest{Name: "g", Members: members}, &g)
+	s.group, s.chat = g.GetGroup().GetConversation(), dm(s.bob, s.friend)
+	w.must(owner.token, "GroupService/SetRole", &wire.SetRoleRequest{Conversation: s.group, User: admin.id, Role: wire.Role_ROLE_ADMIN}, nil)
+	s.said, s.whisper = s.says(s.bob, s.group), s.says(s.bob, s.chat)
+	if who == asEx {
+		w.must(owner.token, "GroupService/RemoveMembers", &wire.RemoveMembersRequest{Conversation: s.group, Users: []string{s.me.id}}, nil)
+	}
+	if who == asBlocked {
+		w.must(s.bob.token, "ContactService/BlockUser", &wire.BlockUserRequest{User: s.me.id}, nil)
+	}
+	return s
+}
+
+func (s *scene) says(p person, conversation string) uint64 {
+	s.t.Helper()
+	var r wire.SendMessageResponse
+	s.must(p.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: conversation, Content: text("hello")}, &r)
+	return r.GetSeq()
+}
+
+// trace is what a denied call must leave as it is: the heads of bob's
+// conversations and feed, and his sessions.
+type trace struct {
+	group, chat, feed uint64
+	sessions          int
+}
+
+func (s *scene) trace() trace {
+	s.t.Helper()
+	head := func(c string) uint64 {
+		r, err := s.messages.Pull(s.t.Context(), im.Actor{User: im.UserID(s.bob.id)}, im.PullQuery{Conversation: im.ConversationID(c), Backward: true, Limit: 1})
+		if im.CodeOf(err) == im.CodeNotFound {
+			return 0
+		}
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		return r.Head
+	}
+	sessions, err := s.accounts.Sessions(s.t.Context(), im.UserID(s.bob.id))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return trace{head(s.group), head(s.chat), head("me:" + s.bob.id), len(sessions)}
+}

@@ -1,0 +1,241 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/contact"
+	"github.com/skein-im/skein/internal/directory"
+	"github.com/skein-im/skein/internal/directory/sqlite"
+	"github.com/skein-im/skein/internal/group"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/pebble"
+	"github.com/skein-im/skein/internal/messaging"
+	"github.com/skein-im/skein/internal/outbox"
+	"github.com/skein-im/skein/wire"
+)
+
+const (
+	password = "correct horse"
+	adminKey = "skk_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+)
+
+// world is the HTTP door on the real business packages, a SQLite directory and
+// a Pebble journal in a temporary directory.
+type world struct {
+	t        *testing.T
+	http     http.Handler
+	schemas  *openAPISchemas
+	accounts *account.Service
+	groups   *group.Service
+	messages *messaging.Service
+	// root is the administrator's user name.
+	root string
+	n    int
+}
+
+// worldLogic is the part of im.Logic that the door uses.
+type worldLogic struct {
+	im.Logic
+	*account.Service
+	calls *Calls
+}
+
+func (l worldLogic) Authenticate(ctx context.Context, h im.Handshake) (im.Actor, error) {
+	return l.Service.Authenticate(ctx, h)
+}
+
+func (l worldLogic) Call(ctx context.Context, a im.Actor, method string, payload []byte) ([]byte, error) {
+	return l.calls.Call(ctx, a, method, payload)
+}
+
+// worldMembers answers messaging's questions.
+type worldMembers struct {
+	*directory.DB
+	contacts *contact.Service
+	groups   *group.Service
+}
+
+var errStranger = im.Errorf(im.CodeNotFound, "no such conversation")
+
+func (m *worldMembers) MaySend(ctx context.Context, u im.UserID, c im.ConversationID) (uint64, error) {
+	if c.Kind() == im.KindGroup {
+		return m.groups.MaySend(ctx, u, c)
+	}
+	peer, ok := c.Peer(u)
+	if !ok {
+		return 0, errStranger
+	}
+	return 0, m.contacts.MaySend(ctx, u, peer)
+}
+
+func (m *worldMembers) MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error {
+	if c.Kind() == im.KindGroup {
+		return m.groups.MayRecall(ctx, u, c, author)
+	}
+	return im.Errorf(im.CodePermissionDenied, "only the author may take this message back")
+}
+
+func (m *worldMembers) Membership(ctx context.Context, u im.UserID, c im.ConversationID) (im.Membership, error) {
+	_, inDM := c.Peer(u)
+	if owner, _ := c.MeUser(); inDM || owner == u && u != "" {
+		return im.Membership{Conversation: c, First: 1}, nil
+	}
+	got, ok, err := m.DB.Membership(ctx, u, c)
+	if err == nil && !ok {
+		err = errStranger
+	}
+	return got, err
+}
+
+func (m *worldMembers) MayWatch(ctx context.Context, u im.UserID, others []im.UserID) ([]im.UserID, error) {
+	return m.contacts.MayWatch(ctx, u, others)
+}
+
+func (m *worldMembers) Refresh(c im.ConversationID) { m.groups.Refresh(c) }
+
+// nobodyOnline takes deliveries.
+type nobodyOnline struct{}
+
+func (nobodyOnline) Deliver([]im.Delivery)               {}
+func (nobodyOnline) Receipt(im.Mark, []im.UserID)        {}
+func (nobodyOnline) Typing(im.ConversationID, im.UserID) {}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	dir := t.TempDir()
+	db, err := sqlite.Open(filepath.Join(dir, "directory.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal, err := pebble.Open(filepath.Join(dir, "journal"), pebble.Options{MinFree: -1, Logger: quiet(), CacheBytes: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	members := &worldMembers{DB: db}
+	messages := messaging.New(messaging.Options{Journal: journal, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
+	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
+	members.contacts = contact.New(db, runner, contact.Options{})
+	members.groups = group.New(db, runner, group.Options{})
+	accounts := account.New(db, account.Options{
+		OpenRegistration: true, RegistrationsPerHour: -1, AdminKeyHash: account.HashKey(adminKey),
+		Argon: account.Argon{MemoryKiB: 8, Time: 1, Threads: 1},
+	})
+	t.Cleanup(func() {
+		accounts.Close()
+		messages.Close()
+		journal.Close()
+		db.Close()
+	})
+	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages})
+	w := &world{
+		t: t, accounts: accounts, groups: members.groups, messages: messages, schemas: loadSchemas(t), root: "root",
+		http: NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Unlimited: true}),
+	}
+	code, err := accounts.PrepareClaim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.must("", "AdminService/ClaimAdmin", &wire.ClaimAdminRequest{Code: code, Username: w.root, Password: password}, nil)
+	return w
+}
+
+// call calls a method over HTTP with JSON and checks the answer against the
+// OpenAPI document.
+func (w *world) call(token, method string, in, out proto.Message) im.Code {
+	w.t.Helper()
+	body, err := protojson.Marshal(in)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	q := post(method, token, string(body))
+	rec := do(w.http, q)
+	if rec.Code != http.StatusOK {
+		return w.failure(method, rec)
+	}
+	if err := w.schemas.response(method, rec.Body.Bytes()); err != nil {
+		w.t.Errorf("%s: the answer is not as documented: %v: %s", method, err, rec.Body)
+	}
+	if out != nil {
+		if err := protojson.Unmarshal(rec.Body.Bytes(), out); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	return ""
+}
+
+func (w *world) failure(method string, rec *httptest.ResponseRecorder) im.Code {
+	w.t.Helper()
+	if err := w.schemas.failure(rec.Body.Bytes()); err != nil {
+		w.t.Errorf("%s: the error is not as documented: %v: %s", method, err, rec.Body)
+	}
+	var e struct{ Code im.Code }
+	if err := json.Unmarshal(rec.Body.Bytes(), &e); err != nil {
+		w.t.Fatal(err)
+	}
+	if info := e.Code.Info(); info.HTTP != rec.Code || e.Code == im.CodeInternal {
+		w.t.Errorf("%s: %s with status %d: %s", method, e.Code, rec.Code, rec.Body)
+	}
+	return e.Code
+}
+
+func (w *world) must(token, method string, in, out proto.Message) {
+	w.t.Helper()
+	if code := w.call(token, method, in, out); code != "" {
+		w.t.Fatalf("%s %v: %s", method, in, code)
+	}
+}
+
+// person is a user with a session.
+type person struct {
+	id, username   string
+	token, refresh string
+	session        string
+}
+
+// person registers somebody new.
+func (w *world) person(what string) person {
+	w.t.Helper()
+	w.n++
+	p := person{username: fmt.Sprintf("%s%d", strings.ToLower(what), w.n)}
+	var r wire.RegisterResponse
+	w.must("", "AccountService/Register", &wire.RegisterRequest{Username: p.username, Password: password, StayLoggedIn: true}, &r)
+	return p.withTokens(r.GetTokens())
+}
+
+// login opens another session.
+func (w *world) login(username string) person {
+	w.t.Helper()
+	var r wire.LoginResponse
+	w.must("", "AccountService/Login", &wire.LoginRequest{Username: username, Password: password, Device: &wire.Device{
+		Id: "d1", Class: wire.DeviceClass_DEVICE_CLASS_PHONE, Name: "Phone"}}, &r)
+	return person{username: username}.withTokens(r.GetTokens())
+}
+
+func (p person) withTokens(t *wire.Tokens) person {
+	p.id, p.session, p.token, p.refresh = t.GetUser(), t.GetSession(), t.GetAccessToken(), t.GetRefreshToken()
+	return p
+}
+
+// befriend makes two people contacts.
+func (w *world) befriend(a, b person) {
+	w.t.Helper()
+	w.must(a.token, "ContactService/RequestContact", &wire.RequestContactRequest{User: b.id}, nil)
+	w.must(b.token, "ContactService/AcceptContact", &wire.AcceptContactRequest{User: a.id}, nil)
+}
+
+func dm(a, b person) string { return string(im.DM(im.UserID(a.id), im.UserID(b.id))) }
+
+func text(s string) *wire.Content {
+	return &wire.Content{Type: "text", Body: &wire.Content_Text{Text: s}}
+}
