@@ -1,0 +1,119 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+const (
+	// callWorkers is how many Calls of a session run at the same time.
+	callWorkers = 4
+	// callsHeld and callBytesHeld bound those that wait for a worker.
+	callsHeld     = 128
+	callBytesHeld = 1 << 20
+)
+
+// calls is the Calls of a session that run or wait. They run beside the read
+// loop, so a slow one delays no Send; answers come in any order (SPEC §8).
+type calls struct {
+	mu      sync.Mutex
+	running int
+	bytes   int
+	queue   []*wire.Call
+}
+
+func (s *session) onCall(c *command, f *wire.ClientFrame) {
+	s.flushMarks()
+	call, k := f.GetCall(), &s.calls
+	size := call.SizeVT()
+	k.mu.Lock()
+	switch {
+	case k.running < callWorkers:
+		k.running++
+		k.mu.Unlock()
+		s.g.wg.Go(func() { s.work(call) })
+		return
+	case len(k.queue) < callsHeld && k.bytes+size <= callBytesHeld:
+		k.queue = append(k.queue, call)
+		k.bytes += size
+		k.mu.Unlock()
+		return
+	}
+	k.mu.Unlock()
+	s.refuse(c, f, im.Errorf(im.CodeRateLimited, "too many calls at the same time"))
+}
+
+// work runs calls until none waits.
+func (s *session) work(call *wire.Call) {
+	defer s.recover("call")
+	for call != nil {
+		s.call(call)
+		s.flush()
+		s.ob.waitWhile(func() bool { return !s.ob.closed && s.ob.queued() > s.g.o.Limits.QueueBytes })
+		call = s.nextCall()
+	}
+}
+
+func (s *session) nextCall() *wire.Call {
+	k := &s.calls
+	ending := s.isEnding()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if ending || len(k.queue) == 0 {
+		k.queue, k.bytes = nil, 0
+		k.running--
+		return nil
+	}
+	call := k.queue[0]
+	k.queue = k.queue[1:]
+	k.bytes -= call.SizeVT()
+	return call
+}
+
+// call runs one API method and queues its result in the form of the request.
+func (s *session) call(call *wire.Call) {
+	result, err := s.ask(call)
+	if err != nil {
+		s.logInternal("call", err)
+		s.send(resultError(call.GetNumber(), err))
+		return
+	}
+	result.Number = call.GetNumber()
+	s.send(wire.NewServerFrame(result))
+}
+
+func (s *session) ask(call *wire.Call) (*wire.Result, error) {
+	payload := call.GetBody()
+	_, asJSON := call.GetRequest().(*wire.Call_Json)
+	if asJSON {
+		var err error
+		if payload, err = wire.StructToRequest(call.GetMethod(), call.GetJson()); err != nil {
+			return nil, requestError(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
+	defer cancel()
+	answer, err := s.g.o.Logic.Call(ctx, s.actor, call.GetMethod(), payload)
+	if err != nil {
+		return nil, err
+	}
+	if !asJSON {
+		return &wire.Result{Response: &wire.Result_Body{Body: answer}}, nil
+	}
+	json, err := wire.ResponseToStruct(call.GetMethod(), answer)
+	if err != nil {
+		return nil, im.Wrap(err, im.CodeInternal, "the server failed")
+	}
+	return &wire.Result{Response: &wire.Result_Json{Json: json}}, nil
+}
+
+func requestError(err error) error {
+	if errors.Is(err, wire.ErrUnknownMethod) {
+		return im.Errorf(im.CodeUnimplemented, "this server does not know this method")
+	}
+	return im.Wrap(err, im.CodeInvalidArgument, "%s", err)
+}

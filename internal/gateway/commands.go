@@ -1,0 +1,135 @@
+package gateway
+
+import (
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+// state is what a row of the command table asks of a session.
+type state uint8
+
+const (
+	stateNew   state = iota // nothing said yet
+	stateReady              // after the Welcome
+)
+
+// who is who may use a row. What a user may do to which conversation is
+// Logic's decision.
+type who uint8
+
+const (
+	whoAnyone who = iota
+	whoUser       // an authenticated user
+)
+
+// command is a row of the table: one frame of the client.
+type command struct {
+	name  string
+	state state
+	class rateClass
+	who   who
+	// bytes is the longest encoded frame.
+	bytes  func(l *Limits) int
+	handle func(s *session, c *command, f *wire.ClientFrame)
+	// answer is the form an error has for this frame.
+	answer func(f *wire.ClientFrame, err error) *wire.ServerFrame
+	index  int
+}
+
+// The rows of the table, in the order of ClientFrame's fields.
+const (
+	cmdUnknown = iota
+	cmdHello
+	cmdSend
+	cmdReceived
+	cmdRead
+	cmdSync
+	cmdPull
+	cmdTyping
+	cmdWatchPresence
+	cmdCall
+	cmdPing
+	cmdPong
+	cmdBye
+	commandCount
+)
+
+func fixed(n int) func(*Limits) int { return func(*Limits) int { return n } }
+
+func wholeFrame(l *Limits) int { return l.FrameBytes }
+
+// sendBytes leaves room for base64, the mentions and the ids.
+func sendBytes(l *Limits) int {
+	return min(l.FrameBytes, 2*l.ContentBytes+l.Mentions*(im.MaxID+8)+1024)
+}
+
+func plainError(_ *wire.ClientFrame, err error) *wire.ServerFrame { return errorFrame(err) }
+
+// commands is the table: everything a client can say, and under which
+// conditions. It is never written to.
+var commands = [commandCount]command{
+	cmdUnknown: {"unknown", stateReady, classSignal, whoUser, wholeFrame, (*session).onUnknown, plainError, cmdUnknown},
+	cmdHello:   {"hello", stateNew, classNone, whoAnyone, fixed(helloBytes), (*session).onHello, plainError, cmdHello},
+	cmdSend: {"send", stateReady, classSend, whoUser, sendBytes, (*session).onSend,
+		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return sendError(f.GetSend().GetId(), err) }, cmdSend},
+	cmdReceived: {"received", stateReady, classMark, whoUser, fixed(1 << 10), (*session).onReceived, plainError, cmdReceived},
+	cmdRead:     {"read", stateReady, classMark, whoUser, fixed(1 << 10), (*session).onRead, plainError, cmdRead},
+	cmdSync:     {"sync", stateReady, classRead, whoUser, fixed(4 << 10), (*session).onSync, plainError, cmdSync},
+	cmdPull: {"pull", stateReady, classRead, whoUser, fixed(1 << 10), (*session).onPull,
+		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return rangeError(f.GetPull(), err) }, cmdPull},
+	cmdTyping:        {"typing", stateReady, classSignal, whoUser, fixed(1 << 10), (*session).onTyping, plainError, cmdTyping},
+	cmdWatchPresence: {"watch_presence", stateReady, classSignal, whoUser, fixed(maxListed*(im.MaxID+4) + 1024), (*session).onWatchPresence, plainError, cmdWatchPresence},
+	cmdCall: {"call", stateReady, classCall, whoUser, wholeFrame, (*session).onCall,
+		func(f *wire.ClientFrame, err error) *wire.ServerFrame {
+			return resultError(f.GetCall().GetNumber(), err)
+		}, cmdCall},
+	cmdPing: {"ping", stateReady, classSignal, whoUser, fixed(4 << 10), (*session).onPing, plainError, cmdPing},
+	cmdPong: {"pong", stateReady, classSignal, whoUser, fixed(4 << 10), (*session).onPong, plainError, cmdPong},
+	cmdBye:  {"bye", stateReady, classNone, whoUser, fixed(1 << 10), (*session).onBye, plainError, cmdBye},
+}
+
+// commandOf returns the row of a frame.
+func commandOf(f *wire.ClientFrame) *command {
+	switch f.Frame.(type) {
+	case *wire.ClientFrame_Hello:
+		return &commands[cmdHello]
+	case *wire.ClientFrame_Send:
+		return &commands[cmdSend]
+	case *wire.ClientFrame_Received:
+		return &commands[cmdReceived]
+	case *wire.ClientFrame_Read:
+		return &commands[cmdRead]
+	case *wire.ClientFrame_Sync:
+		return &commands[cmdSync]
+	case *wire.ClientFrame_Pull:
+		return &commands[cmdPull]
+	case *wire.ClientFrame_Typing:
+		return &commands[cmdTyping]
+	case *wire.ClientFrame_WatchPresence:
+		return &commands[cmdWatchPresence]
+	case *wire.ClientFrame_Call:
+		return &commands[cmdCall]
+	case *wire.ClientFrame_Ping:
+		return &commands[cmdPing]
+	case *wire.ClientFrame_Pong:
+		return &commands[cmdPong]
+	case *wire.ClientFrame_Bye:
+		return &commands[cmdBye]
+	}
+	return &commands[cmdUnknown]
+}
+
+// admits checks the state and who asks; an error ends the connection (SPEC §3.1).
+func (c *command) admits(s *session, size int) error {
+	switch {
+	case !s.ready && size > helloBytes: // the transport was told this limit too
+		return im.Errorf(im.CodeFrameTooLong, "a message before the Welcome may have %d bytes", helloBytes)
+	case c.state == stateReady && !s.ready:
+		return im.Errorf(im.CodeProtocolError, "the first frame must be Hello, not %s", c.name)
+	case c.state == stateNew && s.ready:
+		return im.Errorf(im.CodeProtocolError, "%s was said already", c.name)
+	case c.who == whoUser && s.actor.User == "":
+		return im.Errorf(im.CodeTokenInvalid, "%s needs a user", c.name)
+	}
+	return nil
+}

@@ -1,0 +1,339 @@
+package gateway
+
+import (
+	"sync"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+// shareFrom is the number of recipients from which a frame's bytes are shared
+// between the outboxes instead of copied.
+const shareFrom = 16
+
+// ToUsers queues a parcel for all connections of the users (im.Dispatch).
+func (g *Gateway) ToUsers(to []im.UserID, p im.Parcel) {
+	if !g.anyOnline(to) {
+		return
+	}
+	switch {
+	case len(p.Entries) > 0:
+		c := p.Entries[0].Conversation
+		for i := range p.Entries {
+			g.followFeed(&p.Entries[i])
+		}
+		if c.Kind() != im.KindGroup {
+			g.heads.advance(c, p.Entries[len(p.Entries)-1].Seq)
+		}
+		g.metrics.delivered(p.Entries)
+		push := newDelivery(g, p.Entries, p.Origin, len(to))
+		for _, u := range to {
+			g.users.each(u, push.to)
+		}
+		push.end()
+	case p.Head != nil:
+		if g.heads.advance(p.Head.Conversation, p.Head.Seq) {
+			g.metrics.gapRepairs.Add(1)
+			g.frameToUsers(to, headsFrame(p.Head.Conversation, p.Head.Seq), "")
+		}
+	default:
+		frame, not := signalFrame(&p)
+		if frame != nil {
+			g.frameToUsers(to, frame, not)
+		}
+	}
+}
+
+func (g *Gateway) anyOnline(us []im.UserID) bool {
+	for _, u := range us {
+		if g.users.online(u) {
+			return true
+		}
+	}
+	return false
+}
+
+// followFeed acts on what a `me:` feed tells about the user's standing: who is
+// no longer a contact is no longer watched.
+func (g *Gateway) followFeed(e *im.Entry) {
+	if e.Event == nil || e.Event.Type != im.EventContactRemoved {
+		return
+	}
+	u, ok := e.Conversation.MeUser()
+	if !ok {
+		return
+	}
+	gone := e.Event.Users
+	if e.Sender != "" && e.Sender != u {
+		gone = append(gone[:len(gone):len(gone)], e.Sender)
+	}
+	for _, s := range g.users.of(u) {
+		g.presence.unwatch(s, gone)
+	}
+}
+
+func (g *Gateway) frameToUsers(to []im.UserID, frame *wire.ServerFrame, not im.UserID) {
+	f := fanout{frame: frame, typ: serverFrameType(frame), share: len(to) >= shareFrom}
+	for _, u := range to {
+		if u != not {
+			g.users.each(u, f.to)
+		}
+	}
+	f.end(&g.pools)
+}
+
+// signalFrame is the frame of a receipt or of typing, and who must not get it.
+func signalFrame(p *im.Parcel) (f *wire.ServerFrame, not im.UserID) {
+	switch {
+	case p.Receipt != nil:
+		r := p.Receipt
+		return wire.NewServerFrame(&wire.Receipt{Conversation: string(r.Conversation), User: string(r.User), Received: r.Received, Read: r.Read}), ""
+	case p.Typing != nil:
+		t := p.Typing
+		return wire.NewServerFrame(&wire.Typing{Conversation: string(t.Conversation), User: string(t.User)}), t.User
+	}
+	return nil, ""
+}
+
+// ToGroup queues a parcel for all connections of the group's members
+// (im.Dispatch). Parcels of one group go out in the order of the calls.
+func (g *Gateway) ToGroup(c im.ConversationID, p im.Parcel) {
+	switch {
+	case len(p.Entries) > 0:
+		g.metrics.delivered(p.Entries)
+		g.groupEntries(c, p)
+	case p.Head != nil:
+		g.groupHead(c, p.Head)
+	default:
+		frame, not := signalFrame(&p)
+		grp := g.groups.locked(c, false)
+		if frame == nil || grp == nil {
+			if grp != nil {
+				g.groups.unlock(grp)
+			}
+			return
+		}
+		if !grp.suspect {
+			grp.send(g, frame, not)
+		}
+		g.groups.unlock(grp)
+	}
+}
+
+// send queues a frame for the group's sessions. Caller holds the group's lock.
+func (grp *group) send(g *Gateway, frame *wire.ServerFrame, not im.UserID) {
+	f := fanout{frame: frame, typ: serverFrameType(frame), share: len(grp.members) >= shareFrom}
+	for s := range grp.members {
+		if s.actor.User != not {
+			f.to(s)
+		}
+	}
+	f.end(&g.pools)
+}
+
+// groupHead acts on a beacon: what lies beyond the last entry seen was lost on
+// the way here.
+func (g *Gateway) groupHead(c im.ConversationID, h *im.ParcelHead) {
+	grp := g.groups.locked(c, false)
+	if grp == nil {
+		return
+	}
+	defer g.groups.unlock(grp)
+	stale := grp.roster != 0 && h.Roster > grp.roster
+	switch {
+	case grp.last != 0 && (h.Seq > grp.last || stale):
+		g.doubt(grp)
+		fallthrough
+	case h.Seq > grp.last:
+		grp.last, grp.roster = max(grp.last, h.Seq), max(grp.roster, h.Roster)
+		grp.send(g, headsFrame(c, grp.last), "")
+	}
+}
+
+// doubt stops pushes to the group until its roster was read again. Caller
+// holds the group's lock.
+func (g *Gateway) doubt(grp *group) {
+	g.metrics.gapRepairs.Add(1)
+	grp.suspect = true
+	grp.epoch++
+	g.verifier.group(grp.id)
+}
+
+// groupEntries pushes entries to a group, following the roster: an entry that
+// changes it goes out by itself, after those it adds have joined and before
+// those it removes have left (SPEC §4.3).
+func (g *Gateway) groupEntries(c im.ConversationID, p im.Parcel) {
+	for i := range p.Entries {
+		if e := p.Entries[i].Event; rosterEvent(e) {
+			g.groups.loads.note(c, changedUsers(&p.Entries[i]), e.Type == im.EventGroupDismissed)
+		}
+	}
+	grp := g.groups.locked(c, g.addsHere(p.Entries))
+	if grp == nil {
+		// Nobody here is a member, but those removed while they were connecting see why.
+		for i := range p.Entries {
+			if e := p.Entries[i].Event; e != nil && removes(e.Type) {
+				d := newDelivery(g, p.Entries[i:i+1], nil, 1)
+				for _, u := range e.Users {
+					g.users.each(u, d.to)
+				}
+				d.end()
+			}
+		}
+		return
+	}
+	defer g.groups.unlock(grp)
+	rest, origin := grp.skipOld(g, p)
+	if len(rest) == 0 {
+		return
+	}
+	if grp.missed(&rest[0]) {
+		g.doubt(grp)
+	}
+	for len(rest) > 0 {
+		n := 1
+		if !rosterEvent(rest[0].Event) {
+			for n < len(rest) && !rosterEvent(rest[n].Event) {
+				n++
+			}
+		}
+		var o []im.ConnectionID
+		if origin != nil {
+			o, origin = origin[:n], origin[n:]
+		}
+		g.groupRun(grp, rest[:n], o)
+		rest = rest[n:]
+	}
+}
+
+// skipOld leaves out entries that were seen before: pushed, or told by Heads. A
+// roster change among them came late: what it means now has to be read.
+func (grp *group) skipOld(g *Gateway, p im.Parcel) ([]im.Entry, []im.ConnectionID) {
+	rest, origin := p.Entries, p.Origin
+	for len(rest) > 0 && rest[0].Seq <= grp.last {
+		if rosterEvent(rest[0].Event) {
+			g.doubt(grp)
+			for _, u := range changedUsers(&rest[0]) {
+				if g.users.online(u) {
+					g.verifier.user(u)
+				}
+			}
+		}
+		rest = rest[1:]
+		if origin != nil {
+			origin = origin[1:]
+		}
+	}
+	return rest, origin
+}
+
+// missed tells that entries, or a roster change, before e were not seen here.
+func (grp *group) missed(e *im.Entry) bool {
+	if grp.last == 0 {
+		return false
+	}
+	return e.Seq > grp.last+1 || (e.Event == nil && grp.roster != 0 && e.Roster > grp.roster)
+}
+
+// groupRun pushes entries between which the roster does not change, or a
+// single one that changes it. Caller holds the group's lock.
+func (g *Gateway) groupRun(grp *group, es []im.Entry, origin []im.ConnectionID) {
+	event := es[0].Event
+	last := &es[len(es)-1]
+	grp.last = last.Seq
+	grp.roster = max(grp.roster, last.Roster)
+	if event != nil && adds(event.Type) {
+		for _, u := range changedUsers(&es[0]) {
+			g.users.each(u, grp.join)
+		}
+	}
+	if grp.suspect {
+		grp.send(g, headsFrame(grp.id, grp.last), "")
+	} else {
+		d := newDelivery(g, es, origin, len(grp.members))
+		for s := range grp.members {
+			d.to(s)
+		}
+		if event != nil && removes(event.Type) { // also those who are no longer in the registry see why
+			for _, u := range event.Users {
+				g.users.each(u, func(s *session) {
+					if _, ok := grp.members[s]; !ok {
+						d.to(s)
+					}
+				})
+			}
+		}
+		d.end()
+	}
+	switch {
+	case event == nil:
+	case event.Type == im.EventGroupDismissed:
+		for s := range grp.members {
+			grp.leave(s)
+		}
+	case removes(event.Type):
+		for _, u := range event.Users {
+			g.users.each(u, grp.leave)
+		}
+	}
+}
+
+// addsHere tells whether the entries add somebody who is connected here.
+func (g *Gateway) addsHere(es []im.Entry) bool {
+	for i := range es {
+		if e := es[i].Event; e != nil && adds(e.Type) {
+			if g.anyOnline(changedUsers(&es[i])) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func adds(t im.EventType) bool { return t == im.EventGroupCreated || t == im.EventMemberAdded }
+
+func removes(t im.EventType) bool { return t == im.EventMemberLeft || t == im.EventMemberRemoved }
+
+func rosterEvent(e *im.Event) bool {
+	return e != nil && (adds(e.Type) || removes(e.Type) || e.Type == im.EventGroupDismissed)
+}
+
+// changedUsers are those whose membership the entry changes. Who creates a
+// group is in it.
+func changedUsers(e *im.Entry) []im.UserID {
+	if e.Event.Type == im.EventGroupCreated && e.Sender != "" {
+		return append(e.Event.Users[:len(e.Event.Users):len(e.Event.Users)], e.Sender)
+	}
+	return e.Event.Users
+}
+
+// heads remembers the last entry told here of each dm and feed, for the
+// beacons: bounded, the longest untouched are forgotten. Forgetting one costs a
+// needless Heads.
+type heads struct {
+	mu       sync.Mutex
+	now, old map[im.ConversationID]uint64
+	limit    int
+}
+
+func newHeads(limit int) *heads {
+	return &heads{now: map[im.ConversationID]uint64{}, limit: limit}
+}
+
+// advance moves a conversation's last seq forward and tells whether it did.
+func (h *heads) advance(c im.ConversationID, seq uint64) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	last, ok := h.now[c]
+	if !ok {
+		last = h.old[c]
+	}
+	if seq <= last {
+		return false
+	}
+	if !ok && len(h.now) >= h.limit {
+		h.old, h.now = h.now, map[im.ConversationID]uint64{}
+	}
+	h.now[c] = seq
+	return true
+}

@@ -1,0 +1,33 @@
+// Package gateway is everything between a connection (wire.Conn) and the role
+// that decides and stores (im.Logic): handshake, command table, limits,
+// heartbeats, the registry of who is connected here, and the way back from
+// im.Dispatch to the sockets.
+//
+// It owns the sessions of this process. It must not know how messages are
+// stored, who may do what (Logic decides), which transports or codecs exist, or
+// how many nodes there are.
+//
+// Goroutines: one per connection (Serve, the caller's), which owns the session's
+// state; one for the timer wheel; on demand and bounded, a writer for a
+// connection whose peer reads slowly, at most callWorkers for a session's Calls,
+// and one that re-verifies rosters. Parcels and acks are queued and written on
+// the goroutine that calls Dispatch; nothing it calls waits for a peer.
+//
+// Lock order, outer to inner:
+//
+//	presence.mu → groupShard.mu → group.mu → loads.mu → userShard.mu → session.links → outbox.mu → dirty.mu
+//
+// wheel.mu, connections.mu, verifier.mu, controls.mu and Gateway.mu are leaves. No lock is held
+// while Logic, Options.Groups or a socket write runs.
+//
+// Invariants, each with a test:
+//   - no frame of the server but Error and Kick precedes the Welcome;
+//   - a session is registered before its groups are read and before its Sync
+//     runs, so nothing falls between delta and push;
+//   - a Control that arrives while its session authenticates is applied to it;
+//   - entries of a group are pushed to its members only; after a gap nothing is
+//     pushed until the roster of the local members was read again;
+//   - queues are bounded in bytes: pushes beyond are dropped and repaired by a
+//     Resync, answers never are (reading stops instead);
+//   - a frame is encoded once per codec and framing, however many get it.
+package gateway

@@ -1,0 +1,71 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+const (
+	// goAwayRetry is within which time clients come back (elsewhere). The drain
+	// itself spreads them.
+	goAwayRetry = time.Second
+	// drainStep is the shortest pause between two groups of GoAways.
+	drainStep = 10 * time.Millisecond
+)
+
+// Drain stops accepting, sends every connection a GoAway, spread over time, and
+// lets each finish: sends in flight are answered, what is queued is written,
+// then it closes. It returns when all are gone or ctx ends; Close ends the rest.
+func (g *Gateway) Drain(ctx context.Context, spread time.Duration) error {
+	g.mu.Lock()
+	g.draining = true
+	g.mu.Unlock()
+	all := g.conns.list()
+	steps := 1
+	if spread > 0 {
+		steps = max(min(len(all), int(spread/drainStep)), 1)
+	}
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for i := range steps {
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		for _, s := range all[i*len(all)/steps : (i+1)*len(all)/steps] {
+			s.leave()
+		}
+		timer.Reset(spread / time.Duration(steps))
+	}
+	// Those who were let in at the same moment the drain began.
+	for _, s := range g.conns.list() {
+		s.leave()
+	}
+	select {
+	case <-g.conns.gone():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// leave asks the session to go in peace. One that has not been welcomed yet is
+// just told to come again.
+func (s *session) leave() {
+	s.ob.mu.Lock()
+	hold := s.ob.hold
+	s.ob.mu.Unlock()
+	if hold {
+		s.fail("drain", errGoingAway())
+		return
+	}
+	s.finish("drain", wire.CodeGoingAway, "the server stops", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: millis(goAwayRetry)}), true, leaveTime)
+}
+
+func errGoingAway() error {
+	return &im.Error{Code: im.CodeGoingAway, Message: "the server stops", RetryAfter: goAwayRetry}
+}

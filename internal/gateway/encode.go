@@ -1,0 +1,220 @@
+package gateway
+
+import (
+	"fmt"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// maxKinds is how many (codec, framing) pairs share encoded frames; further
+// ones encode for each session.
+const maxKinds = 8
+
+// kind is a (codec, framing) pair; connections of one kind share framed bytes.
+type kind struct {
+	codec   wire.Codec
+	framing string
+	index   int
+}
+
+// frameNames are the oneof's names, for the metrics.
+var frameNames = [frameTypes]string{
+	frameNone: "none", frameWelcome: "welcome", frameSendAck: "send_ack", frameSendError: "send_error",
+	framePush: "push", frameReceipt: "receipt", frameSyncDelta: "sync_delta", frameRange: "range",
+	frameTyping: "typing", framePresence: "presence", frameResult: "result", framePong: "pong",
+	framePing: "ping", frameHeads: "heads", frameResync: "resync", frameKick: "kick",
+	frameGoAway: "go_away", frameError: "error",
+}
+
+// frameType is a server frame's place in the metrics.
+type frameType uint8
+
+const (
+	frameNone frameType = iota
+	frameWelcome
+	frameSendAck
+	frameSendError
+	framePush
+	frameReceipt
+	frameSyncDelta
+	frameRange
+	frameTyping
+	framePresence
+	frameResult
+	framePong
+	framePing
+	frameHeads
+	frameResync
+	frameKick
+	frameGoAway
+	frameError
+	frameTypes
+)
+
+func serverFrameType(f *wire.ServerFrame) frameType {
+	switch f.Frame.(type) {
+	case *wire.ServerFrame_Welcome:
+		return frameWelcome
+	case *wire.ServerFrame_SendAck:
+		return frameSendAck
+	case *wire.ServerFrame_SendError:
+		return frameSendError
+	case *wire.ServerFrame_Push:
+		return framePush
+	case *wire.ServerFrame_Receipt:
+		return frameReceipt
+	case *wire.ServerFrame_SyncDelta:
+		return frameSyncDelta
+	case *wire.ServerFrame_Range:
+		return frameRange
+	case *wire.ServerFrame_Typing:
+		return frameTyping
+	case *wire.ServerFrame_Presence:
+		return framePresence
+	case *wire.ServerFrame_Result:
+		return frameResult
+	case *wire.ServerFrame_Pong:
+		return framePong
+	case *wire.ServerFrame_Ping:
+		return framePing
+	case *wire.ServerFrame_Heads:
+		return frameHeads
+	case *wire.ServerFrame_Resync:
+		return frameResync
+	case *wire.ServerFrame_Kick:
+		return frameKick
+	case *wire.ServerFrame_GoAway:
+		return frameGoAway
+	case *wire.ServerFrame_Error:
+		return frameError
+	}
+	return frameNone
+}
+
+// kindOf returns the one kind of a codec and framing.
+func (g *Gateway) kindOf(info wire.ConnInfo) *kind {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, k := range g.kinds {
+		if k.codec.Name() == info.Codec && k.framing == info.Framing {
+			return k
+		}
+	}
+	codec := g.codecs[info.Codec]
+	if codec == nil {
+		return nil
+	}
+	k := &kind{codec: codec, framing: info.Framing, index: len(g.kinds)}
+	if k.index < maxKinds {
+		g.kinds = append(g.kinds, k)
+	}
+	return k
+}
+
+// encode encodes a frame for this session into a buffer of the pool, which the
+// caller gives back. A codec that fails or panics yields nil and ends the
+// session, not the process.
+func (s *session) encode(f *wire.ServerFrame) *[]byte {
+	buf := s.g.pools.getBuf()
+	out, err := s.kind.append((*buf)[:0], f)
+	if err != nil {
+		s.g.pools.putBuf(buf)
+		s.g.o.Logger.Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", s.kind.codec.Name(), "connection", s.id, "err", err)
+		s.abort("internal", "internal")
+		return nil
+	}
+	*buf = out
+	return buf
+}
+
+// append is Codec.Append with panics as errors: codecs may come from outside.
+func (k *kind) append(dst []byte, f *wire.ServerFrame) (out []byte, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("codec %s panicked: %v", k.codec.Name(), r)
+		}
+	}()
+	return k.codec.Append(dst, f)
+}
+
+// framed returns f encoded and framed in memory of its own, nil if the codec fails.
+func (k *kind) framed(s *session, _ frameType, f *wire.ServerFrame) []byte {
+	payload := s.g.pools.getBuf()
+	defer s.g.pools.putBuf(payload)
+	out, err := k.append((*payload)[:0], f)
+	if err != nil {
+		s.g.o.Logger.Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", k.codec.Name(), "err", err)
+		return nil
+	}
+	*payload = out
+	return s.conn.AppendMessage(make([]byte, 0, len(out)+16), out)
+}
+
+// send queues a frame of the session's own: never dropped, written by the next flush.
+func (s *session) send(f *wire.ServerFrame) {
+	payload := s.encode(f)
+	if payload == nil {
+		return
+	}
+	s.put(serverFrameType(f), *payload)
+	s.g.pools.putBuf(payload)
+}
+
+// fanout is one frame on its way to many sessions: encoded at most once per kind.
+type fanout struct {
+	frame *wire.ServerFrame
+	typ   frameType
+	// share keeps the bytes in the outboxes instead of copying them there.
+	share bool
+	done  [maxKinds][]byte
+	bufs  [maxKinds]*[]byte
+}
+
+func (f *fanout) to(s *session) {
+	i := s.kind.index
+	if i >= maxKinds {
+		if b := s.kind.framed(s, f.typ, f.frame); b != nil {
+			s.push(f.typ, b, true)
+		}
+		return
+	}
+	if f.done[i] == nil {
+		f.done[i] = f.encode(s)
+	}
+	if len(f.done[i]) > 0 {
+		s.push(f.typ, f.done[i], f.share)
+	}
+}
+
+// encode returns the frame for the session's kind, empty if the codec fails
+// (then those sessions miss it and their clients pull).
+func (f *fanout) encode(s *session) []byte {
+	if f.share {
+		if b := s.kind.framed(s, f.typ, f.frame); b != nil {
+			return b
+		}
+		return []byte{}
+	}
+	payload := s.g.pools.getBuf()
+	defer s.g.pools.putBuf(payload)
+	out, err := s.kind.append((*payload)[:0], f.frame)
+	if err != nil {
+		s.g.o.Logger.Error("gateway: encode frame", "frame", frameNames[f.typ], "codec", s.kind.codec.Name(), "err", err)
+		return []byte{}
+	}
+	*payload = out
+	framed := s.g.pools.getBuf()
+	*framed = s.conn.AppendMessage((*framed)[:0], out)
+	f.bufs[s.kind.index] = framed
+	return *framed
+}
+
+// end gives the buffers back.
+func (f *fanout) end(p *pools) {
+	for i, b := range f.bufs {
+		if b != nil {
+			p.putBuf(b)
+			f.bufs[i] = nil
+		}
+	}
+}

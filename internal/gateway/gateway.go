@@ -1,0 +1,179 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+// headsKept bounds the dms and feeds whose last entry is remembered.
+const headsKept = 1 << 16
+
+// Gateway is the connections of this process. It is im.Dispatch for them.
+type Gateway struct {
+	o      Options
+	codecs map[string]wire.Codec
+	rules  [rateClasses]rule
+	ctx    context.Context
+	cancel context.CancelFunc
+	node   string
+	nextID atomic.Uint64
+
+	wheel    *wheel
+	users    *users
+	groups   *groups
+	conns    *connections
+	controls *controls
+	presence *presence
+	verifier *verifier
+	heads    *heads
+	metrics  *metrics
+	dirty    dirty
+	pools    pools
+
+	// wg counts connections, call workers, the verifier and the wheel.
+	wg       sync.WaitGroup
+	mu       sync.Mutex
+	kinds    []*kind
+	draining bool
+	closed   bool
+}
+
+var _ im.Dispatch = (*Gateway)(nil)
+
+// New starts a gateway. Close stops it.
+func New(o Options) *Gateway {
+	o.defaults()
+	g := &Gateway{o: o, codecs: map[string]wire.Codec{}, rules: newRules(o.Rates), node: o.Node, conns: newConnections(), controls: newControls()}
+	for _, c := range o.Codecs {
+		g.codecs[c.Name()] = c
+	}
+	if g.node == "" {
+		var b [6]byte
+		_, _ = rand.Read(b[:]) // never fails
+		g.node = hex.EncodeToString(b[:])
+	}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	g.wheel = newWheel(tickFor(&g.o))
+	g.users, g.groups = newUsers(g), newGroups()
+	g.presence, g.verifier, g.heads = newPresence(g), newVerifier(g), newHeads(headsKept)
+	g.metrics = newMetrics(g, o.Registerer)
+	// Whoever queues also flushes; the turn of the wheel is for what they forgot.
+	g.wg.Go(func() { g.wheel.run(g.ctx.Done(), g.Flush) })
+	return g
+}
+
+// tickFor makes the wheel fine enough for the shortest interval.
+func tickFor(o *Options) time.Duration {
+	shortest := min(o.Limits.Hello, o.Heartbeat.Silence, o.Heartbeat.Every, o.Heartbeat.Dead-o.Heartbeat.Silence)
+	return max(min(250*time.Millisecond, shortest/8), 5*time.Millisecond)
+}
+
+// admit makes a session of a connection, or tells why not; then the session is
+// nil when the peer cannot even be told in a frame.
+func (g *Gateway) admit(c wire.Conn) (*session, error) {
+	info := c.Info()
+	k := g.kindOf(info)
+	if k == nil {
+		return nil, im.Errorf(im.CodeCodecUnsupported, "this server does not speak %s", info.Codec)
+	}
+	s := &session{g: g, conn: c, kind: k, id: im.ConnectionID(g.node + "-" + strconv.FormatUint(g.nextID.Add(1), 36))}
+	s.ob.hold = true
+	s.seen.Store(g.wheel.now.Load())
+	c.SetReadLimit(helloBytes)
+
+	g.mu.Lock()
+	if g.closed {
+		g.mu.Unlock()
+		return nil, errGoingAway()
+	}
+	draining := g.draining
+	g.wg.Add(1)
+	g.mu.Unlock()
+	err := error(nil)
+	if draining {
+		err = errGoingAway()
+	} else {
+		err = g.conns.add(s, addressKey(info.RemoteAddr), &g.o)
+	}
+	if err != nil {
+		return s, err
+	}
+	s.deadline.Store(g.wheel.now.Load() + g.wheel.ticks(g.o.Limits.Hello))
+	g.wheel.schedule(s, g.wheel.ticks(g.o.Limits.Hello))
+	if g.isClosed() { // Close may have listed the connections before this one
+		s.abort("shutdown", im.CodeGoingAway)
+	}
+	return s, nil
+}
+
+// dismiss takes an ended session out of everything.
+func (g *Gateway) dismiss(s *session) {
+	defer g.wg.Done()
+	g.wheel.cancel(s)
+	g.presence.forget(s)
+	if s.actor.User != "" {
+		was, last := g.users.remove(s)
+		g.groups.forget(s)
+		if was && last {
+			g.presence.down(s.actor.User)
+		}
+	}
+	g.conns.remove(s, addressKey(s.conn.Info().RemoteAddr))
+	g.metrics.ended(s)
+}
+
+func (g *Gateway) isClosed() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.closed
+}
+
+// spawn runs f in a goroutine that Close waits for; false when it is too late.
+func (g *Gateway) spawn(f func()) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return false
+	}
+	g.wg.Go(f)
+	return true
+}
+
+// Close ends all connections at once and waits for everything the gateway
+// started, and for Logic to return from what was asked of it.
+func (g *Gateway) Close() error {
+	g.mu.Lock()
+	g.closed, g.draining = true, true
+	g.mu.Unlock()
+	g.cancel()
+	for _, s := range g.conns.list() {
+		s.abort("shutdown", im.CodeGoingAway)
+	}
+	g.wg.Wait()
+	return nil
+}
+
+// Online tells whether the user has a session here.
+func (g *Gateway) Online(u im.UserID) bool { return g.users.online(u) }
+
+// Stats is what is connected here.
+type Stats struct {
+	// Connections counts those without a Welcome as well.
+	Connections int
+	Users       int
+	// Groups have at least one member connected.
+	Groups int
+}
+
+// Stats counts what is connected at this moment.
+func (g *Gateway) Stats() Stats {
+	return Stats{Connections: g.conns.count(), Users: g.users.count(), Groups: g.groups.count()}
+}

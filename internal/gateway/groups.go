@@ -1,0 +1,285 @@
+package gateway
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// group is a group with a session here. What it knows of the journal is only
+// as much as it takes to see that a parcel was missed.
+type group struct {
+	id      im.ConversationID
+	mu      sync.Mutex
+	members map[*session]struct{}
+	// last and roster are of the last entry seen, 0 before the first.
+	last, roster uint64
+	// suspect: parcels were missed, and with them perhaps somebody's removal. Until
+	// the roster of the local members was read again only Heads go out. epoch
+	// counts the gaps, so that a reading begun before the last one does not count.
+	suspect bool
+	epoch   uint64
+	// dead: taken out of the registry because it was empty.
+	dead bool
+}
+
+type groupShard struct {
+	mu sync.Mutex
+	m  map[im.ConversationID]*group
+}
+
+// groups is the groups of the sessions here.
+type groups struct {
+	seed   maphash.Seed
+	shards [registryShards]groupShard
+	loads  loads
+}
+
+func newGroups() *groups {
+	r := &groups{seed: maphash.MakeSeed()}
+	for i := range r.shards {
+		r.shards[i].m = map[im.ConversationID]*group{}
+	}
+	r.loads.byUser = map[im.UserID][]*load{}
+	return r
+}
+
+func (r *groups) shard(c im.ConversationID) *groupShard {
+	return &r.shards[maphash.String(r.seed, string(c))%registryShards]
+}
+
+// locked returns the group with its lock held; nil if there is none and make is false.
+func (r *groups) locked(c im.ConversationID, make bool) *group {
+	sh := r.shard(c)
+	for {
+		sh.mu.Lock()
+		grp := sh.m[c]
+		if grp == nil && make {
+			grp = &group{id: c, members: map[*session]struct{}{}}
+			sh.m[c] = grp
+		}
+		sh.mu.Unlock()
+		if grp == nil {
+			return nil
+		}
+		grp.mu.Lock()
+		if !grp.dead {
+			return grp
+		}
+		grp.mu.Unlock()
+	}
+}
+
+// unlock releases a group and takes it out of the registry when it is empty.
+func (r *groups) unlock(grp *group) {
+	empty := len(grp.members) == 0
+	grp.mu.Unlock()
+	if !empty {
+		return
+	}
+	sh := r.shard(grp.id)
+	sh.mu.Lock()
+	grp.mu.Lock()
+	if len(grp.members) == 0 && !grp.dead {
+		grp.dead = true
+		delete(sh.m, grp.id)
+	}
+	grp.mu.Unlock()
+	sh.mu.Unlock()
+}
+
+func (r *groups) count() (n int) {
+	for i := range r.shards {
+		r.shards[i].mu.Lock()
+		n += len(r.shards[i].m)
+		r.shards[i].mu.Unlock()
+	}
+	return n
+}
+
+// join makes s a member. Caller holds the group's lock.
+func (grp *group) join(s *session) {
+	if _, ok := grp.members[s]; ok {
+		return
+	}
+	s.links.Lock()
+	defer s.links.Unlock()
+	if s.links.gone {
+		return
+	}
+	s.links.groups = append(s.links.groups, grp)
+	grp.members[s] = struct{}{}
+}
+
+// leave ends a membership. Caller holds the group's lock.
+func (grp *group) leave(s *session) {
+	if _, ok := grp.members[s]; !ok {
+		return
+	}
+	delete(grp.members, s)
+	s.links.Lock()
+	defer s.links.Unlock()
+	for i, o := range s.links.groups {
+		if o == grp {
+			last := len(s.links.groups) - 1
+			s.links.groups[i] = s.links.groups[last]
+			s.links.groups[last] = nil
+			s.links.groups = s.links.groups[:last]
+			return
+		}
+	}
+}
+
+// forget takes a session out of all its groups, for ever.
+func (r *groups) forget(s *session) {
+	s.links.Lock()
+	s.links.gone = true
+	all := s.links.groups
+	s.links.groups = nil
+	s.links.Unlock()
+	for _, grp := range all {
+		grp.mu.Lock()
+		delete(grp.members, s)
+		r.unlock(grp)
+	}
+}
+
+// load is a reading of a user's groups in progress. Roster events that are
+// delivered meanwhile know better than what is read.
+type load struct {
+	user    im.UserID
+	changed map[im.ConversationID]bool
+}
+
+type loads struct {
+	mu     sync.Mutex
+	byUser map[im.UserID][]*load
+}
+
+func (l *loads) begin(u im.UserID) *load {
+	ld := &load{user: u}
+	l.mu.Lock()
+	l.byUser[u] = append(l.byUser[u], ld)
+	l.mu.Unlock()
+	return ld
+}
+
+func (l *loads) end(ld *load) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := l.byUser[ld.user]
+	for i, o := range all {
+		if o == ld {
+			all = append(all[:i], all[i+1:]...)
+			break
+		}
+	}
+	if len(all) == 0 {
+		delete(l.byUser, ld.user)
+	} else {
+		l.byUser[ld.user] = all
+	}
+}
+
+// note tells the readings in progress that the membership of users (all: of
+// everybody) in c has changed.
+func (l *loads) note(c im.ConversationID, users []im.UserID, all bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	mark := func(lds []*load) {
+		for _, ld := range lds {
+			if ld.changed == nil {
+				ld.changed = map[im.ConversationID]bool{}
+			}
+			ld.changed[c] = true
+		}
+	}
+	if all {
+		for _, lds := range l.byUser {
+			mark(lds)
+		}
+		return
+	}
+	for _, u := range users {
+		mark(l.byUser[u])
+	}
+}
+
+func (l *loads) overtaken(ld *load, c im.ConversationID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return ld.changed[c]
+}
+
+// loadGroups reads the groups of a user and makes the user's sessions members
+// of exactly those.
+//
+// Roster events note themselves first and look the group up second; here the
+// group is looked up first and the note asked for second, under the group's
+// lock. So an event during the reading is either seen as a note, or it finds
+// what was done here and corrects it.
+func (g *Gateway) loadGroups(ctx context.Context, u im.UserID) error {
+	ld := g.groups.loads.begin(u)
+	defer g.groups.loads.end(ld)
+	list, err := g.o.Groups(ctx, u)
+	if err != nil {
+		return err
+	}
+	sessions := g.users.of(u)
+	member := make(map[im.ConversationID]struct{}, len(list))
+	for _, c := range list {
+		member[c] = struct{}{}
+		grp := g.groups.locked(c, true)
+		if !g.groups.loads.overtaken(ld, c) {
+			for _, s := range sessions {
+				grp.join(s)
+			}
+		}
+		g.groups.unlock(grp)
+	}
+	for _, s := range sessions {
+		g.leaveOthers(ld, s, member)
+	}
+	return nil
+}
+
+// leaveOthers ends the memberships that the reading does not list.
+func (g *Gateway) leaveOthers(ld *load, s *session, member map[im.ConversationID]struct{}) {
+	var others []*group
+	s.links.Lock()
+	for _, grp := range s.links.groups {
+		if _, ok := member[grp.id]; !ok {
+			others = append(others, grp)
+		}
+	}
+	s.links.Unlock()
+	for _, grp := range others {
+		grp.mu.Lock()
+		if !g.groups.loads.overtaken(ld, grp.id) {
+			grp.leave(s)
+		}
+		g.groups.unlock(grp)
+	}
+}
+
+// compareRoster reads the user's groups again when a Sync knows a membership
+// that the registry does not, or the other way round: a roster event was lost.
+func (g *Gateway) compareRoster(s *session, states []im.ConversationState) {
+	for i := range states {
+		c := states[i].Conversation
+		if c.Kind() != im.KindGroup {
+			continue
+		}
+		here := false
+		if grp := g.groups.locked(c, false); grp != nil {
+			_, here = grp.members[s]
+			g.groups.unlock(grp)
+		}
+		if here != (states[i].Until == 0) {
+			g.verifier.user(s.actor.User)
+			return
+		}
+	}
+}

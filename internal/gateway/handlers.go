@@ -1,0 +1,214 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+// askTime bounds what a client waits for at Logic, sends excepted: those are
+// never cancelled half-way.
+const askTime = 30 * time.Second
+
+func (s *session) onUnknown(c *command, f *wire.ClientFrame) {
+	s.refuse(c, f, im.Errorf(im.CodeUnimplemented, "this server does not know this frame"))
+}
+
+// onSend hands a message to Logic. The answer comes on whatever goroutine
+// commits: it is queued there and written by Flush.
+func (s *session) onSend(c *command, f *wire.ClientFrame) {
+	msg, err := toMessage(f.GetSend(), &s.g.o.Limits)
+	if err != nil {
+		s.refuse(c, f, err)
+		return
+	}
+	s.ob.mu.Lock()
+	s.ob.inflight++
+	s.ob.mu.Unlock()
+	conv, id, start := msg.Conversation, msg.ID, s.now
+	s.g.o.Logic.Send(s.g.ctx, s.actor, msg, func(a im.Ack, err error) { s.answerSend(conv, id, start, a, err) })
+}
+
+func (s *session) answerSend(c im.ConversationID, id im.MessageID, start time.Time, a im.Ack, err error) {
+	if err != nil {
+		s.logInternal("send", err)
+		s.send(sendError(id[:], err))
+	} else {
+		b := s.g.pools.newAck()
+		b.id = id
+		b.ack.Conversation, b.ack.Seq, b.ack.StoredAtMs, b.ack.Count = string(c), a.Seq, unixMilli(a.Stored), a.Count
+		s.send(&b.frame)
+		s.g.pools.acks.Put(b)
+		s.g.metrics.sendSeconds.Observe(s.g.o.Now().Sub(start).Seconds())
+	}
+	o := &s.ob
+	o.mu.Lock()
+	o.inflight--
+	if o.inflight == 0 || int(o.inflight) <= s.g.o.Limits.InFlight*3/4 {
+		o.signal()
+	}
+	o.mu.Unlock()
+	s.markDirty()
+}
+
+func (s *session) logInternal(what string, err error) {
+	if im.CodeOf(err) == im.CodeInternal {
+		s.g.o.Logger.Error("gateway: "+what, "connection", s.id, "user", s.actor.User, "err", err)
+	}
+}
+
+func (s *session) onReceived(c *command, f *wire.ClientFrame) {
+	p := f.GetReceived()
+	s.mark(c, f, p.GetConversation(), p.GetSeq(), 0)
+}
+
+func (s *session) onRead(c *command, f *wire.ClientFrame) {
+	p := f.GetRead()
+	s.mark(c, f, p.GetConversation(), 0, p.GetSeq())
+}
+
+// mark gathers marks until the read buffer is empty: only the furthest of each
+// conversation is passed on. Reading implies having received only where the
+// client says so.
+func (s *session) mark(c *command, f *wire.ClientFrame, conversation string, received, read uint64) {
+	conv, err := im.ParseConversationID(conversation)
+	if err != nil {
+		s.refuse(c, f, err)
+		return
+	}
+	for i := range s.marks {
+		if m := &s.marks[i]; m.conversation == conv {
+			m.received, m.read = max(m.received, received), max(m.read, read)
+			return
+		}
+	}
+	s.marks = append(s.marks, markSet{conv, received, read})
+	if len(s.marks) >= marksHeld {
+		s.flushMarks()
+	}
+}
+
+func (s *session) flushMarks() {
+	if len(s.marks) == 0 {
+		return
+	}
+	for _, m := range s.marks {
+		if err := s.g.o.Logic.Mark(s.g.ctx, s.actor, m.conversation, m.received, m.read); err != nil {
+			s.logInternal("mark", err)
+			s.send(errorFrame(err))
+		}
+	}
+	if cap(s.marks) > 8 {
+		s.marks = nil // an idle session holds little
+	}
+	s.marks = s.marks[:0]
+}
+
+func (s *session) onSync(c *command, f *wire.ClientFrame) { s.sync(f.GetSync()) }
+
+func (s *session) sync(p *wire.Sync) {
+	s.flushMarks()
+	ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
+	defer cancel()
+	limit := int(p.GetLimit())
+	if limit == 0 {
+		limit = 100
+	}
+	res, err := s.g.o.Logic.Sync(ctx, s.actor, im.SyncQuery{Position: p.GetPosition(), Timeline: p.GetTimeline(), Limit: min(limit, 500), Cursor: p.GetCursor()})
+	if err != nil {
+		s.logInternal("sync", err)
+		s.send(errorFrame(err))
+		return
+	}
+	d := &wire.SyncDelta{Number: p.GetNumber(), Timeline: res.Timeline, Position: res.Position, Next: res.Next, Reset_: res.Reset}
+	for i := range res.Conversations {
+		d.Conversations = append(d.Conversations, fromState(&res.Conversations[i]))
+	}
+	s.g.compareRoster(s, res.Conversations)
+	s.send(&wire.ServerFrame{Frame: &wire.ServerFrame_SyncDelta{SyncDelta: d}})
+}
+
+func (s *session) onPull(c *command, f *wire.ClientFrame) {
+	p := f.GetPull()
+	s.flushMarks()
+	conv, err := im.ParseConversationID(p.GetConversation())
+	if err != nil {
+		s.refuse(c, f, err)
+		return
+	}
+	limit := int(p.GetLimit())
+	if limit == 0 {
+		limit = 50
+	}
+	ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
+	defer cancel()
+	res, err := s.g.o.Logic.Pull(ctx, s.actor, im.PullQuery{Conversation: conv, From: p.GetFrom(), Backward: p.GetBackward(), Limit: min(limit, s.g.o.Limits.PullEntries)})
+	if err != nil {
+		s.refuse(c, f, err)
+		return
+	}
+	s.send(&wire.ServerFrame{Frame: &wire.ServerFrame_Range{Range: &wire.Range{
+		Number: p.GetNumber(), Conversation: string(conv), Entries: fromEntries(res.Entries), Head: res.Head,
+	}}})
+}
+
+func (s *session) onTyping(c *command, f *wire.ClientFrame) {
+	conv, err := im.ParseConversationID(f.GetTyping().GetConversation())
+	if err == nil {
+		_, err = s.g.o.Logic.Signal(s.g.ctx, s.actor, im.Signal{Typing: conv})
+	}
+	if err != nil {
+		s.refuse(c, f, err)
+	}
+}
+
+func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
+	ids := f.GetWatchPresence().GetUsers()
+	if len(ids) > maxListed {
+		s.refuse(c, f, im.Errorf(im.CodeTooLarge, "at most %d users can be watched", maxListed))
+		return
+	}
+	users, err := toUsers(ids)
+	if err == nil && len(users) > 0 {
+		ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
+		defer cancel()
+		users, err = s.g.o.Logic.Signal(ctx, s.actor, im.Signal{Watch: users})
+	}
+	if err != nil {
+		s.refuse(c, f, err)
+		return
+	}
+	s.g.presence.watch(s, users)
+}
+
+func (s *session) onPing(c *command, f *wire.ClientFrame) {
+	s.flushMarks()
+	p, pong := f.GetPing(), &wire.Pong{ServerTimeMs: s.now.UnixMilli()}
+	if p.Digest != nil && p.Position != "" {
+		ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
+		defer cancel()
+		same, position, err := s.g.o.Logic.Compare(ctx, s.actor, p.Position, *p.Digest)
+		switch {
+		case err != nil && im.CodeOf(err).Info().Action == im.ActionRetry:
+			// Not now: the next ping asks again.
+		case err != nil:
+			s.logInternal("compare", err)
+			pong.Resync = true
+		case same:
+			pong.Position = position
+		default:
+			pong.Resync = true
+		}
+	}
+	s.send(&wire.ServerFrame{Frame: &wire.ServerFrame_Pong{Pong: pong}})
+}
+
+// onPong has nothing to do: that it came is the news.
+func (s *session) onPong(*command, *wire.ClientFrame) {}
+
+func (s *session) onBye(*command, *wire.ClientFrame) {
+	s.flushMarks()
+	s.finish("bye", "", "bye", nil, false, leaveTime)
+}

@@ -1,0 +1,117 @@
+package gateway
+
+import (
+	"context"
+	"time"
+	"unicode/utf8"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+// authTime bounds Authenticate and Options.Groups.
+const authTime = 10 * time.Second
+
+// onHello makes a connection a session (SPEC §3). The order matters: registered
+// under the user → Controls since the handshake began applied → groups read →
+// registered for them → Welcome → Sync. So whatever happens is either in the
+// delta, or pushed, or both; and no revocation slips through.
+func (s *session) onHello(_ *command, f *wire.ClientFrame) {
+	h := f.GetHello()
+	// The Hello is here: from now on the time is the server's.
+	s.deadline.Store(0)
+	s.waiting.Store(true)
+	shake, err := s.checkHello(h)
+	if err == nil {
+		err = s.authenticate(shake)
+	}
+	if err != nil {
+		s.fail(string(im.CodeOf(err)), err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.g.ctx, authTime)
+	err = s.g.loadGroups(ctx, s.actor.User)
+	cancel()
+	if err != nil {
+		s.fail(string(im.CodeOf(err)), err)
+		return
+	}
+	s.conn.SetReadLimit(s.g.o.Limits.FrameBytes)
+	s.seen.Store(s.g.wheel.now.Load())
+	s.waiting.Store(false)
+	if !s.welcome() {
+		return // ended meanwhile: revoked, replaced, drained
+	}
+	s.ready = true
+	s.g.metrics.connects.Add(1)
+	s.g.wheel.schedule(s, 1)
+	s.g.presence.up(s.actor.User)
+	if h.Sync != nil {
+		s.sync(h.Sync)
+	}
+}
+
+func (s *session) checkHello(h *wire.Hello) (im.Handshake, error) {
+	shake := im.Handshake{Token: h.GetToken(), Connection: s.id, Client: h.GetClient(), Address: s.conn.Info().RemoteAddr}
+	if h.VersionMin > h.VersionMax || h.VersionMax < versionMin || h.VersionMin > versionMax {
+		return shake, im.Errorf(im.CodeVersionUnsupported, "this server speaks versions %d to %d", versionMin, versionMax)
+	}
+	if shake.Token == "" {
+		return shake, im.Errorf(im.CodeTokenInvalid, "the Hello has no token")
+	}
+	if utf8.RuneCountInString(shake.Client) > 100 {
+		return shake, im.Errorf(im.CodeInvalidArgument, "client is longer than 100 characters")
+	}
+	var err error
+	shake.Device, err = toDevice(h.GetDevice())
+	return shake, err
+}
+
+// authenticate asks Logic who it is and registers the session under the user.
+func (s *session) authenticate(shake im.Handshake) error {
+	ctx, cancel := context.WithTimeout(s.g.ctx, authTime)
+	defer cancel()
+	began, since := s.g.o.Now(), s.g.controls.mark()
+	defer s.g.controls.unmark(since)
+	actor, err := s.g.o.Logic.Authenticate(ctx, shake)
+	if err != nil {
+		return err
+	}
+	if actor.User == "" {
+		return im.Errorf(im.CodeTokenInvalid, "this token is nobody's: a connection needs a user")
+	}
+	actor.Connection = s.id
+	s.actor, s.loginAt = actor, began
+	for _, c := range s.g.controls.since(actor.User, since) {
+		if c.Yield && c.ByConnection == s.id { // caused by this login: it tells its time
+			s.loginAt = c.At
+		}
+	}
+	if err := s.g.users.add(s, s.g.o.MaxPerUser); err != nil {
+		return err
+	}
+	// Controls from before the session could be found; later ones find it.
+	for _, c := range s.g.controls.since(actor.User, since) {
+		s.g.users.apply(c, s)
+	}
+	return nil
+}
+
+// welcome queues the Welcome in front of what was pushed since registration.
+func (s *session) welcome() bool {
+	o := &s.g.o
+	payload := s.encode(&wire.ServerFrame{Frame: &wire.ServerFrame_Welcome{Welcome: &wire.Welcome{
+		Version: versionMax, User: string(s.actor.User), Session: string(s.actor.Session), Timeline: o.Timeline(),
+		Heartbeat: &wire.Heartbeat{IdleMs: millis(o.Heartbeat.Idle), SilenceMs: millis(o.Heartbeat.Silence), DeadMs: millis(o.Heartbeat.Dead)},
+		Limits: &wire.Limits{
+			FrameBytes: uint32(o.Limits.FrameBytes), ContentBytes: uint32(o.Limits.ContentBytes), Mentions: uint32(o.Limits.Mentions),
+			PullEntries: uint32(o.Limits.PullEntries), InFlight: uint32(o.Limits.InFlight),
+		},
+		ServerTimeMs: o.Now().UnixMilli(),
+	}}})
+	if payload == nil {
+		return false
+	}
+	defer s.g.pools.putBuf(payload)
+	return s.release(*payload)
+}

@@ -1,0 +1,148 @@
+package gateway
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// stampsKept bounds the parcels of one batch whose delivery is timed.
+const stampsKept = 64
+
+// metrics are plain atomics on the hot path, read when they are asked for.
+type metrics struct {
+	g             *Gateway
+	connects      atomic.Uint64
+	bytesIn       atomic.Uint64
+	bytesOut      atomic.Uint64
+	slowConsumers atomic.Uint64
+	resyncs       atomic.Uint64
+	gapRepairs    atomic.Uint64
+	panics        atomic.Uint64
+	framesIn      [commandCount]atomic.Uint64
+	framesOut     [frameTypes]atomic.Uint64
+
+	sendSeconds    prometheus.Histogram
+	deliverSeconds prometheus.Histogram
+
+	mu          sync.Mutex
+	disconnects map[string]uint64
+	stamps      []time.Time
+
+	descs descriptions
+}
+
+type descriptions struct {
+	connections, users, groups, connects, disconnects, frames, bytes, slow, resyncs, gaps, panics *prometheus.Desc
+}
+
+func newMetrics(g *Gateway, r prometheus.Registerer) *metrics {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("skein_gateway_"+name, help, labels, nil)
+	}
+	buckets := prometheus.ExponentialBuckets(0.0001, 2.5, 14)
+	m := &metrics{
+		g: g, disconnects: map[string]uint64{},
+		sendSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "skein_gateway_send_duration_seconds", Help: "From a Send's arrival to its acknowledgement.", Buckets: buckets}),
+		deliverSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "skein_gateway_deliver_duration_seconds", Help: "From an entry's durable storage to the end of the write to the sockets.", Buckets: buckets}),
+		descs: descriptions{
+			connections: desc("connections", "Open connections."),
+			users:       desc("users", "Users with a connection."),
+			groups:      desc("groups", "Groups with a connected member."),
+			connects:    desc("connects_total", "Sessions that were welcomed."),
+			disconnects: desc("disconnects_total", "Connections that ended, by reason.", "reason"),
+			frames:      desc("frames_total", "Frames, by direction and type.", "direction", "type"),
+			bytes:       desc("bytes_total", "Bytes of messages in, of framed data out.", "direction"),
+			slow:        desc("slow_consumers_total", "Times a connection's queue overflowed and pushes were dropped."),
+			resyncs:     desc("resyncs_total", "Resyncs sent to connections that had lagged."),
+			gaps:        desc("gap_repairs_total", "Gaps found in what was to be delivered, and told by Heads."),
+			panics:      desc("panics_total", "Panics that ended a session."),
+		},
+	}
+	if r != nil {
+		r.MustRegister(m, m.sendSeconds, m.deliverSeconds)
+	}
+	return m
+}
+
+// delivered remembers when what is being queued was stored.
+func (m *metrics) delivered(es []im.Entry) {
+	m.mu.Lock()
+	if len(m.stamps) < stampsKept {
+		m.stamps = append(m.stamps, es[0].Stored)
+	}
+	m.mu.Unlock()
+}
+
+// flushed observes how long what was queued took.
+func (m *metrics) flushed() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.stamps) == 0 {
+		return
+	}
+	now := m.g.o.Now()
+	for _, t := range m.stamps {
+		if !t.IsZero() {
+			m.deliverSeconds.Observe(max(now.Sub(t).Seconds(), 0))
+		}
+	}
+	m.stamps = m.stamps[:0]
+}
+
+// ended counts why a session ended.
+func (m *metrics) ended(s *session) {
+	reason := "unknown"
+	if c := s.cause.Load(); c != nil {
+		reason = *c
+	}
+	m.mu.Lock()
+	m.disconnects[reason]++
+	m.mu.Unlock()
+}
+
+// Describe implements prometheus.Collector.
+func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
+	d := &m.descs
+	for _, x := range []*prometheus.Desc{d.connections, d.users, d.groups, d.connects, d.disconnects, d.frames, d.bytes, d.slow, d.resyncs, d.gaps, d.panics} {
+		ch <- x
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *metrics) Collect(ch chan<- prometheus.Metric) {
+	d, st := &m.descs, m.g.Stats()
+	gauge := func(desc *prometheus.Desc, v int) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, float64(v))
+	}
+	count := func(desc *prometheus.Desc, v uint64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(v), labels...)
+	}
+	gauge(d.connections, st.Connections)
+	gauge(d.users, st.Users)
+	gauge(d.groups, st.Groups)
+	count(d.connects, m.connects.Load())
+	count(d.bytes, m.bytesIn.Load(), "in")
+	count(d.bytes, m.bytesOut.Load(), "out")
+	count(d.slow, m.slowConsumers.Load())
+	count(d.resyncs, m.resyncs.Load())
+	count(d.gaps, m.gapRepairs.Load())
+	count(d.panics, m.panics.Load())
+	for i := range commands {
+		count(d.frames, m.framesIn[i].Load(), "in", commands[i].name)
+	}
+	for i := frameWelcome; i < frameTypes; i++ {
+		count(d.frames, m.framesOut[i].Load(), "out", frameNames[i])
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for reason, n := range m.disconnects {
+		count(d.disconnects, n, reason)
+	}
+}

@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+// The protocol versions this server speaks (SPEC §1.4).
+const (
+	versionMin = 1
+	versionMax = 1
+)
+
+// Options is what a Gateway is made of. Only Logic and Codecs are required.
+type Options struct {
+	Logic  im.Logic
+	Codecs []wire.Codec
+	// Limits, Heartbeat and Rates: zero fields take their default.
+	Limits    Limits
+	Heartbeat Heartbeat
+	Rates     Rates
+	// Timeline names the journal's history, for the Welcome.
+	Timeline func() string
+	// Groups lists the groups a user is a member of now. A group must be listed from
+	// the moment the entry that added the user is stored (not before: they may not
+	// see earlier entries) and before that entry is passed to Dispatch; it must no
+	// longer be listed when the entry that removed them is passed to Dispatch.
+	Groups func(ctx context.Context, u im.UserID) ([]im.ConversationID, error)
+	// Node begins connection ids, unique over all gateways. Default: random.
+	Node string
+	// MaxConnections bounds all connections, MaxPerUser those of a user and
+	// MaxPerAddress those from an address (an IPv6 /64). 0: no bound.
+	MaxConnections int
+	MaxPerUser     int
+	MaxPerAddress  int
+	Now            func() time.Time
+	Logger         *slog.Logger
+	Registerer     prometheus.Registerer
+}
+
+// Limits bounds what a connection may do (SPEC §1.5).
+type Limits struct {
+	FrameBytes   int // default 256 KiB
+	ContentBytes int // default 64 KiB
+	Mentions     int // default and at most 100
+	PullEntries  int // default 200
+	InFlight     int // default 256
+	// QueueBytes bounds what waits to be written to a connection. Default 1 MiB.
+	QueueBytes int
+	// Hello is how long a connection may take to say Hello. Default 5 s.
+	Hello time.Duration
+	// Write is how long a peer may take nothing. Default 30 s.
+	Write time.Duration
+}
+
+// Heartbeat is SPEC §9.
+type Heartbeat struct {
+	Idle    time.Duration // default 30 s
+	Silence time.Duration // default 45 s
+	Every   time.Duration // default 5 s
+	Dead    time.Duration // default 60 s
+}
+
+// Rate is a token bucket: so many per second, so many at once.
+type Rate struct {
+	PerSecond float64
+	Burst     int
+}
+
+// Rates are the buckets each session has, one per class of the command table.
+type Rates struct {
+	Sends   Rate // default 200/s, 1000
+	Marks   Rate // default 500/s, 2000
+	Reads   Rate // Sync, Pull: default 50/s, 200
+	Calls   Rate // default 50/s, 100
+	Signals Rate // Typing, WatchPresence, Ping, Pong, unknown frames: default 20/s, 100
+}
+
+func orDefault[T int | time.Duration | float64](v *T, d T) {
+	if *v <= 0 {
+		*v = d
+	}
+}
+
+func (o *Options) defaults() {
+	l := &o.Limits
+	orDefault(&l.FrameBytes, 256<<10)
+	orDefault(&l.ContentBytes, 64<<10)
+	orDefault(&l.Mentions, 100)
+	l.Mentions = min(l.Mentions, 100)
+	orDefault(&l.PullEntries, 200)
+	orDefault(&l.InFlight, 256)
+	orDefault(&l.QueueBytes, 1<<20)
+	orDefault(&l.Hello, 5*time.Second)
+	orDefault(&l.Write, 30*time.Second)
+	h := &o.Heartbeat
+	orDefault(&h.Idle, 30*time.Second)
+	orDefault(&h.Silence, 45*time.Second)
+	orDefault(&h.Every, 5*time.Second)
+	orDefault(&h.Dead, 60*time.Second)
+	rate := func(r *Rate, per float64, burst int) {
+		orDefault(&r.PerSecond, per)
+		orDefault(&r.Burst, burst)
+	}
+	rate(&o.Rates.Sends, 200, 1000)
+	rate(&o.Rates.Marks, 500, 2000)
+	rate(&o.Rates.Reads, 50, 200)
+	rate(&o.Rates.Calls, 50, 100)
+	rate(&o.Rates.Signals, 20, 100)
+	if o.Timeline == nil {
+		o.Timeline = func() string { return "" }
+	}
+	if o.Groups == nil {
+		o.Groups = func(context.Context, im.UserID) ([]im.ConversationID, error) { return nil, nil }
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}

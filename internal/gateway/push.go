@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"sync"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// delivery is one run of entries on its way to many sessions. All but the
+// connections that got an ack instead share one encoding per codec and framing.
+//
+// message path 6/6: encode once per codec, bounded queue (outbox.go), coalesced
+// write (Flush).
+type delivery struct {
+	g       *Gateway
+	entries []im.Entry
+	origin  []im.ConnectionID
+	box     *pushBox
+	all     fanout
+}
+
+// newDelivery prepares entries for about n recipients.
+func newDelivery(g *Gateway, entries []im.Entry, origin []im.ConnectionID, n int) *delivery {
+	d := &delivery{g: g, entries: entries, origin: origin}
+	d.all.typ, d.all.share = framePush, n >= shareFrom
+	return d
+}
+
+// to queues the entries for one session.
+func (d *delivery) to(s *session) {
+	mine := 0
+	for _, o := range d.origin {
+		if o == s.id {
+			mine++
+		}
+	}
+	switch mine {
+	case 0:
+		if d.box == nil {
+			d.box = d.g.pools.newPush(d.entries, nil)
+			d.all.frame = &d.box.frame
+		}
+		d.all.to(s)
+	case len(d.entries): // it has the acks
+	default:
+		box := d.g.pools.newPush(d.entries, func(i int) bool { return d.origin[i] != s.id })
+		if framed := s.kind.framed(s, framePush, &box.frame); framed != nil {
+			s.push(framePush, framed, true)
+		}
+		d.g.pools.freePush(box)
+	}
+}
+
+func (d *delivery) end() {
+	if d.box != nil {
+		d.g.pools.freePush(d.box)
+	}
+	d.all.end(&d.g.pools)
+}
+
+// dirty is the sessions that have something to write since the last Flush.
+type dirty struct {
+	mu    sync.Mutex
+	list  []*session
+	spare []*session
+}
+
+// markDirty has the next Flush write this session.
+func (s *session) markDirty() {
+	if s.dirty.Swap(true) {
+		return
+	}
+	d := &s.g.dirty
+	d.mu.Lock()
+	d.list = append(d.list, s)
+	d.mu.Unlock()
+}
+
+// Flush writes what was queued, one write per touched connection (im.Dispatch).
+// It waits for nobody: what a peer does not take at once is written by a
+// goroutine of that connection.
+func (g *Gateway) Flush() {
+	d := &g.dirty
+	d.mu.Lock()
+	list := d.list
+	d.list, d.spare = d.spare, nil
+	d.mu.Unlock()
+	for i, s := range list {
+		s.dirty.Store(false)
+		s.flush()
+		list[i] = nil
+	}
+	g.metrics.flushed()
+	if cap(list) > 0 && cap(list) <= 1<<14 {
+		d.mu.Lock()
+		if d.spare == nil {
+			d.spare = list[:0]
+		}
+		d.mu.Unlock()
+	}
+}

@@ -1,0 +1,345 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+const (
+	// helloBytes is the longest message before the Welcome (SPEC §1.5).
+	helloBytes = 16 << 10
+	// finishTime is how long a connection that is told to go has to take its last
+	// frames; leaveTime the same when it leaves in peace (drain, Bye).
+	finishTime = 500 * time.Millisecond
+	leaveTime  = 5 * time.Second
+	// marksHeld is how many conversations' marks are gathered at most.
+	marksHeld = 64
+)
+
+// session is one connection. Its goroutine (Serve) owns the fields without
+// another note.
+type session struct {
+	g    *Gateway
+	conn wire.Conn
+	kind *kind
+	id   im.ConnectionID
+
+	// Set before the session is registered under its user, never changed after.
+	actor im.Actor
+	// loginAt orders two logins that race (Control.At); guarded by the user's shard.
+	loginAt time.Time
+
+	ready   bool
+	buckets [rateClasses]bucket
+	marks   []markSet
+	now     time.Time // when the message that is handled arrived
+
+	ob    outbox
+	dirty atomic.Bool
+	// cause is why the session ended, for the metrics; the first one counts.
+	cause atomic.Pointer[string]
+
+	timer wheelNode
+	// received and checked are the bytes counted, and when, at the wheel's last look.
+	received uint64
+	checked  int64
+	// seen is the tick of the last sign of life, deadline the tick at which
+	// the current stage (hello, finishing) must be over, 0 = none.
+	seen     atomic.Int64
+	deadline atomic.Int64
+	// waiting: the server itself does not read (backpressure, authentication), so silence proves nothing.
+	waiting atomic.Bool
+
+	// nextOfUser links the sessions of a user; guarded by the user's shard.
+	nextOfUser *session
+
+	links struct {
+		sync.Mutex
+		gone   bool
+		groups []*group
+	}
+	calls calls
+	// watching is guarded by presence.mu.
+	watching []im.UserID
+}
+
+// markSet is marks that wait for the end of the read buffer.
+type markSet struct {
+	conversation   im.ConversationID
+	received, read uint64
+}
+
+// Serve runs one connection to its end. Listeners call it in a goroutine of
+// its own.
+func (g *Gateway) Serve(c wire.Conn) {
+	s, err := g.admit(c)
+	if err != nil {
+		g.turnAway(c, s, err)
+		return
+	}
+	defer g.dismiss(s)
+	defer s.settle()
+	defer s.recover("session")
+	s.run()
+}
+
+// turnAway ends a connection that was not admitted.
+func (g *Gateway) turnAway(c wire.Conn, s *session, err error) {
+	if s == nil {
+		_ = c.Close(wire.Code(im.CodeOf(err)), im.Public(err).Message) // the peer may be gone
+		return
+	}
+	defer g.wg.Done()
+	s.fail(string(im.CodeOf(err)), err)
+	s.settle()
+	g.wheel.cancel(s)
+	g.metrics.ended(s)
+}
+
+// message path 2/6: a message is read and decoded, looked up in the command
+// table, checked against its limits, and handled (commands.go, handlers.go).
+func (s *session) run() {
+	for {
+		msg, err := s.conn.ReadMessage()
+		if err != nil {
+			s.flushMarks()
+			s.readFailed(err)
+			return
+		}
+		s.seen.Store(s.g.wheel.now.Load())
+		s.g.metrics.bytesIn.Add(uint64(len(msg)))
+		if s.isEnding() {
+			continue // told to go: nothing more is done for it
+		}
+		s.handle(msg)
+		if !s.conn.Buffered() {
+			s.flushMarks()
+			s.flush()
+		}
+		s.backpressure()
+	}
+}
+
+func (s *session) handle(msg []byte) {
+	frame, _ := s.g.pools.frames.Get().(*wire.ClientFrame)
+	if frame == nil {
+		frame = new(wire.ClientFrame)
+	}
+	defer func() {
+		frame.Reset()
+		s.g.pools.frames.Put(frame)
+	}()
+	s.now = s.g.o.Now()
+	if err := s.kind.codec.Decode(msg, frame); err != nil {
+		s.fail("protocol_error", im.Wrap(err, im.CodeProtocolError, "the message is not a frame"))
+		return
+	}
+	c := commandOf(frame)
+	s.g.metrics.framesIn[c.index].Add(1)
+	if err := c.admits(s, len(msg)); err != nil {
+		s.fail(string(im.CodeOf(err)), err)
+		return
+	}
+	if wait, flood := s.buckets[c.class].take(&s.g.rules[c.class], s.now.UnixNano()); flood {
+		s.fail("flood", &im.Error{Code: im.CodeRateLimited, Message: "too many requests in spite of rate_limited", RetryAfter: wait})
+		return
+	} else if wait > 0 {
+		s.refuse(c, frame, &im.Error{Code: im.CodeRateLimited, Message: "too many requests", RetryAfter: wait})
+		return
+	}
+	if len(msg) > c.bytes(&s.g.o.Limits) {
+		s.refuse(c, frame, im.Errorf(im.CodeTooLarge, "a %s may have %d bytes", c.name, c.bytes(&s.g.o.Limits)))
+		return
+	}
+	c.handle(s, c, frame)
+}
+
+// refuse answers a frame with an error in the form the frame has for it.
+func (s *session) refuse(c *command, f *wire.ClientFrame, err error) {
+	if c.class == classSend {
+		s.settleSends()
+	}
+	if im.CodeOf(err) == im.CodeInternal {
+		s.g.o.Logger.Error("gateway: "+c.name, "connection", s.id, "user", s.actor.User, "err", err)
+	}
+	s.send(c.answer(f, err))
+}
+
+// settleSends waits until all sends are answered, so that an error of the
+// gateway's own does not overtake their answers (SPEC §5.1).
+func (s *session) settleSends() {
+	s.ob.mu.Lock()
+	busy := s.ob.inflight > 0
+	s.ob.mu.Unlock()
+	if !busy {
+		return
+	}
+	s.flush()
+	s.waiting.Store(true)
+	s.ob.waitWhile(func() bool { return s.ob.inflight > 0 && !s.ob.closed })
+	s.waiting.Store(false)
+}
+
+// backpressure stops reading while too many sends are unanswered or too many
+// answers wait to be written (SPEC §5.4, §6.4).
+func (s *session) backpressure() {
+	o, l := &s.ob, &s.g.o.Limits
+	o.mu.Lock()
+	over := !o.closed && (int(o.inflight) >= l.InFlight || o.queued() > l.QueueBytes)
+	o.mu.Unlock()
+	if !over {
+		return
+	}
+	s.flushMarks()
+	s.flush()
+	s.waiting.Store(true)
+	o.waitWhile(func() bool {
+		return !o.closed && (int(o.inflight) >= l.InFlight || o.queued() > l.QueueBytes)
+	})
+	s.seen.Store(s.g.wheel.now.Load())
+	s.waiting.Store(false)
+}
+
+func (s *session) isEnding() bool {
+	s.ob.mu.Lock()
+	defer s.ob.mu.Unlock()
+	return s.ob.ending
+}
+
+// fail tells the client what was wrong and ends the connection.
+func (s *session) fail(cause string, err error) {
+	e := im.Public(err)
+	if e.Code == im.CodeInternal {
+		s.g.o.Logger.Error("gateway: connection failed", "connection", s.id, "user", s.actor.User, "err", err)
+	}
+	s.finish(cause, wire.Code(e.Code), e.Message, errorFrame(err), false, finishTime)
+}
+
+// readFailed ends a session whose connection ended or broke the framing.
+func (s *session) readFailed(err error) {
+	var ce *wire.CloseError
+	switch {
+	case errors.As(err, &ce):
+		s.fail(string(ce.Code), im.Errorf(im.Code(ce.Code), "%s", ce.Reason))
+	case errors.Is(err, io.EOF):
+		s.abort("client_closed", im.CodeGoingAway)
+	default:
+		s.abort("read_failed", im.CodeGoingAway)
+	}
+}
+
+// writeFailed tells why a write failed, as a cause and a code.
+func writeFailed(err error) (string, im.Code) {
+	var ne net.Error
+	if errors.Is(err, os.ErrDeadlineExceeded) || (errors.As(err, &ne) && ne.Timeout()) {
+		return string(im.CodeSlowConsumer), im.CodeSlowConsumer
+	}
+	return "write_failed", im.CodeGoingAway
+}
+
+// recover turns a panic into the end of this session.
+func (s *session) recover(where string) {
+	if r := recover(); r != nil {
+		s.g.metrics.panics.Add(1)
+		s.g.o.Logger.Error("gateway: panic", "in", where, "connection", s.id, "user", s.actor.User, "panic", r, "stack", string(debug.Stack()))
+		s.finish("internal", wire.Code(im.CodeInternal), "internal", errorFrame(im.Errorf(im.CodeInternal, "the server failed (reference %s)", s.id)), false, finishTime)
+	}
+}
+
+// settle waits until what is queued has been written (or given up, see
+// expire) and the connection is closed.
+func (s *session) settle() {
+	s.ob.mu.Lock()
+	ending := s.ob.ending
+	s.ob.mu.Unlock()
+	if !ending {
+		s.abort("internal", im.CodeInternal)
+	}
+	s.flush()
+	s.ob.waitWhile(func() bool { return !s.ob.closed || s.ob.writing })
+}
+
+func (s *session) node() *wheelNode { return &s.timer }
+
+// expire is the session's turn on the wheel: the deadline of its stage, the
+// end of its token, its heartbeat (SPEC §3.1, §9.2).
+func (s *session) expire() int64 {
+	w, now := s.g.wheel, s.g.wheel.now.Load()
+	s.ob.mu.Lock()
+	ending, closed, hold, code, reason := s.ob.ending, s.ob.closed, s.ob.hold, s.ob.code, s.ob.reason
+	s.ob.mu.Unlock()
+	if closed {
+		return 0
+	}
+	if d := s.deadline.Load(); d > 0 {
+		switch {
+		case now < d:
+			return d - now
+		case ending:
+			s.closeNow(code, reason)
+			return 0
+		case hold:
+			s.finish("hello_timeout", wire.CodeHelloTimeout, "no Hello", errorFrame(im.Errorf(im.CodeHelloTimeout, "no Hello within %v", s.g.o.Limits.Hello)), false, finishTime)
+			return 0
+		}
+	}
+	if hold {
+		return w.ticks(time.Second) // authenticating: has its own time limit
+	}
+	next := s.heartbeat(now)
+	if next > 0 && !s.actor.Expires.IsZero() {
+		left := s.actor.Expires.Sub(s.g.o.Now())
+		if left <= 0 {
+			s.kick("token_expired", im.Errorf(im.CodeTokenExpired, "the access token expired"))
+			return 0
+		}
+		next = min(next, max(w.ticks(left), 1))
+	}
+	return next
+}
+
+// heartbeat judges the silence and returns when to look again.
+func (s *session) heartbeat(now int64) int64 {
+	w, h := s.g.wheel, &s.g.o.Heartbeat
+	if s.waiting.Load() {
+		s.seen.Store(now)
+	}
+	counter, counts := s.conn.(wire.ByteCounter)
+	if counts {
+		n := counter.Received()
+		if n != s.received && s.seen.Load() < s.checked { // bytes, but no whole message
+			s.seen.Store(now)
+		}
+		s.received, s.checked = n, now
+	}
+	silent := now - s.seen.Load()
+	silence, dead := w.ticks(h.Silence), w.ticks(h.Dead)
+	switch {
+	case silent >= dead:
+		s.finish("heartbeat_timeout", wire.CodeHeartbeatTimeout, "silence", errorFrame(im.Errorf(im.CodeHeartbeatTimeout, "not a byte within %v", h.Dead)), false, finishTime)
+		return 0
+	case silent >= silence:
+		s.send(&wire.ServerFrame{Frame: &wire.ServerFrame_Ping{Ping: &wire.Ping{}}})
+		s.flush()
+		return min(w.ticks(h.Every), dead-silent)
+	}
+	if counts {
+		return min(silence-silent, w.ticks(h.Every))
+	}
+	return silence - silent
+}
+
+// kick ends the session from outside, telling why (SPEC §3.6).
+func (s *session) kick(cause string, err error) {
+	s.finish(cause, wire.Code(im.CodeOf(err)), im.Public(err).Message,
+		&wire.ServerFrame{Frame: &wire.ServerFrame_Kick{Kick: &wire.Kick{Error: fromError(err), AtMs: s.g.o.Now().UnixMilli()}}}, false, finishTime)
+}
