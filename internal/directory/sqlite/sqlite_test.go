@@ -7,8 +7,25 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/skein-im/skein/internal/directory"
+	"github.com/skein-im/skein/internal/directory/directorytest"
 	"github.com/skein-im/skein/internal/directory/sqlite"
 )
+
+func TestConformance(t *testing.T) {
+	directorytest.Run(t, func(t *testing.T) *directory.DB {
+		d, err := sqlite.Open(filepath.Join(t.TempDir(), "directory.db"), sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return d
+	})
+}
 
 // A strange path is a file name all the same, and the file is private.
 func TestOpenStrangePathPrivate(t *testing.T) {
