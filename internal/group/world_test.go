@@ -1,0 +1,258 @@
+package group_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/skein-im/skein/internal/directory"
+	"github.com/skein-im/skein/internal/directory/sqlite"
+	"github.com/skein-im/skein/internal/group"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/outbox"
+	"github.com/skein-im/skein/internal/outbox/outboxtest"
+)
+
+// world is the service over a real directory and a journal in RAM.
+type world struct {
+	*group.Service
+	t       *testing.T
+	store   *store
+	journal *outboxtest.Journal
+	now     time.Time
+}
+
+// store is the directory, counted and with a hook.
+type store struct {
+	*directory.DB
+	rosters      atomic.Int32
+	beforeRoster func()
+	afterRoster  func()
+	promised     func()
+	everyone     bool // may be added
+}
+
+func (s *store) Roster(ctx context.Context, c im.ConversationID) (uint64, []im.Member, error) {
+	s.rosters.Add(1)
+	if s.beforeRoster != nil {
+		s.beforeRoster()
+	}
+	rev, members, err := s.DB.Roster(ctx, c)
+	if s.afterRoster != nil {
+		s.afterRoster()
+	}
+	return rev, members, err
+}
+
+func (s *store) PromiseRoster(ctx context.Context, p im.Promise) (bool, error) {
+	accepted, err := s.DB.PromiseRoster(ctx, p)
+	if s.promised != nil {
+		s.promised()
+	}
+	return accepted, err
+}
+
+func (s *store) Addable(ctx context.Context, by im.UserID, users []im.UserID) ([]im.UserID, error) {
+	if s.everyone {
+		return users, nil
+	}
+	return s.DB.Addable(ctx, by, users)
+}
+
+func newWorld(t *testing.T, o group.Options, users ...im.UserID) *world {
+	t.Helper()
+	db, err := sqlite.Open(filepath.Join(t.TempDir(), "directory.db"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	w := &world{t: t, store: &store{DB: db}, journal: &outboxtest.Journal{}, now: time.UnixMilli(1_700_000_000_000)}
+	o.Now = func() time.Time { return w.now }
+	w.Service = w.another(o)
+	w.users(users...)
+	return w
+}
+
+// another is a second process on the same directory and journal.
+func (w *world) another(o group.Options) *group.Service {
+	if o.Now == nil {
+		o.Now = func() time.Time { return w.now }
+	}
+	return group.New(w.store, outbox.New(w.store, w.journal, outbox.Options{}), o)
+}
+
+// restart replays what was left and returns a service that remembers nothing.
+func (w *world) restart() {
+	w.t.Helper()
+	w.journal.Stop = nil
+	if left, err := outbox.New(w.store, w.journal, outbox.Options{}).Replay(w.t.Context()); left != 0 || err != nil {
+		w.t.Fatal(left, err)
+	}
+	w.Service = w.another(group.Options{})
+}
+
+func (w *world) users(ids ...im.UserID) {
+	w.t.Helper()
+	for _, u := range ids {
+		if err := w.store.CreateUser(w.t.Context(), im.Credentials{User: im.User{ID: u, DisplayName: string(u), DMPolicy: im.DMContacts, Created: w.now}}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+}
+
+func (w *world) block(user, peer im.UserID) {
+	w.t.Helper()
+	if _, err := w.store.UpdateContacts(w.t.Context(), user, peer, func(mine, _ *im.Contact) ([]im.Promise, error) {
+		mine.Blocked = true
+		return nil, nil
+	}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func actor(u im.UserID) im.Actor { return im.Actor{User: u} }
+
+func (w *world) create(owner im.UserID, members ...im.UserID) im.ConversationID {
+	w.t.Helper()
+	g, err := w.Create(w.t.Context(), actor(owner), "friends", members, "")
+	w.ok(err)
+	return g.Conversation
+}
+
+func (w *world) ok(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) wantCode(err error, code im.Code) {
+	w.t.Helper()
+	if got := im.CodeOf(err); got != code {
+		w.t.Fatalf("code %q, want %q (%v)", got, code, err)
+	}
+}
+
+func (w *world) rev(c im.ConversationID) uint64 {
+	w.t.Helper()
+	rev, _, err := w.store.DB.Roster(w.t.Context(), c)
+	w.ok(err)
+	return rev
+}
+
+// members are the current members in order.
+func (w *world) members(c im.ConversationID) []im.UserID {
+	w.t.Helper()
+	users, err := w.Members(w.t.Context(), c)
+	w.ok(err)
+	slices.Sort(users)
+	return users
+}
+
+// model is a group as its journal tells it.
+type model struct {
+	name    string
+	owner   im.UserID
+	rev     uint64
+	members map[im.UserID]im.Member
+	first   map[im.UserID]uint64
+	until   map[im.UserID]uint64
+}
+
+// tell makes an entry's change, and checks that its sender had the power.
+func (m *model) tell(p im.Promise, seq uint64) error {
+	e := p.Event
+	if p.IfRoster != m.rev || p.SetRoster != m.rev+1 {
+		return fmt.Errorf("entry %d goes from revision %d to %d, the roster was at %d", seq, p.IfRoster, p.SetRoster, m.rev)
+	}
+	m.rev++
+	action, targeted := map[im.EventType]im.GroupAction{
+		im.EventGroupRenamed: im.GroupRename, im.EventMemberAdded: im.GroupAdd, im.EventMemberRemoved: im.GroupRemove,
+		im.EventRoleChanged: im.GroupSetRole, im.EventMemberMuted: im.GroupMute, im.EventOwnerChanged: im.GroupTransfer,
+		im.EventMemberLeft: im.GroupRead,
+	}[e.Type], e.Type == im.EventMemberRemoved || e.Type == im.EventRoleChanged || e.Type == im.EventMemberMuted || e.Type == im.EventOwnerChanged
+	if e.Type != im.EventGroupCreated {
+		targets := []im.UserID{""}
+		if targeted {
+			targets = e.Users
+		}
+		for _, u := range targets {
+			if err := im.Authorize(m.members[p.Sender].Role, action, m.members[u].Role); err != nil {
+				return fmt.Errorf("entry %d: %s had no power to do %d to %q: %w", seq, p.Sender, e.Type, u, err)
+			}
+		}
+	}
+	for _, u := range e.Users {
+		old, in := m.members[u]
+		switch e.Type {
+		case im.EventGroupCreated, im.EventMemberAdded:
+			if in {
+				return fmt.Errorf("entry %d adds %s who is in", seq, u)
+			}
+			m.members[u] = im.Member{User: u, Role: im.RoleMember}
+			m.first[u], m.until[u] = seq, 0
+			continue
+		}
+		if !in {
+			return fmt.Errorf("entry %d happens to %s who is not in", seq, u)
+		}
+		switch e.Type {
+		case im.EventMemberLeft, im.EventMemberRemoved:
+			delete(m.members, u)
+			m.until[u] = seq
+			continue
+		case im.EventRoleChanged:
+			old.Role = e.Role
+		case im.EventMemberMuted:
+			old.MutedUntil = e.Until
+		case im.EventOwnerChanged:
+			old.Role, m.owner = im.RoleOwner, u
+		}
+		m.members[u] = old
+	}
+	switch e.Type {
+	case im.EventGroupCreated:
+		m.owner, m.name = p.Sender, e.Text
+		m.members[p.Sender] = im.Member{User: p.Sender, Role: im.RoleOwner}
+	case im.EventOwnerChanged:
+		m.members[p.Sender] = im.Member{User: p.Sender, Role: im.RoleAdmin}
+	case im.EventGroupRenamed:
+		m.name = e.Text
+	}
+	return nil
+}
+
+// agrees checks that the directory is what the journal tells, entry by entry.
+func (w *world) agrees(c im.ConversationID) {
+	w.t.Helper()
+	m := model{members: map[im.UserID]im.Member{}, first: map[im.UserID]uint64{}, until: map[im.UserID]uint64{}}
+	for i, p := range w.journal.Entries(c) {
+		w.ok(m.tell(p, uint64(i+1)))
+	}
+	g, list, err := w.store.Group(w.t.Context(), c, slices.Collect(maps.Keys(m.first)))
+	w.ok(err)
+	if g.Name != m.name || g.Owner != m.owner || g.Rev != m.rev || g.Members != len(m.members) || g.Rev != w.journal.Roster(c) {
+		w.t.Fatalf("the directory has %+v, the journal tells %q %s %d %d", g, m.name, m.owner, m.rev, len(m.members))
+	}
+	if len(list) != len(m.members) {
+		w.t.Fatalf("the directory has %d members, the journal tells %d", len(list), len(m.members))
+	}
+	for _, got := range list {
+		want := m.members[got.User]
+		if got.Role != want.Role || !got.MutedUntil.Equal(want.MutedUntil) {
+			w.t.Fatalf("the directory has %+v, the journal tells %+v", got, want)
+		}
+	}
+	for u, first := range m.first {
+		place, found, err := w.store.Membership(w.t.Context(), u, c)
+		w.ok(err)
+		if !found || place.First != first || place.Until != m.until[u] {
+			w.t.Fatalf("%s may read %+v, the journal tells %d to %d", u, place, first, m.until[u])
+		}
+	}
+}
