@@ -24,22 +24,29 @@ type Journal interface {
 	//     that a sender's order survives the retry;
 	//   - otherwise Stored: seq is the conversation's last + 1.
 	// On an error nothing of the batch is visible, now or after a restart, except
-	// when the error is ErrOutcomeUnknown.
+	// when the error is ErrOutcomeUnknown; out means nothing then.
 	// ErrJournalFull: there is no room; nothing was stored, reading still works.
+	// ErrAppendInvalid: an item no journal can store, e.g. one that erases a seq
+	// its conversation does not have (yet); nothing of the batch was stored, and
+	// the engine goes on. Callers check first.
+	// A ctx that is done before the batch was begun: its error, nothing was stored.
+	// A batch that was begun is never cancelled.
 	Append(ctx context.Context, batch []Append, out []Appended) error
 
 	// Read returns at most limit entries in ascending seq order: with backward
-	// false those from `from` up, otherwise those from `from` down (0 = from the
-	// head). Limit also bounds the bytes returned to about 1 MiB, but at least one
-	// entry is returned when there is one.
+	// false those from `from` up (0 and 1 are the same), otherwise those from
+	// `from` down (0, or anything beyond the head = from the head). Limit also
+	// bounds the bytes returned to about 1 MiB, but at least one entry is returned
+	// when there is one.
 	Read(ctx context.Context, c ConversationID, from uint64, backward bool, limit int) ([]Entry, error)
 
 	// Heads fills out[i] with the head of cs[i]; a conversation without entries
 	// has the zero Head. len(out) == len(cs).
 	Heads(ctx context.Context, cs []ConversationID, out []Head) error
 
-	// SetMarks moves marks forward (never back) and makes them durable no later
-	// than the next durable Append; losing some in a crash is allowed.
+	// SetMarks moves marks forward (Received and Read each by itself, never back;
+	// ReadCount goes with Read; Pos is given by the journal) and makes them durable
+	// no later than the next durable Append; losing some in a crash is allowed.
 	SetMarks(ctx context.Context, marks []Mark) error
 
 	// UserMarks returns all marks of a user, in any order.
@@ -65,6 +72,8 @@ var (
 	ErrJournalFull = errors.New("journal: disk full")
 	// ErrOutcomeUnknown: the batch may or may not be stored; ask again with the same ids.
 	ErrOutcomeUnknown = errors.New("journal: outcome unknown")
+	// ErrAppendInvalid: an item of the batch can never be stored; nothing was.
+	ErrAppendInvalid = errors.New("journal: invalid batch")
 	// ErrJournalFailed: the engine cannot store durably any more (fsync failed);
 	// it answers every further Append with this.
 	ErrJournalFailed = errors.New("journal: failed, stopped storing")
@@ -81,8 +90,10 @@ type Append struct {
 	// SetRoster, when not zero, becomes the conversation's roster revision with
 	// this entry.
 	SetRoster uint64
-	// Erase, when not zero, is the seq of the entry whose content is erased in the
-	// same step (recall). Its place, id and count stay.
+	// Erase, when not zero, is the seq of an earlier entry of the same conversation
+	// that is erased in the same step (recall): Content, ReplyTo and Mentions are
+	// emptied and Recalled is set; everything else stays. Erasing twice is
+	// harmless. It counts only when the item is Stored.
 	Erase uint64
 }
 
@@ -101,7 +112,8 @@ const (
 // Appended is the outcome of one item.
 type Appended struct {
 	Status AppendStatus
-	// Seq, Count, Time, Pos and Roster are the stored entry's, for Stored and Duplicate.
+	// Seq, Count, Time, Pos and Roster are the stored entry's, for Stored and
+	// Duplicate; zero otherwise. Time is in whole milliseconds.
 	Seq    uint64
 	Count  uint64
 	Time   time.Time

@@ -1,0 +1,405 @@
+package journaltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+func testSeq(t *testing.T, f *fixture) {
+	c, d := im.Group("g"), im.DM("a", "b")
+	n := 0
+	next := func() int { n++; return n }
+	var last uint64
+	for range 20 {
+		out := f.stored(text(c, "a", next(), "1"), text(d, "a", next(), "2"), text(c, "b", next(), "3"), recall(d, "b", next(), 1))
+		if out[0].Seq != last+1 || out[2].Seq != out[0].Seq+1 || out[1].Seq+1 != out[3].Seq {
+			t.Fatalf("seqs %d %d %d %d after %d", out[0].Seq, out[1].Seq, out[2].Seq, out[3].Seq, last)
+		}
+		if out[1].Count != out[3].Count {
+			t.Fatalf("a recall was counted: %d then %d", out[1].Count, out[3].Count)
+		}
+		last = out[2].Seq
+	}
+	if n := len(f.checkConversation(c)); n != 40 {
+		t.Fatalf("%d entries, want 40", n)
+	}
+	f.reopen()
+	f.checkConversation(d)
+	out := f.stored(text(c, "a", next(), "after"))
+	if out[0].Seq != 41 || out[0].Count != 41 {
+		t.Fatalf("after reopening: %+v, want seq 41 count 41", out[0])
+	}
+	if h := f.head(d); h.Seq != 40 || h.Count != 20 {
+		t.Fatalf("head of the dm %+v, want seq 40 count 20", h)
+	}
+}
+
+func testEmpty(t *testing.T, f *fixture) {
+	c := im.Group("nothing")
+	if h := f.head(c); h != (im.Head{}) {
+		t.Fatalf("head of an empty conversation: %+v", h)
+	}
+	for _, backward := range []bool{false, true} {
+		for _, from := range []uint64{0, 1, 7, ^uint64(0)} {
+			if got := f.read(c, from, backward, 10); len(got) != 0 {
+				t.Fatalf("read %d entries of an empty conversation", len(got))
+			}
+		}
+	}
+	out := []im.Mark{{Read: 9}}
+	if err := f.j.Marks(f.ctx, c, []im.UserID{"nobody"}, out); err != nil || out[0] != (im.Mark{}) {
+		t.Fatalf("Marks: %+v, %v; want the zero mark", out[0], err)
+	}
+	if marks, err := f.j.UserMarks(f.ctx, "nobody"); err != nil || len(marks) != 0 {
+		t.Fatalf("UserMarks: %v, %v", marks, err)
+	}
+	if p := f.position(); p != 0 {
+		t.Fatalf("position of a new journal is %d", p)
+	}
+}
+
+func testEmptyBatch(t *testing.T, f *fixture) {
+	f.stored(text("grp:g", "a", 1, "x"))
+	before := f.position()
+	f.append()
+	f.append(text("grp:g", "a", 1, "x")) // stores nothing either
+	if p := f.position(); p != before {
+		t.Fatalf("position moved from %d to %d without an entry", before, p)
+	}
+}
+
+// same requires a Duplicate that tells of the original.
+func same(t testing.TB, got, original im.Appended) {
+	t.Helper()
+	want := original
+	want.Status = im.Duplicate
+	if got.Status != im.Duplicate || got.Seq != want.Seq || got.Count != want.Count || !got.Time.Equal(want.Time) ||
+		got.Pos != want.Pos || got.Roster != want.Roster {
+		t.Fatalf("got %+v, want the original as a duplicate: %+v", got, want)
+	}
+}
+
+func testDuplicateInBatch(t *testing.T, f *fixture) {
+	c := im.Group("g")
+	out := f.append(text(c, "a", 1, "x"), text(c, "a", 2, "y"), text(c, "a", 1, "x"), text(c, "b", 3, "z"), text(c, "a", 2, "y"), text(c, "a", 1, "x"))
+	if out[0].Status != im.Stored || out[1].Status != im.Stored || out[3].Status != im.Stored {
+		t.Fatalf("%+v", out)
+	}
+	same(t, out[2], out[0])
+	same(t, out[4], out[1])
+	same(t, out[5], out[0])
+	if out[3].Seq != 3 {
+		t.Fatalf("a duplicate took a seq: %+v", out[3])
+	}
+	if n := len(f.checkConversation(c)); n != 3 {
+		t.Fatalf("%d entries, want 3", n)
+	}
+}
+
+func testDuplicateForEver(t *testing.T, f *fixture) {
+	c := im.Group("g")
+	first := f.stored(text(c, "a", 1, "x"), text(c, "a", 2, "y"))
+	// Push the ids out of every window of recent ones.
+	batch := make([]im.Append, 0, 500)
+	for n := 3; n < 6000; {
+		batch = batch[:0]
+		for range 500 {
+			batch = append(batch, text(c, "a", n, "filler"))
+			n++
+		}
+		f.stored(batch...)
+	}
+	again := f.append(text(c, "a", 2, "y"), text(c, "a", 1, "x"))
+	same(t, again[0], first[1])
+	same(t, again[1], first[0])
+	for range 2 {
+		f.reopen()
+		again = f.append(text(c, "a", 1, "x"), text(c, "a", 100_000, "new"), text(c, "a", 2, "y"))
+		same(t, again[0], first[0])
+		same(t, again[2], first[1])
+	}
+	f.checkConversation(c)
+}
+
+func testIDOrder(t *testing.T, f *fixture) {
+	c := im.Group("g")
+	order := []int{50, 10, 90, 30, 70, 20, 80, 60, 40, 100, 5}
+	originals := map[int]im.Appended{}
+	for _, n := range order[:5] {
+		originals[n] = f.stored(text(c, "a", n, "x"))[0]
+	}
+	var batch []im.Append
+	for _, n := range order[5:] {
+		batch = append(batch, text(c, "a", n, "x"))
+	}
+	for i, o := range f.stored(batch...) {
+		originals[order[5+i]] = o
+	}
+	for range 2 {
+		for _, n := range []int{100, 5, 50, 90, 10, 60, 40} {
+			same(t, f.append(text(c, "a", n, "x"))[0], originals[n])
+		}
+		f.reopen()
+	}
+	if out := f.append(text(c, "a", 55, "x"), text(c, "a", 1, "x"), text(c, "a", 55, "x")); out[0].Status != im.Stored || out[1].Status != im.Stored || out[2].Status != im.Duplicate {
+		t.Fatalf("%+v", out)
+	}
+	if n := len(f.checkConversation(c)); n != len(order)+2 {
+		t.Fatalf("%d entries, want %d", n, len(order)+2)
+	}
+}
+
+func testManySenders(t *testing.T, f *fixture) {
+	c := im.Group("g")
+	var batch []im.Append
+	for n := range 300 {
+		// Names of which one is the beginning of another.
+		batch = append(batch, text(c, im.UserID(fmt.Sprintf("u%d", n)), 300-n, "x"))
+	}
+	batch = append(batch, text(c, "", 7, "of the server"))
+	first := f.stored(batch...)
+	f.reopen()
+	for i, o := range f.append(batch...) {
+		same(t, o, first[i])
+	}
+	f.checkConversation(c)
+}
+
+func testIDConflict(t *testing.T, f *fixture) {
+	c, d := im.Group("g"), im.Group("h")
+	f.stored(text(d, "b", 99, "seq one of h"))
+	first := f.stored(text(c, "a", 1, "x"), text(c, "a", 2, "y"))
+	otherHash := text(c, "a", 1, "other")
+	otherConversation := text(d, "a", 1, "x")
+	otherConversation.Hash = text(c, "a", 1, "x").Hash // the conversation counts by itself
+	refuse := func() {
+		t.Helper()
+		for i, o := range f.append(otherHash, otherConversation) {
+			if o != (im.Appended{Status: im.IDConflict}) {
+				t.Fatalf("item %d: %+v; want IDConflict and nothing of the original", i, o)
+			}
+		}
+	}
+	refuse()
+	f.reopen()
+	refuse()
+	// The same within one batch.
+	out := f.append(text(c, "a", 5, "x"), text(c, "a", 5, "other"), text(d, "a", 5, "x"), text(c, "a", 6, "goes on"))
+	if out[0].Status != im.Stored || out[1] != (im.Appended{Status: im.IDConflict}) || out[2] != (im.Appended{Status: im.IDConflict}) || out[3].Status != im.Stored {
+		t.Fatalf("%+v", out)
+	}
+	same(t, f.append(text(c, "a", 1, "x"))[0], first[0])
+	if n := len(f.checkConversation(c)); n != 4 {
+		t.Fatalf("%d entries, want 4", n)
+	}
+	if n := len(f.checkConversation(d)); n != 1 {
+		t.Fatalf("%d entries in the other conversation, want 1", n)
+	}
+}
+
+func testSameIDOtherSender(t *testing.T, f *fixture) {
+	c := im.Group("g")
+	out := f.stored(text(c, "a", 1, "x"), text(c, "b", 1, "x"), text(c, "", 1, "x"), text(c, "ab", 1, "x"))
+	f.reopen()
+	for i, s := range []im.UserID{"a", "b", "", "ab"} {
+		same(t, f.append(text(c, s, 1, "x"))[0], out[i])
+	}
+	f.checkConversation(c)
+}
+
+func testRosterChanged(t *testing.T, f *fixture) {
+	c, d := im.Group("g"), im.Group("h")
+	set := text(c, "", 1, "roster 7")
+	set.SetRoster = 7
+	f.stored(set)
+	at := func(a im.Append, roster uint64) im.Append { a.IfRoster = roster; return a }
+	first := f.stored(at(text(c, "a", 2, "old"), 7))
+	out := f.append(
+		at(text(c, "a", 3, "fits"), 7),
+		at(text(c, "a", 4, "stale"), 6),
+		at(text(c, "a", 5, "fits, but must not overtake"), 7),
+		at(text(c, "a", 2, "old"), 6), // a duplicate is answered whatever the roster
+		text(d, "a", 6, "another conversation"),
+		at(text(c, "b", 7, "another sender waits too"), 7),
+		at(text(c, "a", 3, "fits"), 7),
+		at(text(c, "a", 4, "stale"), 7),
+	)
+	want := []im.AppendStatus{im.Stored, im.RosterChanged, im.RosterChanged, im.Duplicate, im.Stored, im.RosterChanged, im.Duplicate, im.RosterChanged}
+	for i := range out {
+		if out[i].Status != want[i] {
+			t.Fatalf("item %d: status %d, want %d", i, out[i].Status, want[i])
+		}
+		if want[i] == im.RosterChanged && out[i] != (im.Appended{Status: im.RosterChanged}) {
+			t.Fatalf("item %d: %+v; want only the status", i, out[i])
+		}
+	}
+	same(t, out[3], first[0])
+	same(t, out[6], out[0])
+	// What was refused was not stored: the retry is.
+	retry := f.stored(at(text(c, "a", 4, "stale"), 7), at(text(c, "a", 5, "fits, but must not overtake"), 7))
+	if retry[0].Seq != 4 || retry[1].Seq != 5 {
+		t.Fatalf("retry: %+v", retry)
+	}
+	f.checkConversation(c)
+}
+
+func testSetRoster(t *testing.T, f *fixture) {
+	c := im.Group("g")
+	item := func(n int, from, to uint64) im.Append {
+		a := text(c, "a", n, "x")
+		a.IfRoster, a.SetRoster = from, to
+		return a
+	}
+	out := f.append(item(1, 0, 3), item(2, 3, 0), item(3, 0, 0), item(4, 3, 0))
+	if out[0].Roster != 3 || out[1].Roster != 3 || out[2].Status != im.RosterChanged || out[3].Status != im.RosterChanged {
+		t.Fatalf("%+v", out)
+	}
+	out = f.stored(item(5, 3, 4), item(6, 4, 2), item(7, 2, 0))
+	if out[0].Roster != 4 || out[1].Roster != 2 || out[2].Roster != 2 {
+		t.Fatalf("%+v", out)
+	}
+	var rosters []uint64
+	for _, e := range f.checkConversation(c) {
+		rosters = append(rosters, e.Roster)
+	}
+	if fmt.Sprint(rosters) != "[3 3 4 2 2]" {
+		t.Fatalf("rosters of the entries: %v", rosters)
+	}
+}
+
+func testRosterReopen(t *testing.T, f *fixture) {
+	c := im.Group("g")
+	a := text(c, "a", 1, "x")
+	a.SetRoster = 9
+	f.stored(a)
+	f.reopen()
+	stale, fits := text(c, "a", 2, "y"), text(c, "a", 3, "z")
+	stale.IfRoster, fits.IfRoster = 8, 9
+	if out := f.append(stale); out[0].Status != im.RosterChanged {
+		t.Fatalf("%+v", out)
+	}
+	f.stored(fits)
+	if h := f.head(c); h.Roster != 9 {
+		t.Fatalf("head %+v", h)
+	}
+}
+
+func testErase(t *testing.T, f *fixture) {
+	c := im.Group("g")
+	secret := text(c, "a", 2, "secret")
+	secret.Entry.Mentions = []im.UserID{"m"}
+	secret.Entry.ReplyTo = 1
+	first := f.stored(text(c, "a", 1, "x"), secret, text(c, "a", 3, "z"))
+	before := f.all(c)
+	out := f.stored(recall(c, "a", 4, 2))
+	check := func() {
+		t.Helper()
+		entries := f.checkConversation(c)
+		want := before[1]
+		want.Content, want.Mentions, want.ReplyTo, want.Recalled = im.Content{}, nil, 0, true
+		for _, e := range []im.Entry{entries[1], f.read(c, 2, true, 1)[0], f.read(c, 2, false, 1)[0]} {
+			if d := differ(&e, &want); d != "" {
+				t.Fatal("the erased entry: " + d)
+			}
+		}
+		for i, k := range map[int]int{0: 0, 2: 2} {
+			if d := differ(&entries[i], &before[k]); d != "" {
+				t.Fatal("a neighbour: " + d)
+			}
+		}
+		if entries[3].Kind != im.EntryRecall || entries[3].Target != 2 || entries[3].Count != 3 {
+			t.Fatalf("the recall: %+v", entries[3])
+		}
+	}
+	check()
+	f.reopen()
+	check()
+	// The id stays: a resend is a duplicate, also of the recall, and changes nothing.
+	again := f.append(secret, recall(c, "a", 4, 2))
+	same(t, again[0], first[1])
+	same(t, again[1], out[0])
+	check()
+	f.stored(recall(c, "b", 5, 2)) // erased twice
+	if e := f.read(c, 2, false, 1)[0]; !e.Recalled || len(e.Content.Body) != 0 {
+		t.Fatalf("%+v", e)
+	}
+	f.stored(recall(c, "b", 6, 5)) // of the last entry: the head keeps its place
+	f.reopen()
+	f.checkConversation(c)
+}
+
+func testEraseInBatch(t *testing.T, f *fixture) {
+	c := im.Group("g")
+	f.stored(text(c, "a", 1, "x"))
+	f.stored(text(c, "a", 2, "secret"), recall(c, "a", 3, 2), recall(c, "a", 4, 1), text(c, "a", 5, "y"))
+	for range 2 {
+		entries := f.checkConversation(c)
+		for i, recalled := range []bool{true, true, false, false, false} {
+			if entries[i].Recalled != recalled || recalled != (entries[i].Kind == im.EntryMessage && len(entries[i].Content.Body) == 0) {
+				t.Fatalf("entry %d: %+v", i, entries[i])
+			}
+		}
+		f.reopen()
+	}
+	// An item that is not stored erases nothing.
+	stale := recall(c, "a", 6, 5)
+	stale.IfRoster = 77
+	f.append(stale)
+	if e := f.read(c, 5, false, 1)[0]; e.Recalled || string(e.Content.Body) != "y" {
+		t.Fatalf("%+v", e)
+	}
+}
+
+func testEraseRefused(t *testing.T, f *fixture) {
+	c := im.Group("g")
+	f.stored(text(c, "a", 1, "x"))
+	before := f.position()
+	for _, bad := range []im.Append{recall(c, "a", 3, 3), recall(c, "a", 3, 9), recall("grp:empty", "a", 3, 1), recall(c, "a", 3, ^uint64(0))} {
+		out := make([]im.Appended, 2)
+		if err := f.j.Append(f.ctx, []im.Append{text(c, "a", 2, "y"), bad}, out); !errors.Is(err, im.ErrAppendInvalid) {
+			t.Fatalf("erasing %d: error %v, want ErrAppendInvalid", bad.Erase, err)
+		}
+	}
+	if p := f.position(); p != before || len(f.checkConversation(c)) != 1 || f.head("grp:empty").Seq != 0 {
+		t.Fatal("something of a refused batch was stored")
+	}
+	f.reopen()
+	out := f.stored(text(c, "a", 2, "y"), recall(c, "a", 3, 2))
+	if out[0].Seq != 2 || out[1].Seq != 3 {
+		t.Fatalf("%+v", out)
+	}
+}
+
+func testInvalid(t *testing.T, f *fixture) {
+	good := text("grp:g", "a", 1, "x")
+	noID, noConversation := good, good
+	noID.Entry.ID = im.MessageID{}
+	noConversation.Entry.Conversation = ""
+	for name, batch := range map[string][]im.Append{"no id": {good, noID}, "no conversation": {good, noConversation}} {
+		if err := f.j.Append(f.ctx, batch, make([]im.Appended, len(batch))); !errors.Is(err, im.ErrAppendInvalid) {
+			t.Errorf("%s: error %v, want ErrAppendInvalid", name, err)
+		}
+	}
+	if err := f.j.Append(f.ctx, []im.Append{good}, nil); err == nil {
+		t.Error("out shorter than the batch was accepted")
+	}
+	if f.head("grp:g").Seq != 0 {
+		t.Error("something was stored")
+	}
+}
+
+func testCancelled(t *testing.T, f *fixture) {
+	ctx, cancel := context.WithCancel(f.ctx)
+	cancel()
+	if err := f.j.Append(ctx, []im.Append{text("grp:g", "a", 1, "x")}, make([]im.Appended, 1)); !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	if f.head("grp:g").Seq != 0 {
+		t.Fatal("something was stored")
+	}
+	f.stored(text("grp:g", "a", 1, "x"))
+}

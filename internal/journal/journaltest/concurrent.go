@@ -1,0 +1,177 @@
+package journaltest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// testConcurrency has goroutines append to conversations they share, resending
+// some, with readers between.
+func testConcurrency(t *testing.T, f *fixture) {
+	const writers, conversations, batches, size = 8, 12, 25, 8
+	var wg sync.WaitGroup
+	errs := make(chan error, writers)
+	for w := range writers {
+		wg.Go(func() {
+			sender := im.UserID(fmt.Sprint("w", w))
+			var before []im.Append
+			for b := range batches {
+				batch := append([]im.Append(nil), before...)
+				for k := range size {
+					c := im.Group(fmt.Sprint((w + b + k) % conversations))
+					batch = append(batch, text(c, sender, b*size+k+1, "x"))
+				}
+				out := make([]im.Appended, len(batch))
+				if err := f.j.Append(f.ctx, batch, out); err != nil {
+					errs <- err
+					return
+				}
+				for i := range out {
+					want := im.Stored
+					if i < len(before) {
+						want = im.Duplicate
+					}
+					if out[i].Status != want {
+						errs <- fmt.Errorf("%s batch %d item %d: status %d, want %d", sender, b, i, out[i].Status, want)
+						return
+					}
+				}
+				before = batch[len(batch)-2:]
+				if err := f.j.SetMarks(f.ctx, []im.Mark{{User: sender, Conversation: batch[0].Entry.Conversation, Read: out[0].Seq}}); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		t.Fatal(err)
+	}
+	for range 2 {
+		total := 0
+		for c := range conversations {
+			total += len(f.checkConversation(im.Group(fmt.Sprint(c))))
+		}
+		if total != writers*batches*size {
+			t.Fatalf("%d entries, want %d", total, writers*batches*size)
+		}
+		f.reopen()
+	}
+}
+
+// testReaders requires that whoever reads while others append sees a prefix: no
+// hole, a position that covers what it promises, heads that only grow.
+func testReaders(t *testing.T, f *fixture) {
+	const entries = 400
+	cs := []im.ConversationID{"grp:r1", "grp:r2"}
+	done := make(chan struct{})
+	errs := make(chan error, 4)
+	var wg sync.WaitGroup
+	for range 3 {
+		wg.Go(func() {
+			var last [2]im.Head
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if err := f.observe(cs, &last); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	for n := 1; n <= entries; n += 2 {
+		f.stored(text(cs[0], "a", n, "x"), text(cs[1], "a", n+1, "x"))
+	}
+	close(done)
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		t.Fatal(err)
+	}
+}
+
+func (f *fixture) observe(cs []im.ConversationID, last *[2]im.Head) error {
+	pos, err := f.j.Position(f.ctx)
+	if err != nil {
+		return err
+	}
+	var heads [2]im.Head
+	if err := f.j.Heads(f.ctx, cs, heads[:]); err != nil {
+		return err
+	}
+	for i, c := range cs {
+		h := heads[i]
+		if h.Seq < last[i].Seq || h.Pos < last[i].Pos {
+			return fmt.Errorf("head of %s went back from %+v to %+v", c, last[i], h)
+		}
+		last[i] = h
+		tail, err := f.j.Read(f.ctx, c, 0, true, 20)
+		if err != nil {
+			return err
+		}
+		// Both conversations get one entry per append, so the head is the position.
+		if len(tail) == 0 && pos > 0 {
+			return errors.New("position without entries")
+		}
+		for k := range tail {
+			if want := tail[0].Seq + uint64(k); tail[k].Seq != want {
+				return fmt.Errorf("a hole: seq %d where %d belongs", tail[k].Seq, want)
+			}
+		}
+		if n := len(tail); n > 0 && (tail[n-1].Pos < pos || tail[n-1].Seq < h.Seq) {
+			return fmt.Errorf("the last entry is seq %d pos %d, below head %+v or position %d", tail[n-1].Seq, tail[n-1].Pos, h, pos)
+		}
+	}
+	return nil
+}
+
+func (f *fixture) crash() {
+	f.Helper()
+	f.store.Crash(f)
+	f.j = nil
+	f.open()
+}
+
+// testCrash cuts the power again and again: all that was acknowledged is there.
+func testCrash(t *testing.T, f *fixture) {
+	if f.store.Crash == nil {
+		t.Skip("this store's durability is its server's")
+	}
+	c := im.Group("g")
+	var acked []im.Append
+	var outs []im.Appended
+	timeline := f.j.Timeline()
+	for round := range 8 {
+		for k := range 5 {
+			item := text(c, "a", round*100+k+1, fmt.Sprint("body ", round, k))
+			outs = append(outs, f.stored(item)...)
+			acked = append(acked, item)
+		}
+		f.crash()
+		if got := f.j.Timeline(); got != timeline {
+			t.Fatalf("timeline %q became %q", timeline, got)
+		}
+		entries := f.checkConversation(c)
+		if len(entries) != len(acked) {
+			t.Fatalf("round %d: %d entries, %d were acknowledged", round, len(entries), len(acked))
+		}
+		for i := range entries {
+			if string(entries[i].Content.Body) != string(acked[i].Entry.Content.Body) {
+				t.Fatalf("entry %d: %q", i, entries[i].Content.Body)
+			}
+		}
+		for i, o := range f.append(acked...) {
+			same(t, o, outs[i])
+		}
+	}
+}

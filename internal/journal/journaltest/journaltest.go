@@ -1,0 +1,309 @@
+// Package journaltest is the conformance suite of im.Journal: every engine
+// passes Run. It knows the contract in internal/im/journal.go and nothing of an
+// engine, starts goroutines only within a test, and makes its names unique per
+// test, so that a store may be shared.
+package journaltest
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Harness makes stores for the suite.
+type Harness struct {
+	// New returns a store without entries. Nothing is open yet.
+	New func(t testing.TB) Store
+}
+
+// Store is where an engine keeps its data.
+type Store struct {
+	// Open opens the engine; the suite closes it before it opens it again, and at
+	// the end of the test.
+	Open func(t testing.TB) im.Journal
+	// Crash ends the open engine as a power cut does, dropping what was not made
+	// durable; the next Open finds the rest. Nil when the engine's durability is
+	// somebody else's (a database server).
+	Crash func(t testing.TB)
+}
+
+// Run runs the suite.
+func Run(t *testing.T, h Harness) {
+	tests := []struct {
+		name string
+		run  func(t *testing.T, f *fixture)
+	}{
+		{"SeqIsContiguousAndCounted", testSeq},
+		{"EmptyConversation", testEmpty},
+		{"EmptyBatch", testEmptyBatch},
+		{"DuplicateWithinBatch", testDuplicateInBatch},
+		{"DuplicateAcrossBatchesAndReopen", testDuplicateForEver},
+		{"DuplicateOutOfOrderIDs", testIDOrder},
+		{"DuplicateAmongManySenders", testManySenders},
+		{"IDConflict", testIDConflict},
+		{"SameIDOfAnotherSender", testSameIDOtherSender},
+		{"RosterChanged", testRosterChanged},
+		{"SetRosterWithinBatch", testSetRoster},
+		{"RosterSurvivesReopen", testRosterReopen},
+		{"Erase", testErase},
+		{"EraseWithinBatch", testEraseInBatch},
+		{"EraseRefused", testEraseRefused},
+		{"InvalidBatch", testInvalid},
+		{"CancelledContext", testCancelled},
+		{"ReadRanges", testReadRanges},
+		{"ReadByteBound", testReadBytes},
+		{"PrefixesDoNotMix", testPrefixes},
+		{"ContentRoundTrip", testRoundTrip},
+		{"Heads", testHeads},
+		{"Position", testPosition},
+		{"Timeline", testTimeline},
+		{"MarksNeverGoBack", testMarks},
+		{"MarksOfUser", testUserMarks},
+		{"MarksSurviveReopen", testMarksReopen},
+		{"MarkPosition", testMarkPosition},
+		{"ManyMarks", testManyMarks},
+		{"Concurrency", testConcurrency},
+		{"ReadersSeePrefixes", testReaders},
+		{"Model", testModel},
+		{"CrashKeepsAcknowledged", testCrash},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			f := &fixture{TB: t, store: h.New(t), ctx: context.Background()}
+			f.open()
+			t.Cleanup(func() {
+				if f.j != nil {
+					if err := f.j.Close(); err != nil {
+						t.Errorf("Close: %v", err)
+					}
+				}
+			})
+			tt.run(t, f)
+		})
+	}
+}
+
+// fixture is an open journal and shorthands.
+type fixture struct {
+	testing.TB
+	store Store
+	ctx   context.Context
+	j     im.Journal
+}
+
+func (f *fixture) open() {
+	f.Helper()
+	f.j = f.store.Open(f)
+}
+
+func (f *fixture) reopen() {
+	f.Helper()
+	if err := f.j.Close(); err != nil {
+		f.Fatalf("Close: %v", err)
+	}
+	f.j = nil
+	f.open()
+}
+
+// id returns the n-th id: ids grow with n.
+func id(n int) im.MessageID {
+	var random [10]byte
+	binary.BigEndian.PutUint64(random[2:], uint64(n))
+	return im.NewMessageID(time.UnixMilli(1_700_000_000_000+int64(n/8)), random)
+}
+
+// text makes a plain message.
+func text(c im.ConversationID, sender im.UserID, n int, body string) im.Append {
+	m := im.Message{Conversation: c, ID: id(n), Kind: im.EntryMessage, Content: im.Content{Type: "text", Body: []byte(body), Text: true}}
+	return im.Append{
+		Entry: im.Entry{Conversation: c, ID: m.ID, Sender: sender, Kind: m.Kind, Content: m.Content},
+		Hash:  m.Hash(),
+	}
+}
+
+// recall makes an item that erases an entry.
+func recall(c im.ConversationID, sender im.UserID, n int, target uint64) im.Append {
+	m := im.Message{Conversation: c, ID: id(n), Kind: im.EntryRecall, Target: target}
+	return im.Append{
+		Entry: im.Entry{Conversation: c, ID: m.ID, Sender: sender, Kind: m.Kind, Target: target},
+		Hash:  m.Hash(), Erase: target,
+	}
+}
+
+func (f *fixture) append(batch ...im.Append) []im.Appended {
+	f.Helper()
+	out := make([]im.Appended, len(batch))
+	if err := f.j.Append(f.ctx, batch, out); err != nil {
+		f.Fatalf("Append: %v", err)
+	}
+	return out
+}
+
+// stored appends and requires every item to be stored.
+func (f *fixture) stored(batch ...im.Append) []im.Appended {
+	f.Helper()
+	out := f.append(batch...)
+	for i := range out {
+		if out[i].Status != im.Stored {
+			f.Fatalf("item %d: status %d, want Stored", i, out[i].Status)
+		}
+	}
+	return out
+}
+
+func (f *fixture) read(c im.ConversationID, from uint64, backward bool, limit int) []im.Entry {
+	f.Helper()
+	entries, err := f.j.Read(f.ctx, c, from, backward, limit)
+	if err != nil {
+		f.Fatalf("Read(%s, %d, %v, %d): %v", c, from, backward, limit, err)
+	}
+	return entries
+}
+
+// all reads a whole conversation, page by page.
+func (f *fixture) all(c im.ConversationID) []im.Entry {
+	f.Helper()
+	var all []im.Entry
+	for {
+		page := f.read(c, uint64(len(all))+1, false, 100)
+		if len(page) == 0 {
+			return all
+		}
+		all = append(all, page...)
+	}
+}
+
+func (f *fixture) head(c im.ConversationID) im.Head {
+	f.Helper()
+	out := make([]im.Head, 1)
+	if err := f.j.Heads(f.ctx, []im.ConversationID{c}, out); err != nil {
+		f.Fatalf("Heads: %v", err)
+	}
+	return out[0]
+}
+
+func (f *fixture) position() uint64 {
+	f.Helper()
+	p, err := f.j.Position(f.ctx)
+	if err != nil {
+		f.Fatalf("Position: %v", err)
+	}
+	return p
+}
+
+func (f *fixture) seqs(c im.ConversationID, from uint64, backward bool, limit int) []uint64 {
+	f.Helper()
+	var seqs []uint64
+	for _, e := range f.read(c, from, backward, limit) {
+		seqs = append(seqs, e.Seq)
+	}
+	return seqs
+}
+
+// checkConversation requires seqs without a gap, counts that fit the kinds, ids
+// that appear once per sender, positions that do not fall, and a head that is
+// the last entry.
+func (f *fixture) checkConversation(c im.ConversationID) []im.Entry {
+	f.Helper()
+	entries := f.all(c)
+	type origin struct {
+		sender im.UserID
+		id     im.MessageID
+	}
+	seen := make(map[origin]uint64)
+	var count, pos uint64
+	for i := range entries {
+		e := &entries[i]
+		if e.Countable() {
+			count++
+		}
+		if e.Seq != uint64(i)+1 || e.Count != count || e.Pos < pos || e.Conversation != c {
+			f.Fatalf("%s: entry %d is %s seq %d count %d pos %d; want seq %d count %d pos >= %d",
+				c, i, e.Conversation, e.Seq, e.Count, e.Pos, i+1, count, pos)
+		}
+		pos = e.Pos
+		if first, ok := seen[origin{e.Sender, e.ID}]; ok {
+			f.Fatalf("%s: (%s, %s) is at seq %d and %d", c, e.Sender, e.ID, first, e.Seq)
+		}
+		seen[origin{e.Sender, e.ID}] = e.Seq
+	}
+	var want im.Head
+	if len(entries) > 0 {
+		l := entries[len(entries)-1]
+		want = im.Head{Seq: l.Seq, Count: l.Count, Time: l.Stored, Roster: l.Roster, Pos: l.Pos}
+	}
+	if h := f.head(c); !sameHead(h, want) {
+		f.Fatalf("%s: head %+v, want that of the last entry, %+v", c, h, want)
+	}
+	return entries
+}
+
+func sameHead(a, b im.Head) bool {
+	sameTime := a.Time.Equal(b.Time)
+	a.Time, b.Time = time.Time{}, time.Time{}
+	return sameTime && a == b
+}
+
+// differ describes the first difference between two entries, "" for none.
+func differ(got, want *im.Entry) string {
+	check := func(name string, equal bool, g, w any) string {
+		if equal {
+			return ""
+		}
+		return fmt.Sprintf("%s is %v, want %v", name, g, w)
+	}
+	for _, d := range []string{
+		check("conversation", got.Conversation == want.Conversation, got.Conversation, want.Conversation),
+		check("seq", got.Seq == want.Seq, got.Seq, want.Seq),
+		check("id", got.ID == want.ID, got.ID, want.ID),
+		check("sender", got.Sender == want.Sender, got.Sender, want.Sender),
+		check("stored", got.Stored.Equal(want.Stored), got.Stored, want.Stored),
+		check("kind", got.Kind == want.Kind, got.Kind, want.Kind),
+		check("type", got.Content.Type == want.Content.Type, got.Content.Type, want.Content.Type),
+		check("body", bytes.Equal(got.Content.Body, want.Content.Body), got.Content.Body, want.Content.Body),
+		check("text", got.Content.Text == want.Content.Text, got.Content.Text, want.Content.Text),
+		check("reply to", got.ReplyTo == want.ReplyTo, got.ReplyTo, want.ReplyTo),
+		check("mentions", equal(got.Mentions, want.Mentions), got.Mentions, want.Mentions),
+		check("count", got.Count == want.Count, got.Count, want.Count),
+		check("recalled", got.Recalled == want.Recalled, got.Recalled, want.Recalled),
+		check("target", got.Target == want.Target, got.Target, want.Target),
+		check("pos", got.Pos == want.Pos, got.Pos, want.Pos),
+		check("roster", got.Roster == want.Roster, got.Roster, want.Roster),
+		differEvent(got.Event, want.Event),
+	} {
+		if d != "" {
+			return d
+		}
+	}
+	return ""
+}
+
+func differEvent(got, want *im.Event) string {
+	switch {
+	case got == nil && want == nil:
+		return ""
+	case got == nil || want == nil:
+		return fmt.Sprintf("event is %v, want %v", got, want)
+	case got.Type != want.Type || got.Role != want.Role || got.Text != want.Text || !got.Until.Equal(want.Until) || !equal(got.Users, want.Users):
+		return fmt.Sprintf("event is %+v, want %+v", *got, *want)
+	}
+	return ""
+}
+
+// equal compares lists; nil and empty are the same.
+func equal(a, b []im.UserID) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}

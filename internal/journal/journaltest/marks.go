@@ -1,0 +1,203 @@
+package journaltest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+func (f *fixture) setMarks(marks ...im.Mark) {
+	f.Helper()
+	if err := f.j.SetMarks(f.ctx, marks); err != nil {
+		f.Fatalf("SetMarks: %v", err)
+	}
+}
+
+func (f *fixture) mark(u im.UserID, c im.ConversationID) im.Mark {
+	f.Helper()
+	out := make([]im.Mark, 1)
+	if err := f.j.Marks(f.ctx, c, []im.UserID{u}, out); err != nil {
+		f.Fatalf("Marks: %v", err)
+	}
+	for _, m := range f.userMarks(u) {
+		if m.Conversation == c && m != out[0] {
+			f.Fatalf("Marks says %+v, UserMarks %+v", out[0], m)
+		}
+	}
+	return out[0]
+}
+
+func (f *fixture) userMarks(u im.UserID) []im.Mark {
+	f.Helper()
+	marks, err := f.j.UserMarks(f.ctx, u)
+	if err != nil {
+		f.Fatalf("UserMarks: %v", err)
+	}
+	return marks
+}
+
+// wantMark compares all but Pos.
+func (f *fixture) wantMark(want im.Mark) {
+	f.Helper()
+	got := f.mark(want.User, want.Conversation)
+	got.Pos = 0
+	if got != want {
+		f.Fatalf("mark %+v, want %+v", got, want)
+	}
+}
+
+func testMarks(_ *testing.T, f *fixture) {
+	c := im.Group("g")
+	m := func(received, read, count uint64) im.Mark {
+		return im.Mark{User: "u", Conversation: c, Received: received, Read: read, ReadCount: count}
+	}
+	steps := []struct{ set, want im.Mark }{
+		{m(5, 3, 2), m(5, 3, 2)},
+		{m(4, 2, 9), m(5, 3, 2)}, // back: nothing
+		{m(7, 0, 0), m(7, 3, 2)}, // each by itself
+		{m(0, 6, 5), m(7, 6, 5)},
+		{m(7, 6, 8), m(7, 6, 5)}, // the count goes with read
+		{m(1<<63, 1<<62, 1<<61), m(1<<63, 1<<62, 1<<61)},
+	}
+	for i, s := range steps {
+		f.setMarks(s.set)
+		f.wantMark(s.want)
+		if i%2 == 1 {
+			f.reopen()
+			f.wantMark(s.want)
+		}
+	}
+	// Twice in one call, forward and back.
+	f.setMarks(im.Mark{User: "v", Conversation: c, Read: 4, ReadCount: 4}, im.Mark{User: "v", Conversation: c, Read: 2, ReadCount: 2}, im.Mark{User: "v", Conversation: c, Received: 9})
+	f.wantMark(im.Mark{User: "v", Conversation: c, Received: 9, Read: 4, ReadCount: 4})
+	f.setMarks()
+}
+
+func testUserMarks(t *testing.T, f *fixture) {
+	for n := range 50 {
+		f.setMarks(im.Mark{User: "u", Conversation: im.Group(fmt.Sprint(n)), Received: uint64(n + 1)})
+		f.setMarks(im.Mark{User: "uu", Conversation: im.Group(fmt.Sprint(n)), Received: 1000})
+		if n == 25 {
+			f.reopen()
+		}
+		if n == 35 {
+			f.stored(text("grp:g", "a", 1, "x"))
+		}
+	}
+	f.setMarks(im.Mark{User: "u", Conversation: "grp:3", Received: 300})
+	check := func() {
+		t.Helper()
+		marks := f.userMarks("u")
+		if len(marks) != 50 {
+			t.Fatalf("%d marks, want 50", len(marks))
+		}
+		seen := map[im.ConversationID]bool{}
+		for _, m := range marks {
+			var n uint64
+			if _, err := fmt.Sscanf(string(m.Conversation), "grp:%d", &n); err != nil {
+				t.Fatal(err)
+			}
+			want := n + 1
+			if n == 3 {
+				want = 300
+			}
+			if m.User != "u" || m.Received != want || seen[m.Conversation] {
+				t.Fatalf("%+v, want received %d, once", m, want)
+			}
+			seen[m.Conversation] = true
+		}
+	}
+	check()
+	f.reopen()
+	check()
+	users := []im.UserID{"uu", "nobody", "u", "u"}
+	out := make([]im.Mark, 4)
+	if err := f.j.Marks(f.ctx, "grp:3", users, out); err != nil {
+		t.Fatal(err)
+	}
+	if out[0].Received != 1000 || out[1] != (im.Mark{}) || out[2].Received != 300 || out[3] != out[2] {
+		t.Fatalf("%+v", out)
+	}
+}
+
+func testMarksReopen(_ *testing.T, f *fixture) {
+	c := im.Group("g")
+	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 5, Read: 4, ReadCount: 3})
+	f.reopen()
+	f.wantMark(im.Mark{User: "u", Conversation: c, Received: 5, Read: 4, ReadCount: 3})
+	if f.store.Crash == nil {
+		return
+	}
+	// Durable no later than the next append.
+	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 9, Read: 8, ReadCount: 7})
+	f.stored(text(c, "a", 1, "x"))
+	f.crash()
+	f.wantMark(im.Mark{User: "u", Conversation: c, Received: 9, Read: 8, ReadCount: 7})
+}
+
+func testMarkPosition(t *testing.T, f *fixture) {
+	c := im.Group("g")
+	f.stored(text(c, "a", 1, "x"))
+	p := f.position()
+	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 1})
+	m := f.mark("u", c)
+	if m.Pos <= p {
+		t.Fatalf("mark at %d: a device that synced at %d would miss it", m.Pos, p)
+	}
+	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 1}) // no change
+	f.stored(text(c, "a", 2, "x"))
+	if p := f.position(); m.Pos > p {
+		t.Fatalf("mark at %d is beyond %d after the next append", m.Pos, p)
+	}
+	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 1}) // no change
+	if again := f.mark("u", c); again != m {
+		t.Fatalf("mark %+v became %+v without a change", m, again)
+	}
+	f.reopen()
+	if again := f.mark("u", c); again != m {
+		t.Fatalf("mark %+v became %+v by reopening", m, again)
+	}
+	p = f.position()
+	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 2})
+	if again := f.mark("u", c); again.Pos <= p {
+		t.Fatalf("mark at %d, set at position %d", again.Pos, p)
+	}
+}
+
+func testManyMarks(t *testing.T, f *fixture) {
+	const users, conversations = 40, 60
+	var marks []im.Mark
+	for u := range users {
+		for c := range conversations {
+			marks = append(marks, im.Mark{User: im.UserID(fmt.Sprint("u", u)), Conversation: im.Group(fmt.Sprint(c)), Read: uint64(u*c + 1), ReadCount: uint64(c + 1)})
+		}
+	}
+	for round := range 3 {
+		for i := range marks {
+			marks[i].Read += uint64(round)
+		}
+		f.setMarks(marks...)
+		if round == 1 {
+			f.stored(text("grp:g", "a", 1, "x"))
+		}
+	}
+	for range 2 {
+		for u := range users {
+			got := f.userMarks(im.UserID(fmt.Sprint("u", u)))
+			if len(got) != conversations {
+				t.Fatalf("u%d: %d marks", u, len(got))
+			}
+			for _, m := range got {
+				var c int
+				if _, err := fmt.Sscanf(string(m.Conversation), "grp:%d", &c); err != nil {
+					t.Fatal(err)
+				}
+				if m.Read != uint64(u*c+1+3) {
+					t.Fatalf("%+v, want read %d", m, u*c+4)
+				}
+			}
+		}
+		f.reopen()
+	}
+}

@@ -1,0 +1,275 @@
+package journaltest
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// model is the journal as simply as it can be said.
+type model struct {
+	entries map[im.ConversationID][]im.Entry
+	roster  map[im.ConversationID]uint64
+	ids     map[string]origin
+	marks   map[string]im.Mark
+}
+
+type origin struct {
+	conversation im.ConversationID
+	hash         uint64
+	out          im.Appended
+}
+
+func newModel() *model {
+	return &model{
+		entries: map[im.ConversationID][]im.Entry{}, roster: map[im.ConversationID]uint64{},
+		ids: map[string]origin{}, marks: map[string]im.Mark{},
+	}
+}
+
+// clone copies what append changes, so that a refused batch leaves nothing.
+func (m *model) clone() *model {
+	n := newModel()
+	for c, e := range m.entries {
+		n.entries[c] = append([]im.Entry(nil), e...)
+	}
+	for c, r := range m.roster {
+		n.roster[c] = r
+	}
+	for k, v := range m.ids {
+		n.ids[k] = v
+	}
+	n.marks = m.marks
+	return n
+}
+
+// append returns the expected outcomes, without the time and position.
+func (m *model) append(batch []im.Append) ([]im.Appended, error) {
+	out := make([]im.Appended, len(batch))
+	blocked := map[im.ConversationID]bool{}
+	for i, it := range batch {
+		c := it.Entry.Conversation
+		key := fmt.Sprint(it.Entry.Sender, "|", it.Entry.ID)
+		if o, ok := m.ids[key]; ok {
+			out[i].Status = im.IDConflict
+			if o.conversation == c && o.hash == it.Hash {
+				out[i] = o.out
+				out[i].Status = im.Duplicate
+			}
+			continue
+		}
+		if blocked[c] || it.IfRoster != m.roster[c] {
+			blocked[c] = true
+			out[i].Status = im.RosterChanged
+			continue
+		}
+		list := m.entries[c]
+		if it.Erase > uint64(len(list)) {
+			return nil, im.ErrAppendInvalid
+		}
+		e := it.Entry
+		e.Seq = uint64(len(list)) + 1
+		if len(list) > 0 {
+			e.Count = list[len(list)-1].Count
+		}
+		if e.Kind == im.EntryMessage {
+			e.Count++
+		}
+		if it.SetRoster != 0 {
+			m.roster[c] = it.SetRoster
+		}
+		e.Roster = m.roster[c]
+		list = append(list, e)
+		if t := it.Erase; t != 0 {
+			x := &list[t-1]
+			x.Content, x.ReplyTo, x.Mentions, x.Recalled = im.Content{}, 0, nil, true
+		}
+		m.entries[c] = list
+		out[i] = im.Appended{Status: im.Stored, Seq: e.Seq, Count: e.Count, Roster: e.Roster}
+		m.ids[key] = origin{c, it.Hash, out[i]}
+	}
+	return out, nil
+}
+
+// runs makes the names of each run its own, as all runs share a store.
+var runs atomic.Uint64
+
+// testModel drives the journal and the model with the same random commands.
+func testModel(t *testing.T, f *fixture) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := &walk{f: f, m: newModel(), run: fmt.Sprint("m", runs.Add(1))}
+		rt.Repeat(map[string]func(*rapid.T){
+			"append": w.append,
+			"marks":  w.setMarks,
+			"read":   w.read,
+			"reopen": func(rt *rapid.T) {
+				// Rarely: it is slow, and each one empties the caches.
+				if rapid.IntRange(0, 7).Draw(rt, "reopen") == 0 {
+					f.reopen()
+				}
+			},
+			"": w.check,
+		})
+	})
+}
+
+// walk is one random run.
+type walk struct {
+	f   *fixture
+	m   *model
+	run string
+}
+
+func (w *walk) conversation(rt *rapid.T) im.ConversationID {
+	return im.Group(w.run + rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "conversation"))
+}
+
+func (w *walk) user(rt *rapid.T) im.UserID {
+	return im.UserID(w.run + rapid.SampledFrom([]string{"u", "v"}).Draw(rt, "user"))
+}
+
+func (w *walk) item(rt *rapid.T) im.Append {
+	c, u := w.conversation(rt), w.user(rt)
+	// Few ids, so that they meet again, in any order.
+	n := rapid.IntRange(1, 40).Draw(rt, "id")
+	it := text(c, u, n, rapid.SampledFrom([]string{"x", "x", "x", "y"}).Draw(rt, "body"))
+	it.IfRoster = w.m.roster[c]
+	switch rapid.IntRange(0, 11).Draw(rt, "what") {
+	case 0, 1:
+		target := rapid.Uint64Range(1, uint64(len(w.m.entries[c]))+2).Draw(rt, "target")
+		roster := it.IfRoster
+		it = recall(c, u, n, target)
+		it.IfRoster = roster
+	case 2:
+		it.SetRoster = rapid.Uint64Range(1, 3).Draw(rt, "set roster")
+	case 3:
+		it.IfRoster++
+	}
+	return it
+}
+
+func (w *walk) append(rt *rapid.T) {
+	batch := rapid.SliceOfN(rapid.Custom(w.item), 1, 6).Draw(rt, "batch")
+	next := w.m.clone()
+	want, wantErr := next.append(batch)
+	got := make([]im.Appended, len(batch))
+	err := w.f.j.Append(w.f.ctx, batch, got)
+	if wantErr != nil {
+		if !errors.Is(err, wantErr) {
+			rt.Fatalf("error %v, want %v", err, wantErr)
+		}
+		return
+	}
+	if err != nil {
+		rt.Fatalf("Append: %v", err)
+	}
+	for i := range got {
+		g := got[i]
+		if (g.Status == im.Stored || g.Status == im.Duplicate) == (g.Pos == 0 || g.Time.IsZero()) {
+			rt.Fatalf("item %d: %+v", i, g)
+		}
+		if g.Pos, g.Time = 0, want[i].Time; g != want[i] {
+			rt.Fatalf("item %d: got %+v, want %+v", i, g, want[i])
+		}
+	}
+	w.m = next
+}
+
+func (w *walk) setMarks(rt *rapid.T) {
+	var marks []im.Mark
+	for range rapid.IntRange(1, 4).Draw(rt, "marks") {
+		read := rapid.Uint64Range(0, 50).Draw(rt, "read")
+		mark := im.Mark{User: w.user(rt), Conversation: w.conversation(rt), Received: rapid.Uint64Range(0, 50).Draw(rt, "received"), Read: read, ReadCount: read / 2}
+		marks = append(marks, mark)
+		key := string(mark.User) + "|" + string(mark.Conversation)
+		old := w.m.marks[key]
+		if mark.Received < old.Received {
+			mark.Received = old.Received
+		}
+		if mark.Read <= old.Read {
+			mark.Read, mark.ReadCount = old.Read, old.ReadCount
+		}
+		if mark.Received > 0 || mark.Read > 0 {
+			w.m.marks[key] = mark
+		}
+	}
+	if err := w.f.j.SetMarks(w.f.ctx, marks); err != nil {
+		rt.Fatalf("SetMarks: %v", err)
+	}
+}
+
+func (w *walk) read(rt *rapid.T) {
+	c := w.conversation(rt)
+	list := w.m.entries[c]
+	from := rapid.Uint64Range(0, uint64(len(list))+2).Draw(rt, "from")
+	backward := rapid.Bool().Draw(rt, "backward")
+	limit := rapid.IntRange(0, 8).Draw(rt, "limit")
+	lo, hi := max(from, 1)-1, uint64(len(list)) // half open, from 0
+	if backward {
+		lo = 0
+		if from != 0 {
+			hi = min(hi, from)
+		}
+		if n := uint64(limit); hi > n {
+			lo = hi - n
+		}
+	} else {
+		lo = min(lo, hi)
+		hi = min(hi, lo+uint64(limit))
+	}
+	got, err := w.f.j.Read(w.f.ctx, c, from, backward, limit)
+	if err != nil {
+		rt.Fatalf("Read: %v", err)
+	}
+	w.compare(rt, c, got, list[lo:hi])
+}
+
+func (w *walk) compare(rt *rapid.T, c im.ConversationID, got, want []im.Entry) {
+	if len(got) != len(want) {
+		rt.Fatalf("%s: %d entries, want %d", c, len(got), len(want))
+	}
+	for i := range got {
+		x := want[i]
+		x.Pos, x.Stored = got[i].Pos, got[i].Stored
+		if d := differ(&got[i], &x); d != "" {
+			rt.Fatalf("%s seq %d: %s", c, got[i].Seq, d)
+		}
+	}
+}
+
+// check compares everything after every command.
+func (w *walk) check(rt *rapid.T) {
+	for _, name := range []string{"a", "b", "c"} {
+		c := im.Group(w.run + name)
+		list := w.m.entries[c]
+		w.compare(rt, c, w.f.read(c, 1, false, 1000), list)
+		want := im.Head{}
+		h := w.f.head(c)
+		if n := len(list); n > 0 {
+			want = im.Head{Seq: uint64(n), Count: list[n-1].Count, Roster: w.m.roster[c], Pos: h.Pos, Time: h.Time}
+		}
+		if h != want {
+			rt.Fatalf("head of %s: %+v, want %+v", c, h, want)
+		}
+	}
+	marks := map[string]im.Mark{}
+	for _, u := range []string{"u", "v"} {
+		for _, m := range w.f.userMarks(im.UserID(w.run + u)) {
+			m.Pos = 0
+			marks[string(m.User)+"|"+string(m.Conversation)] = m
+		}
+	}
+	if len(marks) != len(w.m.marks) {
+		rt.Fatalf("marks %v, want %v", marks, w.m.marks)
+	}
+	for k, want := range w.m.marks {
+		if marks[k] != want {
+			rt.Fatalf("mark %s: %+v, want %+v", k, marks[k], want)
+		}
+	}
+}

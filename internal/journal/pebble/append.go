@@ -1,0 +1,404 @@
+package pebble
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/batchrepr"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// maxBatch is how many items a batch may have. It is far below what the caches
+// hold, so that a conversation or sender of a batch cannot fall out of them
+// while the batch is in work and be taken for another.
+const maxBatch = 1 << 14
+
+// maxRetained is the greatest buffer kept from one batch to the next.
+const maxRetained = 8 << 20
+
+// appender is what the committer keeps between batches. Guarded by appendMu.
+type appender struct {
+	j       *Journal
+	last    sighting // position and chain of the last append
+	number  uint64   // of the batch in work, for telling its notes from older ones
+	senders genCache[im.UserID, *sender]
+	b       *pebble.Batch
+	chain   xxhash.Digest
+	key     []byte
+	value   []byte
+
+	// Of the batch in work.
+	now     time.Time
+	convs   []*conversation // of each item
+	touched []*conversation // those with a stored item, once each
+	writers []*sender       // those with a stored item, once each
+	sent    map[sentID]int  // ids stored in this batch → item
+	sentAll bool            // sent is kept: an id had to be looked up
+	heads   *headReader
+	ids     *pebble.Iterator
+}
+
+// sender is what is known of the ids of one sender.
+type sender struct {
+	// greatest is the greatest id stored; some is false when there is none.
+	greatest im.MessageID
+	some     bool
+	// The same with the batch in work, when batch is its number and it stored an
+	// id of this sender.
+	batch uint64
+	next  im.MessageID
+}
+
+type sentID struct {
+	sender im.UserID
+	id     im.MessageID
+}
+
+func (a *appender) init(j *Journal) {
+	a.j = j
+	a.senders = newGenCache[im.UserID, *sender](cachedSenders)
+	a.sent = make(map[sentID]int)
+	a.b = j.db.NewBatch(pebble.WithInitialSizeBytes(256<<10), pebble.WithMaxRetainedSizeBytes(maxRetained))
+}
+
+func (a *appender) close() { _ = a.b.Close() }
+
+// Append stores a batch. It is step four of a message's way:
+// message path 4/6
+func (j *Journal) Append(ctx context.Context, batch []im.Append, out []im.Appended) error {
+	if len(out) != len(batch) {
+		return fmt.Errorf("%w: len(out) differs from len(batch)", im.ErrAppendInvalid)
+	}
+	if len(batch) > maxBatch {
+		return fmt.Errorf("%w: more than %d items", im.ErrAppendInvalid, maxBatch)
+	}
+	size := 0
+	for i := range batch {
+		if err := checkItem(&batch[i]); err != nil {
+			return fmt.Errorf("%w: item %d: %w", im.ErrAppendInvalid, i, err)
+		}
+		size += itemSize(&batch[i])
+	}
+	if err := j.enter(); err != nil {
+		return err
+	}
+	defer j.life.RUnlock()
+	j.appendMu.Lock()
+	defer j.appendMu.Unlock()
+	// From here on nothing is cancelled half-way.
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := j.failure(); err != nil {
+		return err
+	}
+	if err := j.space.check(size); err != nil {
+		j.metrics.refusedFull()
+		return err
+	}
+	return j.appender.run(batch, out)
+}
+
+// checkItem refuses what no journal can keep.
+func checkItem(it *im.Append) error {
+	e := &it.Entry
+	switch {
+	case len(e.Conversation) == 0 || len(e.Conversation) > maxName:
+		return errors.New("conversation is empty or too long")
+	case len(e.Sender) > maxName:
+		return errors.New("sender is too long")
+	case e.ID.IsZero():
+		return errors.New("no id")
+	}
+	return nil
+}
+
+func itemSize(it *im.Append) int {
+	e := &it.Entry
+	return 2*(len(e.Conversation)+len(e.Sender)+len(e.ID)) + len(e.Content.Body) + 64
+}
+
+// run decides, commits and publishes a batch.
+func (a *appender) run(batch []im.Append, out []im.Appended) error {
+	start := time.Now()
+	defer a.reset()
+	stored, err := a.prepare(batch, out)
+	a.closeReaders()
+	if err == nil && stored > 0 {
+		err = a.store()
+	}
+	if err != nil {
+		clear(out)
+		return err
+	}
+	a.j.metrics.appended(out, stored, a.b.Len(), time.Since(start))
+	return nil
+}
+
+// prepare fills out and the batch to write. It changes nothing that outlives the
+// batch, so an error leaves everything as it was.
+func (a *appender) prepare(batch []im.Append, out []im.Appended) (stored int, err error) {
+	a.number++
+	// Whole milliseconds, so that every answer about an entry has the same time.
+	a.now = time.UnixMilli(a.j.o.Now().UnixMilli()).UTC()
+	clear(out)
+	if err := a.open(batch); err != nil {
+		return 0, err
+	}
+	for i := range batch {
+		if err := a.item(batch, out, i); err != nil {
+			return 0, err
+		}
+		if out[i].Status == im.Stored {
+			stored++
+		}
+	}
+	return stored, nil
+}
+
+// open finds the conversations of the batch and readies them for it.
+func (a *appender) open(batch []im.Append) error {
+	j := a.j
+	missing := 0
+	j.mu.Lock()
+	for i := range batch {
+		c, ok := j.heads.get(batch[i].Entry.Conversation)
+		if !ok {
+			missing++
+		}
+		a.convs = append(a.convs, c)
+	}
+	j.mu.Unlock()
+	if missing > 0 {
+		if err := a.load(batch); err != nil {
+			return err
+		}
+	}
+	for _, c := range a.convs {
+		if c.batch != a.number {
+			c.batch, c.next, c.stored, c.blocked = a.number, c.head, false, false
+		}
+	}
+	return nil
+}
+
+// load reads the heads no cache holds.
+func (a *appender) load(batch []im.Append) (err error) {
+	if a.heads, err = a.j.newHeadReader(); err != nil {
+		return err
+	}
+	loaded := make(map[im.ConversationID]*conversation)
+	for i := range batch {
+		if a.convs[i] != nil {
+			continue
+		}
+		name := batch[i].Entry.Conversation
+		c := loaded[name]
+		if c == nil {
+			h, err := a.heads.read(name)
+			if err != nil {
+				return err
+			}
+			c = &conversation{name: name, head: h}
+			loaded[name] = c
+		}
+		a.convs[i] = c
+	}
+	a.j.mu.Lock()
+	for name, c := range loaded {
+		a.j.heads.put(name, c)
+	}
+	a.j.mu.Unlock()
+	return nil
+}
+
+// item decides one item: duplicate, refused or stored.
+func (a *appender) item(batch []im.Append, out []im.Appended, i int) error {
+	it, c := &batch[i], a.convs[i]
+	s, err := a.sender(it.Entry.Sender)
+	if err != nil {
+		return err
+	}
+	found, err := a.duplicate(batch, out, i, s)
+	if err != nil || found {
+		return err
+	}
+	if c.blocked || it.IfRoster != c.next.Roster {
+		c.blocked = true
+		out[i].Status = im.RosterChanged
+		return nil
+	}
+	if it.Erase > c.next.Seq {
+		return fmt.Errorf("%w: item %d erases entry %d of %s, which has %d", im.ErrAppendInvalid, i, it.Erase, c.name, c.next.Seq)
+	}
+	c.next.Seq++
+	if it.Entry.Countable() {
+		c.next.Count++
+	}
+	if it.SetRoster != 0 {
+		c.next.Roster = it.SetRoster
+	}
+	c.next.Time, c.next.Pos = a.now, a.last.pos+1
+	out[i] = im.Appended{
+		Status: im.Stored, Seq: c.next.Seq, Count: c.next.Count, Time: a.now, Pos: c.next.Pos, Roster: c.next.Roster,
+	}
+	if !c.stored {
+		c.stored = true
+		a.touched = append(a.touched, c)
+	}
+	a.noteID(it, s, i)
+	return a.write(batch, out, i)
+}
+
+// noteID remembers the id of a stored item.
+func (a *appender) noteID(it *im.Append, s *sender, i int) {
+	id := it.Entry.ID
+	switch {
+	case s.batch != a.number:
+		a.writers = append(a.writers, s)
+		s.batch, s.next = a.number, id
+		if s.some && compareIDs(s.greatest, id) > 0 {
+			s.next = s.greatest
+		}
+	case compareIDs(id, s.next) > 0:
+		s.next = id
+	}
+	if a.sentAll {
+		a.sent[sentID{it.Entry.Sender, id}] = i
+	}
+}
+
+// write adds an item that is to be stored to the batch to write.
+func (a *appender) write(batch []im.Append, out []im.Appended, i int) error {
+	it := &batch[i]
+	e := stored(it, &out[i])
+	if err := a.writeEntry(&e); err != nil {
+		return err
+	}
+	a.key = appendIDKey(a.key[:0], e.Sender, e.ID)
+	a.value = appendIDValue(a.value[:0], e.Seq, it.Hash)
+	if err := a.b.Set(a.key, a.value, nil); err != nil {
+		return err
+	}
+	if it.Erase != 0 {
+		return a.erase(batch, out, i)
+	}
+	return nil
+}
+
+func (a *appender) writeEntry(e *im.Entry) error {
+	a.key = appendEntryKey(a.key[:0], e.Conversation, e.Seq)
+	a.value = appendRecord(a.value[:0], e)
+	return a.b.Set(a.key, a.value, nil)
+}
+
+// stored is the entry as it is kept.
+func stored(it *im.Append, o *im.Appended) im.Entry {
+	e := it.Entry
+	e.Seq, e.Count, e.Stored, e.Pos, e.Roster, e.Recalled = o.Seq, o.Count, o.Time, o.Pos, o.Roster, false
+	return e
+}
+
+// erase writes the target of item i again, without its content.
+func (a *appender) erase(batch []im.Append, out []im.Appended, i int) error {
+	c, target := a.convs[i], batch[i].Erase
+	e := im.Entry{Conversation: c.name, Seq: target}
+	if target <= c.head.Seq {
+		key := appendEntryKey(nil, c.name, target)
+		v, err := get(a.j.db, key)
+		if err != nil {
+			return a.j.explain(err)
+		}
+		if err := decodeRecord(v, &e); err != nil {
+			return a.j.badRecord(c.name, target, err)
+		}
+	} else {
+		// Stored earlier in this batch.
+		for k := range i {
+			if a.convs[k] == c && out[k].Status == im.Stored && out[k].Seq == target {
+				e = stored(&batch[k], &out[k])
+			}
+		}
+	}
+	e.Content, e.ReplyTo, e.Mentions, e.Recalled = im.Content{}, 0, nil, true
+	return a.writeEntry(&e)
+}
+
+// store commits what prepare made, and publishes it.
+func (a *appender) store() error {
+	j := a.j
+	next := sighting{pos: a.last.pos + 1, chain: a.link()}
+	a.value = appendPosition(a.value[:0], next)
+	if err := a.b.Set(keyPosition, a.value, nil); err != nil {
+		return err
+	}
+	a.key = appendChainKey(a.key[:0], next.pos)
+	if err := a.b.Set(a.key, a.value, nil); err != nil {
+		return err
+	}
+	if err := j.takeMarks(a.b); err != nil {
+		return err
+	}
+	start := time.Now()
+	if err := j.commit(a.b); err != nil {
+		return err
+	}
+	j.metrics.committed(time.Since(start))
+	a.last = next
+	for _, s := range a.writers {
+		s.greatest, s.some = s.next, true
+	}
+	j.mu.Lock()
+	j.durable = next.pos
+	for _, c := range a.touched {
+		c.head = c.next
+		j.heads.put(c.name, c)
+	}
+	j.marks.landed()
+	j.mu.Unlock()
+	j.witness.saw(next)
+	return nil
+}
+
+// link returns the chain value with the batch to write.
+func (a *appender) link() uint64 {
+	var prev [8]byte
+	binary.BigEndian.PutUint64(prev[:], a.last.chain)
+	a.chain.Reset()
+	_, _ = a.chain.Write(prev[:])
+	_, _ = a.chain.Write(a.b.Repr()[batchrepr.HeaderLen:])
+	return a.chain.Sum64()
+}
+
+func (a *appender) closeReaders() {
+	if a.heads != nil {
+		a.heads.close()
+		a.heads = nil
+	}
+	if a.ids != nil {
+		_ = a.ids.Close()
+		a.ids = nil
+	}
+}
+
+// reset forgets the batch and keeps its buffers.
+func (a *appender) reset() {
+	a.closeReaders()
+	clear(a.convs)
+	clear(a.touched)
+	clear(a.writers)
+	clear(a.sent)
+	a.convs, a.touched, a.writers, a.sentAll = a.convs[:0], a.touched[:0], a.writers[:0], false
+	if cap(a.value) > maxRetained {
+		a.value = nil
+	}
+	if a.j.failed.Load() == nil {
+		a.b.Reset()
+	}
+}

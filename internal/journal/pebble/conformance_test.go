@@ -1,0 +1,60 @@
+package pebble
+
+import (
+	"io"
+	"log/slog"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/journaltest"
+)
+
+// quiet is a logger for tests that provoke complaints.
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+func TestConformanceOnDisk(t *testing.T) {
+	journaltest.Run(t, journaltest.Harness{New: func(t testing.TB) journaltest.Store {
+		dir := t.TempDir()
+		return journaltest.Store{Open: func(t testing.TB) im.Journal {
+			t.Helper()
+			j, err := Open(dir, Options{MinFree: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return j
+		}}
+	}})
+}
+
+// crashStore is a store in memory whose power can be cut.
+func crashStore(testing.TB) journaltest.Store {
+	fs := vfs.NewCrashableMem()
+	var open *Journal
+	return journaltest.Store{
+		Open: func(t testing.TB) im.Journal {
+			t.Helper()
+			j, err := Open("/data/journal", Options{FS: fs})
+			if err != nil {
+				t.Fatal(err)
+			}
+			open = j
+			return j
+		},
+		Crash: func(t testing.TB) {
+			t.Helper()
+			// The clone is the disk at this moment; what the old engine does to its own
+			// disk afterwards is of no consequence.
+			after := fs.CrashClone(vfs.CrashCloneCfg{})
+			if err := open.Close(); err != nil {
+				t.Fatal(err)
+			}
+			fs = after
+		},
+	}
+}
+
+func TestConformanceInMemory(t *testing.T) {
+	journaltest.Run(t, journaltest.Harness{New: crashStore})
+}

@@ -1,0 +1,42 @@
+// Package pebble is the embedded engine of im.Journal, on the Pebble key-value
+// store. It passes internal/journal/journaltest.
+//
+// It owns one directory: `db` (Pebble's files) and `witness` (see witness.go).
+// It does not know what a message means, who may send one, or who reads it.
+//
+// # Keys
+//
+//	0x00 name                      meta: schema version, timeline, last position and chain
+//	0x01 len conversation seq(8)   entry → record (record.go)
+//	0x02 len sender id(16)         id of an entry → seq, hash
+//	0x03 len user conversation     mark → received, read, count at read, pos
+//	0x04 slot(2)                   chain value of a recent position, a ring
+//
+// Lengths are one byte, so a prefix is never ambiguous, whatever the ids hold.
+// There is no key for the head of a conversation: it is its last entry.
+//
+// # Goroutines and locks
+//
+// Append runs on its caller's goroutine, one at a time. Two goroutines are the
+// journal's own: one writes the witness behind the commits, one writes marks
+// that no Append took along.
+//
+// Lock order: life → marksMu → appendMu → mu. life is held for reading by every
+// call and taken by Close. marksMu orders SetMarks calls. appendMu orders
+// commits and is held during an fsync. mu guards what readers and the
+// committer share (heads, durable position, marks in memory) and is never held
+// during I/O.
+//
+// # Invariants
+//
+//   - Append answers only after its batch is durable (fsync), and readers see
+//     nothing that is not: Pebble shows a batch before its fsync is done, so
+//     reads leave out entries beyond the durable position.
+//   - (sender, id) is stored once, for ever. The greatest id of a sender, in
+//     memory or on disk, proves that a greater one is new; any other id is
+//     looked up. No clock is involved.
+//   - After a failed commit or fsync nothing is ever acknowledged again.
+//   - A journal that came back shorter than it was witnessed, or with another
+//     content, is not opened unless the operator accepts the loss; then the
+//     timeline changes.
+package pebble

@@ -1,0 +1,231 @@
+package pebble
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// How much is remembered in memory, in values per generation of a genCache.
+const (
+	cachedHeads   = 1 << 17
+	cachedSenders = 1 << 16
+	cachedMarks   = 1 << 16
+)
+
+// marksEvery is how long a mark waits for an Append to take it along.
+const marksEvery = time.Second
+
+// Journal is the engine. It implements im.Journal.
+type Journal struct {
+	dir      string
+	o        Options
+	fs       vfs.FS
+	lock     *pebble.Lock
+	db       *pebble.DB
+	timeline string
+	witness  *witness
+	space    *space
+	metrics  *metrics
+	failed   atomic.Pointer[error]
+
+	life      sync.RWMutex
+	closed    bool
+	stopMarks chan struct{}
+	marksDone chan struct{}
+	dirtyMark chan struct{} // holds one: there are marks to write
+
+	marksMu sync.Mutex
+
+	appendMu sync.Mutex
+	appender appender // the committer's own state
+
+	mu      sync.Mutex
+	durable uint64 // position of the last durable append
+	heads   genCache[im.ConversationID, *conversation]
+	marks   markTable
+}
+
+var _ im.Journal = (*Journal)(nil)
+
+// Open opens the journal in dir, making it if there is none. The errors an
+// operator can do something about are *LockedError, *VersionError,
+// *ShortenedError and *CorruptionError.
+func Open(dir string, o Options) (*Journal, error) {
+	o = o.withDefaults()
+	j := &Journal{
+		dir: dir, o: o,
+		heads:     newGenCache[im.ConversationID, *conversation](cachedHeads),
+		stopMarks: make(chan struct{}), marksDone: make(chan struct{}), dirtyMark: make(chan struct{}, 1),
+	}
+	j.marks.init()
+	j.space = newSpace(&o, dir)
+	j.fs = vfs.OnDiskFull(o.FS, j.space.ranOut)
+	j.metrics = newMetrics(j)
+	if err := j.open(); err != nil {
+		if j.db != nil {
+			_ = j.db.Close()
+		}
+		if j.lock != nil {
+			_ = j.lock.Close()
+		}
+		return nil, err
+	}
+	j.appender.init(j)
+	j.metrics.register(o.Registerer)
+	go j.writeMarks()
+	return j, nil
+}
+
+// open does the fallible part of Open and leaves in j what has to be closed.
+func (j *Journal) open() error {
+	path := j.fs.PathJoin(j.dir, "db")
+	if err := makeDir(j.fs, path); err != nil {
+		return fmt.Errorf("journal %s: %w", j.dir, err)
+	}
+	lock, err := pebble.LockDirectory(path, j.fs)
+	if err != nil {
+		return &LockedError{Dir: j.dir, Cause: err}
+	}
+	j.lock = lock
+	witnessPath := j.fs.PathJoin(j.dir, witnessName)
+	gen, seen, found, err := readWitness(j.fs, witnessPath)
+	if err != nil {
+		return fmt.Errorf("journal %s: %w", j.dir, err)
+	}
+	// A store that is gone must not be made anew without a word.
+	desc, err := pebble.Peek(path, j.fs)
+	if err != nil {
+		return fmt.Errorf("journal %s: %w", j.dir, explain(j.dir, err))
+	}
+	if !desc.Exists && found && seen.pos > 0 && !j.o.AcceptLoss {
+		return &ShortenedError{Dir: j.dir, Witnessed: seen.pos, Reason: "the store is gone"}
+	}
+	if j.db, err = pebble.Open(path, j.engineOptions()); err != nil {
+		return fmt.Errorf("journal %s: %w", j.dir, explain(j.dir, err))
+	}
+	m, err := j.loadOrCreate()
+	if err != nil {
+		return err
+	}
+	if m, err = j.compare(m, seen, found); err != nil {
+		return err
+	}
+	j.timeline, j.durable = m.timeline, m.last.pos
+	j.appender.last = m.last
+	if j.witness, err = openWitness(j.fs, witnessPath, gen, m.last, j.fail); err != nil {
+		return fmt.Errorf("journal %s: %w", j.dir, err)
+	}
+	return nil
+}
+
+func (j *Journal) loadOrCreate() (meta, error) {
+	m, found, err := loadMeta(j.db)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
+	case found:
+		err = migrate(j.db, j.dir, m.schema, schemaVersion, migrations())
+	default:
+		if m, err = create(j.db); err != nil {
+			err = fmt.Errorf("journal %s: %w", j.dir, err)
+		}
+	}
+	return m, err
+}
+
+// compare holds what the journal came back with against the witness. With
+// AcceptLoss a loss makes a new timeline instead of an error.
+func (j *Journal) compare(m meta, seen sighting, found bool) (meta, error) {
+	reason := ""
+	switch {
+	case !found && m.last.pos == 0: // new, or the first start was cut short
+	case !found:
+		reason = "its witness file is missing or unreadable, as after restoring a backup"
+	case m.last.pos < seen.pos:
+		reason = "its end is missing"
+	default:
+		chain, known, err := chainAt(j.db, seen.pos)
+		if err != nil {
+			return m, fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
+		}
+		if known && chain != seen.chain {
+			reason = "it holds other entries than were stored, as after restoring an older copy"
+		}
+	}
+	if reason == "" {
+		return m, nil
+	}
+	e := &ShortenedError{Dir: j.dir, Have: m.last.pos, Witnessed: seen.pos, Reason: reason}
+	if !j.o.AcceptLoss {
+		return m, e
+	}
+	m.timeline = newTimeline()
+	if err := store(j.db, m); err != nil {
+		return m, fmt.Errorf("journal %s: %w", j.dir, err)
+	}
+	j.o.Logger.Warn("journal: the loss was accepted; clients will sync anew", "dir", j.dir, "loss", e.Reason,
+		"have", e.Have, "witnessed", e.Witnessed, "timeline", m.timeline)
+	return m, nil
+}
+
+// enter starts a call; every call that got no error ends with j.life.RUnlock.
+func (j *Journal) enter() error {
+	j.life.RLock()
+	if j.closed {
+		j.life.RUnlock()
+		return errClosed
+	}
+	return nil
+}
+
+// Timeline names this history.
+func (j *Journal) Timeline() string { return j.timeline }
+
+// Position returns the position of the last durable Append.
+func (j *Journal) Position(context.Context) (uint64, error) {
+	if err := j.enter(); err != nil {
+		return 0, err
+	}
+	defer j.life.RUnlock()
+	return j.position(), nil
+}
+
+func (j *Journal) position() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.durable
+}
+
+// Close waits for running calls, writes marks and witness, and closes the store.
+// After a failure it leaves the store as it is: locked, until the process ends.
+func (j *Journal) Close() error {
+	if err := j.failure(); err != nil {
+		return err
+	}
+	j.life.Lock()
+	defer j.life.Unlock()
+	if j.closed {
+		return nil
+	}
+	j.closed = true
+	close(j.stopMarks)
+	<-j.marksDone
+	err := j.flushMarks()
+	j.appender.close()
+	if j.failure() != nil {
+		j.witness.abandon()
+		return err
+	}
+	j.metrics.unregister(j.o.Registerer)
+	err = errors.Join(err, j.db.Close())
+	return errors.Join(err, j.witness.close(), j.lock.Close())
+}

@@ -1,0 +1,179 @@
+package pebble
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/cespare/xxhash/v2"
+	"github.com/cockroachdb/pebble/v2"
+)
+
+// schemaVersion is what this code reads and writes. A directory with a greater
+// one is refused, one with a smaller one is migrated when it is opened.
+const schemaVersion = 1
+
+// The meta keys.
+var (
+	keySchema   = []byte{spaceMeta, 's', 'c', 'h', 'e', 'm', 'a'}
+	keyTimeline = []byte{spaceMeta, 't', 'i', 'm', 'e', 'l', 'i', 'n', 'e'}
+	keyPosition = []byte{spaceMeta, 'p', 'o', 's'}
+)
+
+// migration takes a journal from the version before `to` to `to`. It adds its
+// writes to the batch that also stores the new version, so it happens as a whole
+// or not at all.
+type migration struct {
+	to   uint64
+	what string
+	run  func(db *pebble.DB, b *pebble.Batch) error
+}
+
+// migrations lists the steps in ascending order, each exactly one version
+// further. Version 1 is the first there is.
+func migrations() []migration { return nil }
+
+// migrate brings a journal from version have to version want.
+func migrate(db *pebble.DB, dir string, have, want uint64, steps []migration) error {
+	if have > want {
+		return &VersionError{Dir: dir, Have: have, Known: want}
+	}
+	for _, m := range steps {
+		if m.to <= have {
+			continue
+		}
+		if m.to != have+1 {
+			break
+		}
+		b := db.NewBatch()
+		err := m.run(db, b)
+		if err == nil {
+			err = b.Set(keySchema, binary.AppendUvarint(nil, m.to), nil)
+		}
+		if err == nil {
+			err = b.Commit(pebble.Sync)
+		}
+		_ = b.Close()
+		if err != nil {
+			return fmt.Errorf("journal %s: migration to schema %d (%s): %w", dir, m.to, m.what, err)
+		}
+		have = m.to
+	}
+	if have != want {
+		return fmt.Errorf("journal %s: schema %d is too old: this version knows no way to %d", dir, have, want)
+	}
+	return nil
+}
+
+// meta is what a journal knows of itself.
+type meta struct {
+	schema   uint64
+	timeline string
+	last     sighting
+}
+
+// firstLink is the chain's value before the first batch.
+func firstLink(timeline string) uint64 { return xxhash.Sum64String(timeline) }
+
+// newTimeline names a history nobody else has.
+func newTimeline() string { return rand.Text() }
+
+// loadMeta reads the meta keys; found is false in a new journal.
+func loadMeta(db *pebble.DB) (m meta, found bool, err error) {
+	schema, err := get(db, keySchema)
+	if err != nil {
+		return m, false, err
+	}
+	if schema == nil {
+		return m, false, requireEmpty(db)
+	}
+	m.schema, _ = binary.Uvarint(schema)
+	timeline, err := get(db, keyTimeline)
+	if err != nil {
+		return m, false, err
+	}
+	m.timeline = string(timeline)
+	v, err := get(db, keyPosition)
+	if err != nil {
+		return m, false, err
+	}
+	// A newer version may keep these differently: leave the judgement to migrate.
+	if m.schema <= schemaVersion {
+		var ok bool
+		if m.last, ok = decodePosition(v); !ok || m.timeline == "" {
+			return m, false, errors.New("the keys that describe the journal are damaged")
+		}
+	}
+	return m, true, nil
+}
+
+// requireEmpty refuses a store of somebody else's.
+func requireEmpty(db *pebble.DB) error {
+	it, err := db.NewIter(nil)
+	if err != nil {
+		return err
+	}
+	some := it.First()
+	if err := it.Close(); err != nil {
+		return err
+	}
+	if some {
+		return errors.New("holds data but no schema version: not a journal of skein")
+	}
+	return nil
+}
+
+// create stores the meta keys of a new journal.
+func create(db *pebble.DB) (meta, error) {
+	m := meta{schema: schemaVersion, timeline: newTimeline()}
+	m.last.chain = firstLink(m.timeline)
+	return m, store(db, m)
+}
+
+func store(db *pebble.DB, m meta) error {
+	b := db.NewBatch()
+	defer b.Close()
+	var slot []byte
+	return errors.Join(
+		b.Set(keySchema, binary.AppendUvarint(nil, m.schema), nil),
+		b.Set(keyTimeline, []byte(m.timeline), nil),
+		b.Set(keyPosition, appendPosition(nil, m.last), nil),
+		b.Set(appendChainKey(slot, m.last.pos), appendPosition(nil, m.last), nil),
+		b.Commit(pebble.Sync),
+	)
+}
+
+func appendPosition(dst []byte, s sighting) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(dst, s.pos), s.chain)
+}
+
+func decodePosition(v []byte) (s sighting, ok bool) {
+	if len(v) != 16 {
+		return s, false
+	}
+	return sighting{pos: binary.BigEndian.Uint64(v), chain: binary.BigEndian.Uint64(v[8:])}, true
+}
+
+// chainAt returns the chain value at a position, ok false when it is too long ago.
+func chainAt(db *pebble.DB, pos uint64) (chain uint64, ok bool, err error) {
+	v, err := get(db, appendChainKey(nil, pos))
+	if err != nil || v == nil {
+		return 0, false, err
+	}
+	s, valid := decodePosition(v)
+	return s.chain, valid && s.pos == pos, nil
+}
+
+// get returns a copy of a value, nil when there is none.
+func get(r pebble.Reader, key []byte) ([]byte, error) {
+	v, closer, err := r.Get(key)
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := append(make([]byte, 0, len(v)), v...)
+	return out, closer.Close()
+}
