@@ -116,7 +116,11 @@ func (s *Socket) Fill(need int) error {
 	if s.w-s.r >= need {
 		return nil
 	}
-	s.reading.Lock()
+	// Only the closing goroutine is ever in the way.
+	if !s.reading.TryLock() {
+		s.release()
+		return net.ErrClosed
+	}
 	defer s.reading.Unlock()
 	s.need = need
 	for s.w-s.r < need {

@@ -1,0 +1,347 @@
+package wire_test
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/types/known/structpb"
+
+	"github.com/skein-im/skein/wire"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden vectors")
+
+const vectorsDir = "../proto/vectors"
+
+// vector is a file of proto/vectors (see its README).
+type vector struct {
+	Name      string          `json:"name"`
+	Direction string          `json:"direction"`
+	About     string          `json:"about"`
+	JSON      json.RawMessage `json:"json"`
+	Hex       string          `json:"hex"`
+}
+
+// frame is the vector's message.
+type frameVector struct {
+	name, about string
+	frame       proto.Message
+}
+
+const big = 1<<53 + 1 // not a float64
+
+func id(last byte) []byte {
+	return []byte{0x01, 0x96, 0x5b, 0x3c, 0x4d, 0x5e, 0x70, 0x01, 0x80, 0, 0, 0, 0, 0, 0, last}
+}
+
+func clientVectors(t *testing.T) []frameVector {
+	arguments, err := structpb.NewStruct(map[string]any{
+		"name": "读书会 📚", "users": []any{"ann", "bob"}, "open": true, "nothing": nil,
+		"nested": map[string]any{"n": 1.5, "deep": []any{[]any{}, map[string]any{}}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	device := &wire.Device{Id: "dev-1_A", Class: wire.DeviceClass_DEVICE_CLASS_PHONE, Name: "Ann’s phone"}
+	send := func(c *wire.Content) *wire.ClientFrame {
+		return wire.NewClientFrame(&wire.Send{Conversation: "dm:ann:bob", Id: id(1), Content: c})
+	}
+	c := wire.NewClientFrame[*wire.Bye]
+	return []frameVector{
+		{"hello", "the first frame, with a resume", wire.NewClientFrame(&wire.Hello{
+			VersionMin: 1, VersionMax: 2, Token: "ska_3q2-7w", Device: device, Client: "skein-go/0.1",
+			Sync: &wire.Sync{Number: 1, Position: "1a.2b", Timeline: "t-7"},
+		})},
+		{"hello_empty", "all fields at their defaults", wire.NewClientFrame(&wire.Hello{})},
+		{"send", "text", send(&wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi"}})},
+		{"send_unicode", "text outside of the basic plane, CJK, right to left, escapes, U+2028", send(&wire.Content{
+			Type: "text", Body: &wire.Content_Text{Text: "你好，世界 👩‍👩‍👧 שלום \"quoted\" \\ / <b>&amp;</b> \n\t\u0001\u007f\u2028é"},
+		})},
+		{"send_binary", "bytes that are no text, with reply and mentions", wire.NewClientFrame(&wire.Send{
+			Conversation: "grp:0aZ_-", Id: id(2), ReplyTo: big, Mentions: []string{"ann", "bob"},
+			Content: &wire.Content{Type: "com.example.poll", Body: &wire.Content_Data{Data: []byte{0, 1, 0xfe, 0xff, '>', '?'}}},
+		})},
+		{"send_empty_text", "the text is there, and empty", send(&wire.Content{Type: "text", Body: &wire.Content_Text{}})},
+		{"received", "", wire.NewClientFrame(&wire.Received{Conversation: "dm:ann:bob", Seq: 7})},
+		{"read", "2^53+1: JSON numbers would lose it", wire.NewClientFrame(&wire.Read{Conversation: "grp:g1", Seq: big})},
+		{"sync", "resume", wire.NewClientFrame(&wire.Sync{Number: 4294967295, Position: "p", Timeline: "t"})},
+		{"sync_cold", "a further page of the list", wire.NewClientFrame(&wire.Sync{Number: 2, Limit: 500, Cursor: "c/+="})},
+		{"pull", "backward from the head", wire.NewClientFrame(&wire.Pull{Number: 3, Conversation: "me:ann", Backward: true, Limit: 50})},
+		{"pull_forward", "from the highest seq there is", wire.NewClientFrame(&wire.Pull{Number: 4, Conversation: "grp:g1", From: 1<<64 - 1})},
+		{"typing", "", wire.NewClientFrame(&wire.Typing{Conversation: "dm:ann:bob"})},
+		{"watch_presence", "", wire.NewClientFrame(&wire.WatchPresence{Users: []string{"ann", "bob", "用户"}})},
+		{"call", "the request as protobuf", wire.NewClientFrame(&wire.Call{
+			Number: 9, Method: "skein.v1.GroupService/CreateGroup", Request: &wire.Call_Body{Body: []byte{0x0a, 0x01, 'x'}},
+		})},
+		{"call_json", "the request as JSON: a Struct", wire.NewClientFrame(&wire.Call{
+			Number: 10, Method: "skein.v1.GroupService/CreateGroup", Request: &wire.Call_Json{Json: arguments},
+		})},
+		{"ping", "with a digest, which is not 0 by default", wire.NewClientFrame(&wire.Ping{Position: "p", Digest: proto.Uint64(1<<64 - 1)})},
+		{"ping_zero_digest", "a digest of 0 is a digest", wire.NewClientFrame(&wire.Ping{Digest: proto.Uint64(0)})},
+		{"ping_bare", "no digest", wire.NewClientFrame(&wire.Ping{})},
+		{"pong", "", wire.NewClientFrame(&wire.Pong{})},
+		{"bye", "", c(&wire.Bye{})},
+	}
+}
+
+func serverVectors(t *testing.T) []frameVector {
+	answer, err := structpb.NewStruct(map[string]any{"group": "grp:g1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := func(c *wire.Entry) *wire.ServerFrame {
+		return wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{c}})
+	}
+	message := &wire.Entry{
+		Conversation: "dm:ann:bob", Seq: 7, Id: id(1), Sender: "ann", StoredAtMs: 1_760_000_000_123,
+		Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi 👋"}}, Count: 6,
+	}
+	failure := &wire.Error{Code: "rate_limited", Message: "too many messages", RetryAfterMs: 1500}
+	return []frameVector{
+		{"welcome", "", wire.NewServerFrame(&wire.Welcome{
+			Version: 1, User: "ann", Session: "s1", Timeline: "t-7", ServerTimeMs: 1_760_000_000_123,
+			Heartbeat: &wire.Heartbeat{IdleMs: 30000, SilenceMs: 45000, DeadMs: 60000},
+			Limits:    &wire.Limits{FrameBytes: 131072, ContentBytes: 65536, Mentions: 100, PullEntries: 500, InFlight: 256},
+		})},
+		{"send_ack", "", wire.NewServerFrame(&wire.SendAck{Id: id(1), Conversation: "dm:ann:bob", Seq: 7, StoredAtMs: 1_760_000_000_123, Count: 6})},
+		{"send_error", "", wire.NewServerFrame(&wire.SendError{Id: id(1), Error: failure})},
+		{"push", "two conversations", wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{message, {
+			Conversation: "grp:g1", Seq: big, Id: id(3), Sender: "bob", StoredAtMs: -1, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
+			Content: &wire.Content{Type: "image", Body: &wire.Content_Data{Data: []byte("\x89PNG")}}, ReplyTo: 1<<64 - 1, Mentions: []string{"ann"}, Count: big,
+		}}})},
+		{"push_recalled", "an entry whose content was erased", s(&wire.Entry{
+			Conversation: "dm:ann:bob", Seq: 8, Id: id(4), Sender: "ann", StoredAtMs: 1, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 7, Recalled: true,
+		})},
+		{"push_recall", "the entry that erases", s(&wire.Entry{
+			Conversation: "dm:ann:bob", Seq: 9, Id: id(5), Sender: "ann", StoredAtMs: 2, Kind: wire.EntryKind_ENTRY_KIND_RECALL, Count: 7, Target: 8,
+		})},
+		{"push_event", "", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 1, Id: id(6), Sender: "ann", StoredAtMs: 3, Kind: wire.EntryKind_ENTRY_KIND_EVENT,
+			Event: &wire.Event{Type: wire.EventType_EVENT_TYPE_MEMBER_ADDED, Users: []string{"bob", "eve"}, Role: wire.Role_ROLE_ADMIN, UntilMs: 9, Text: "群"},
+		})},
+		{"push_unknown_kind", "a kind of a later version", s(&wire.Entry{Conversation: "grp:g1", Seq: 2, Kind: 99})},
+		{"push_empty", "", wire.NewServerFrame(&wire.Push{})},
+		{"receipt", "", wire.NewServerFrame(&wire.Receipt{Conversation: "dm:ann:bob", User: "bob", Received: 7, Read: 6})},
+		{"sync_delta", "", wire.NewServerFrame(&wire.SyncDelta{
+			Number: 1, Timeline: "t-7", Position: "1a.2c", Conversations: []*wire.ConversationState{{
+				Conversation: "dm:ann:bob", Seq: 7, Count: 6, LastAtMs: 1_760_000_000_123, FirstSeq: 1, UntilSeq: 9,
+				ReadSeq: 5, Unread: 1, PeerReceived: 4, PeerRead: 3, Entries: []*wire.Entry{message},
+			}, {Conversation: "grp:g1", Title: "读书会"}},
+		})},
+		{"sync_delta_reset", "cold, after another timeline", wire.NewServerFrame(&wire.SyncDelta{Number: 1, Timeline: "t-8", Position: "0", Next: "c/+=", Reset_: true})},
+		{"range", "", wire.NewServerFrame(&wire.Range{Number: 3, Conversation: "dm:ann:bob", Entries: []*wire.Entry{message}, Head: 7})},
+		{"range_error", "", wire.NewServerFrame(&wire.Range{Number: 3, Conversation: "grp:gone", Error: &wire.Error{Code: "not_found"}})},
+		{"typing", "", wire.NewServerFrame(&wire.Typing{Conversation: "dm:ann:bob", User: "bob"})},
+		{"presence", "", wire.NewServerFrame(&wire.Presence{User: "bob", Online: true})},
+		{"result", "the answer as protobuf", wire.NewServerFrame(&wire.Result{Number: 9, Response: &wire.Result_Body{Body: []byte{1, 2}}})},
+		{"result_empty", "an answer without fields is still the answer", wire.NewServerFrame(&wire.Result{Number: 9, Response: &wire.Result_Body{}})},
+		{"result_json", "the answer as JSON", wire.NewServerFrame(&wire.Result{Number: 10, Response: &wire.Result_Json{Json: answer}})},
+		{"result_error", "", wire.NewServerFrame(&wire.Result{Number: 11, Response: &wire.Result_Error{Error: &wire.Error{Code: "permission_denied", Message: "members only"}}})},
+		{"pong", "", wire.NewServerFrame(&wire.Pong{ServerTimeMs: 1_760_000_000_123, Position: "1a.2d"})},
+		{"pong_resync", "", wire.NewServerFrame(&wire.Pong{ServerTimeMs: 1, Resync: true})},
+		{"ping", "", wire.NewServerFrame(&wire.Ping{})},
+		{"heads", "", wire.NewServerFrame(&wire.Heads{Heads: []*wire.Head{{Conversation: "dm:ann:bob", Seq: 7}, {Conversation: "grp:g1", Seq: 1<<64 - 1}}})},
+		{"resync", "", wire.NewServerFrame(&wire.Resync{})},
+		{"kick", "another phone of the user took the place", wire.NewServerFrame(&wire.Kick{
+			Error: &wire.Error{Code: "replaced"}, AtMs: 1_760_000_000_123,
+			By: &wire.Device{Id: "dev-2", Class: wire.DeviceClass_DEVICE_CLASS_PHONE, Name: "手机"},
+		})},
+		{"go_away", "", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: 20000})},
+		{"error", "", wire.NewServerFrame(failure)},
+	}
+}
+
+func TestVectors(t *testing.T) {
+	seen := map[string]bool{}
+	for direction, vectors := range map[string][]frameVector{"client": clientVectors(t), "server": serverVectors(t)} {
+		for _, v := range vectors {
+			t.Run(direction+"/"+v.name, func(t *testing.T) { checkVector(t, direction, v) })
+			seen[direction+"_"+v.name+".json"] = true
+			arm := v.frame.ProtoReflect().WhichOneof(v.frame.ProtoReflect().Descriptor().Oneofs().Get(0))
+			seen[direction+" "+string(arm.Name())] = true
+		}
+	}
+	for direction, frame := range map[string]proto.Message{"client": &wire.ClientFrame{}, "server": &wire.ServerFrame{}} {
+		arms := frame.ProtoReflect().Descriptor().Oneofs().Get(0).Fields()
+		for i := range arms.Len() {
+			if name := string(arms.Get(i).Name()); !seen[direction+" "+name] {
+				t.Errorf("no vector for the %s's frame %q", direction, name)
+			}
+		}
+	}
+	files, err := filepath.Glob(filepath.Join(vectorsDir, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !seen[filepath.Base(f)] {
+			t.Errorf("%s belongs to no frame here", f)
+		}
+	}
+}
+
+func checkVector(t *testing.T, direction string, v frameVector) {
+	asPB, err := wire.Protobuf().Append(nil, v.frame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asJSON, err := wire.JSON().Append(nil, v.frame)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(vectorsDir, direction+"_"+v.name+".json")
+	if *update {
+		writeVector(t, path, vector{Name: v.name, Direction: direction, About: v.about, JSON: asJSON, Hex: hex.EncodeToString(asPB)})
+	}
+	golden := readVector(t, path)
+	if !bytes.Equal(asJSON, golden.JSON) {
+		t.Errorf("JSON\n%s, golden\n%s", asJSON, golden.JSON)
+	}
+	if got := hex.EncodeToString(asPB); got != golden.Hex {
+		t.Errorf("protobuf\n%s, golden\n%s", got, golden.Hex)
+	}
+	raw, err := hex.DecodeString(golden.Hex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, form := range []struct {
+		codec wire.Codec
+		data  []byte
+	}{{wire.Protobuf(), raw}, {wire.JSON(), golden.JSON}} {
+		decoded := v.frame.ProtoReflect().New().Interface()
+		if err := form.codec.Decode(form.data, decoded); err != nil {
+			t.Fatalf("%s: %v", form.codec.Name(), err)
+		}
+		if !proto.Equal(decoded, v.frame) {
+			t.Errorf("%s decodes to\n%v, want\n%v", form.codec.Name(), decoded, v.frame)
+		}
+		for _, again := range []struct {
+			codec wire.Codec
+			want  []byte
+		}{{wire.Protobuf(), raw}, {wire.JSON(), golden.JSON}} {
+			got, err := again.codec.Append([]byte("before"), decoded)
+			if err != nil || !bytes.Equal(got, append([]byte("before"), again.want...)) {
+				t.Errorf("from %s to %s: %q, %v", form.codec.Name(), again.codec.Name(), got, err)
+			}
+		}
+	}
+}
+
+func readVector(t *testing.T, path string) vector {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v vector
+	if err := json.Unmarshal(data, &v); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, v.JSON); err != nil {
+		t.Fatal(err)
+	}
+	v.JSON = compact.Bytes()
+	return v
+}
+
+func writeVector(t *testing.T, path string, v any) {
+	t.Helper()
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(v); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compatVector is a file of proto/vectors/compat: what a neighbour version sends.
+type compatVector struct {
+	Name      string          `json:"name"`
+	Direction string          `json:"direction"`
+	About     string          `json:"about"`
+	JSON      json.RawMessage `json:"json"`
+	Hex       string          `json:"hex"`
+	// Means is what version 1 understands, as canonical JSON. `{}`: an unknown frame.
+	Means json.RawMessage `json:"means"`
+}
+
+// TestVectorsOfOtherVersions: an unknown frame, an unknown field, an unknown
+// enum value and missing fields are no errors (SPEC §1.4).
+func TestVectorsOfOtherVersions(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(vectorsDir, "compat", "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 6 {
+		t.Fatalf("%d compatibility vectors", len(files))
+	}
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".json"), func(t *testing.T) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var v compatVector
+			if err := json.Unmarshal(data, &v); err != nil {
+				t.Fatal(err)
+			}
+			raw, err := hex.DecodeString(strings.ReplaceAll(v.Hex, " ", ""))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var frame proto.Message = &wire.ClientFrame{}
+			if v.Direction == "server" {
+				frame = &wire.ServerFrame{}
+			}
+			for codec, data := range map[wire.Codec][]byte{wire.Protobuf(): raw, wire.JSON(): v.JSON} {
+				decoded := frame.ProtoReflect().New().Interface()
+				if err := codec.Decode(data, decoded); err != nil {
+					t.Fatalf("%s: %v", codec.Name(), err)
+				}
+				got, err := wire.JSON().Append(nil, decoded)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var want bytes.Buffer
+				_ = json.Compact(&want, v.Means)
+				if !bytes.Equal(got, want.Bytes()) {
+					t.Errorf("%s means %s, want %s", codec.Name(), got, want.Bytes())
+				}
+				if reflect := decoded.ProtoReflect(); want.String() == "{}" && reflect.WhichOneof(reflect.Descriptor().Oneofs().Get(0)) != nil {
+					t.Errorf("%s: an unknown frame is %v", codec.Name(), decoded)
+				}
+			}
+		})
+	}
+}
+
+// TestConstructorsKnowEveryArm: NewClientFrame and NewServerFrame have a case
+// for each message the frames can carry.
+func TestConstructorsKnowEveryArm(t *testing.T) {
+	var names []protoreflect.Name
+	for _, v := range append(clientVectors(t), serverVectors(t)...) {
+		r := v.frame.ProtoReflect()
+		if arm := r.WhichOneof(r.Descriptor().Oneofs().Get(0)); arm == nil {
+			t.Errorf("%s has no message in its frame", v.name)
+		} else {
+			names = append(names, arm.Name())
+		}
+	}
+	if slices.Sort(names); len(slices.Compact(names)) != 26 { // 12 + 17 arms, 3 names in both
+		t.Errorf("arms: %v", names)
+	}
+}
