@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -25,12 +26,23 @@ type DB struct {
 	write   *sql.DB
 	read    *sql.DB
 	dialect Dialect
+
+	// mu guards prepared, the statements of reads by their text.
+	mu       sync.RWMutex
+	prepared map[string]*sql.Stmt
 }
+
+// Parsing is half of the cost of a small read, so reads are prepared: those
+// with few arguments, because lists of many have a text for each length.
+const (
+	preparedTexts = 256
+	preparedArgs  = 8
+)
 
 // New makes a directory of a database. Call Migrate before anything else.
 // Close closes the database.
 func New(sqlDB *sql.DB, dialect Dialect) *DB {
-	return &DB{write: sqlDB, read: sqlDB, dialect: dialect}
+	return &DB{write: sqlDB, read: sqlDB, dialect: dialect, prepared: map[string]*sql.Stmt{}}
 }
 
 // WithReader makes reads outside of transactions use a pool of their own,
@@ -41,7 +53,7 @@ func (d *DB) WithReader(read *sql.DB) *DB {
 	return d
 }
 
-// Close closes the database.
+// Close closes the database and with it the prepared statements.
 func (d *DB) Close() error {
 	err := d.write.Close()
 	if d.read != d.write {
@@ -76,15 +88,49 @@ func (d *DB) tx(ctx context.Context, fn func(*sql.Tx) error) (err error) {
 	return d.failed("commit", tx.Commit())
 }
 
-// query reads outside of a transaction.
-func (d *DB) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	rows, err := d.read.QueryContext(ctx, query, args...)
+// query reads outside of a transaction. The text is constant but for the
+// length of lists.
+func (d *DB) query(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
+	if stmt := d.statement(ctx, query, args); stmt != nil {
+		rows, err = stmt.QueryContext(ctx, args...)
+	} else {
+		rows, err = d.read.QueryContext(ctx, query, args...)
+	}
 	return rows, d.failed("read", err)
 }
 
 // queryRow reads one row outside of a transaction; the error is Scan's.
 func (d *DB) queryRow(ctx context.Context, query string, args ...any) *sql.Row {
+	if stmt := d.statement(ctx, query, args); stmt != nil {
+		return stmt.QueryRowContext(ctx, args...)
+	}
 	return d.read.QueryRowContext(ctx, query, args...)
+}
+
+// statement returns the prepared statement of a text, or nil: then the text
+// is run as it is, which also tells what is wrong with it.
+func (d *DB) statement(ctx context.Context, query string, args []any) *sql.Stmt {
+	if len(args) > preparedArgs {
+		return nil
+	}
+	d.mu.RLock()
+	stmt, full := d.prepared[query], len(d.prepared) >= preparedTexts
+	d.mu.RUnlock()
+	if stmt != nil || full {
+		return stmt
+	}
+	stmt, err := d.read.PrepareContext(ctx, query)
+	if err != nil {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if first := d.prepared[query]; first != nil {
+		stmt.Close() // never used: two prepared the same text at once
+		return first
+	}
+	d.prepared[query] = stmt
+	return stmt
 }
 
 // failed tells what was being tried, and gives the error the code that the

@@ -17,8 +17,8 @@
 //     SELECT … FOR UPDATE, PostgreSQL has more than one writer);
 //   - order by ids only with the same column in the page's cursor.
 //
-// Goroutines: none. Locks: none of its own; write transactions queue for the
-// one write connection on SQLite, in the order of arrival.
+// Goroutines: none. Locks: DB.mu around the table of prepared statements only.
+// Write transactions queue for the one write connection on SQLite.
 //
 // Invariants:
 //   - a write is one transaction: all of it is durable when the method returns
