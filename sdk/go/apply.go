@@ -1,0 +1,236 @@
+package skein
+
+import (
+	"slices"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// take accepts entries that were pushed, or made from an ack. SPEC §6.1.
+//
+// While a sync is unanswered they wait: its answer may begin another timeline.
+// Those of a conversation the client does not know wait for the list that tells
+// about it, unless they are its very first.
+func (k *core) take(entries []*wire.Entry) {
+	for _, e := range entries {
+		if e.GetConversation() == "" || e.Seq == 0 {
+			continue
+		}
+		if k.syncing {
+			k.hold(e)
+			continue
+		}
+		cv := k.convs[e.Conversation]
+		if cv == nil && (k.meta.Listing || e.Seq != 1) {
+			k.hold(e)
+			if !k.meta.Listing {
+				k.requestSync()
+			}
+			continue
+		}
+		if cv == nil {
+			cv = k.newConv(e.Conversation, 0)
+		}
+		k.offer(cv, e, false)
+		k.wantPull(cv)
+	}
+}
+
+// maxHeld bounds the entries that wait for a sync.
+const maxHeld = 2000
+
+func (k *core) hold(e *wire.Entry) {
+	if len(k.held) >= maxHeld {
+		k.heldOver = true // dropped; another sync brings them
+		return
+	}
+	k.held = append(k.held, e)
+}
+
+// release applies what waited for a sync, now that it is applied.
+func (k *core) release() {
+	held := k.held
+	k.held = nil
+	for _, e := range held {
+		cv := k.convs[e.Conversation]
+		if cv == nil {
+			if k.meta.Listing {
+				k.hold(e)
+				continue
+			}
+			// The server lists it nowhere: begin where it is readable.
+			cv = k.newConv(e.Conversation, 0)
+		}
+		k.offer(cv, e, false)
+		k.wantPull(cv)
+	}
+	if k.heldOver && !k.meta.Listing {
+		k.heldOver = false
+		k.requestSync()
+	}
+}
+
+// newConv adds a conversation whose window is empty and will begin at base+1.
+func (k *core) newConv(id string, base uint64) *conv {
+	cv := &conv{rec: ConversationRecord{ID: id, Low: base + 1, High: base}, early: map[uint64]*wire.Entry{}}
+	k.convs[id] = cv
+	k.touch(cv, true)
+	return cv
+}
+
+// offer gives an entry to its conversation: from anywhere, in any order, any
+// number of times. It is applied once, when everything before it is.
+func (k *core) offer(cv *conv, e *wire.Entry, quiet bool) {
+	if e.Seq > cv.rec.Head {
+		cv.rec.Head = e.Seq
+		k.touch(cv, true)
+	}
+	switch {
+	case e.Seq <= cv.rec.High:
+		k.settle(e)
+	case e.Seq == cv.rec.High+1:
+		k.apply(cv, e, quiet)
+		k.applyEarly(cv, quiet)
+	default:
+		k.keepEarly(cv, e)
+	}
+}
+
+// keepEarly remembers an entry that came too soon, the lowest ones first; the
+// head tells that the others exist.
+func (k *core) keepEarly(cv *conv, e *wire.Entry) {
+	if _, ok := cv.early[e.Seq]; !ok && len(cv.early) >= maxEarly {
+		var top uint64
+		for seq := range cv.early {
+			top = max(top, seq)
+		}
+		if e.Seq > top {
+			return
+		}
+		delete(cv.early, top)
+	}
+	cv.early[e.Seq] = e
+}
+
+func (k *core) applyEarly(cv *conv, quiet bool) {
+	for {
+		e := cv.early[cv.rec.High+1]
+		if e == nil {
+			return
+		}
+		delete(cv.early, e.Seq)
+		k.apply(cv, e, quiet)
+	}
+}
+
+// apply makes an entry the newest of the window: everything it means goes into
+// one batch. Quiet: it is history, not news.
+func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
+	r := &cv.rec
+	own := e.Sender != "" && e.Sender == k.meta.User
+	k.batch.Entries = append(k.batch.Entries, e)
+	r.High = e.Seq
+	r.Last = e
+	if e.Seq >= r.Head {
+		r.Head, r.HeadCount, r.LastAtMs = e.Seq, e.Count, e.StoredAtMs
+	}
+	k.tick++
+	cv.changedTick = k.tick
+	k.noteChanged(cv)
+	kind := FeedEntry
+	if own && k.settle(e) {
+		kind = FeedAck
+	}
+	switch {
+	case own && e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE:
+		k.readUpTo(cv, e.Seq, e.Count) // sending is reading, SPEC §4.2
+	case !own:
+		r.Received = e.Seq
+		if !quiet || r.HeadCount > r.ReadCount {
+			k.markLater(cv)
+		}
+	}
+	switch e.Kind {
+	case wire.EntryKind_ENTRY_KIND_RECALL:
+		k.erase(cv, e.Target)
+	case wire.EntryKind_ENTRY_KIND_EVENT:
+		k.applyEvent(cv, e)
+	}
+	if !quiet {
+		k.feed(FeedItem{Kind: kind, Conversation: r.ID, Seq: e.Seq, Entry: e})
+	}
+	k.touch(cv, true)
+}
+
+// erase removes the content of a recalled entry everywhere here.
+func (k *core) erase(cv *conv, target uint64) {
+	if l := cv.rec.Last; l != nil && l.Seq == target {
+		cv.rec.Last = Erased(l)
+	}
+	k.batch.Erase = append(k.batch.Erase, EntryRef{cv.rec.ID, target})
+}
+
+// applyEvent keeps title and membership up to date between two syncs.
+func (k *core) applyEvent(cv *conv, e *wire.Entry) {
+	me := slices.Contains(e.GetEvent().GetUsers(), k.meta.User)
+	switch e.GetEvent().GetType() {
+	case wire.EventType_EVENT_TYPE_GROUP_CREATED, wire.EventType_EVENT_TYPE_GROUP_RENAMED:
+		cv.rec.Title = e.Event.Text
+	case wire.EventType_EVENT_TYPE_MEMBER_ADDED:
+		if me {
+			cv.rec.Until = 0
+		}
+	case wire.EventType_EVENT_TYPE_MEMBER_LEFT, wire.EventType_EVENT_TYPE_MEMBER_REMOVED:
+		if me || (len(e.Event.Users) == 0 && e.Sender == k.meta.User) {
+			cv.rec.Until = e.Seq
+		}
+	case wire.EventType_EVENT_TYPE_GROUP_DISMISSED:
+		cv.rec.Until = e.Seq
+	}
+}
+
+// jump starts the window anew at seq. What was left out is told, unless it
+// never was the user's to read.
+func (k *core) jump(cv *conv, seq uint64, tell bool) {
+	r := &cv.rec
+	// What this batch adds below must not outlive the Forget, which comes first in it.
+	k.commit()
+	if tell && seq > r.High+1 {
+		k.feed(FeedItem{Kind: FeedGap, Conversation: r.ID, From: r.High + 1, Seq: seq - 1})
+		k.log.Info("window starts anew", "conversation", r.ID, "skipped_from", r.High+1, "skipped_to", seq-1)
+	}
+	k.forgetStored(r.ID, seq)
+	k.batch.Forget = append(k.batch.Forget, EntryRef{r.ID, seq})
+	r.Low, r.High = seq, seq-1
+	for s := range cv.early {
+		if s < seq {
+			delete(cv.early, s)
+		}
+	}
+	k.touch(cv, true)
+	k.applyEarly(cv, false)
+}
+
+// reset forgets everything of another timeline; the outbox stays and is sent again.
+func (k *core) reset(timeline string) {
+	k.log.Warn("timeline changed: everything is read anew")
+	k.commit() // the batch of the old one first
+	k.batch.Reset = true
+	clear(k.convs)
+	clear(k.dirty)
+	clear(k.changed)
+	clear(k.markDue)
+	k.held, k.heldOver, k.wantSync = nil, false, false
+	k.pullQueue = nil
+	for n, r := range k.reqs {
+		if r.kind != reqSync {
+			delete(k.reqs, n)
+			r.abandon(ErrConnectionLost)
+		}
+	}
+	k.meta.Timeline, k.meta.Position = timeline, ""
+	k.meta.Listing, k.meta.ListNext = false, ""
+	k.metaDirty = true
+	k.feed(FeedItem{Kind: FeedReset})
+	k.resend()
+}

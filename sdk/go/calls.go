@@ -1,0 +1,295 @@
+package skein
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// Call runs any method of services.proto, e.g. "skein.v1.GroupService/CreateGroup",
+// over the connection; it waits for one if need be. An *Error is the server's
+// answer. ErrConnectionLost: it may or may not have been carried out. SPEC §8.
+func (c *Client) Call(ctx context.Context, method string, req, resp proto.Message) error {
+	body, err := proto.Marshal(req)
+	if err != nil {
+		return fmt.Errorf("skein: %s: %w", method, err)
+	}
+	if err := c.WaitConnected(ctx); err != nil {
+		return err
+	}
+	cl := &call{reply: make(chan callResult, 1)}
+	var n uint32
+	err = c.do(ctx, func(k *core) {
+		if k.link == nil {
+			cl.reply <- callResult{err: ErrConnectionLost}
+			return
+		}
+		n = k.nextNumber()
+		cl.at = k.o.now()
+		k.calls[n] = cl
+		f := wire.NewClientFrame(&wire.Call{Number: n, Method: method, Request: &wire.Call_Body{Body: body}})
+		if !k.send(f) {
+			delete(k.calls, n)
+			cl.reply <- callResult{err: invalid("%s: the request cannot be encoded", method)}
+			return
+		}
+		k.owes()
+	})
+	if err != nil {
+		return err
+	}
+	select {
+	case r := <-cl.reply:
+		if r.err != nil {
+			return r.err
+		}
+		return proto.Unmarshal(r.body, resp)
+	case <-ctx.Done():
+		_ = c.do(context.Background(), func(k *core) { delete(k.calls, n) })
+		return ctx.Err()
+	case <-c.stopped:
+		return c.end
+	}
+}
+
+func (k *core) onResult(f *wire.Result) {
+	cl := k.calls[f.Number]
+	if cl == nil {
+		return
+	}
+	delete(k.calls, f.Number)
+	r := callResult{body: f.GetBody()}
+	switch {
+	case f.GetError() != nil:
+		r.err = errorOf(f.GetError())
+	case f.GetJson() != nil:
+		r.err = fmt.Errorf("skein: the server answered in JSON")
+	}
+	cl.reply <- r
+}
+
+// Users finds people.
+type Users struct{ c *Client }
+
+// Users returns the calls of UserService.
+func (c *Client) Users() Users { return Users{c} }
+
+const (
+	userService    = "skein.v1.UserService/"
+	contactService = "skein.v1.ContactService/"
+	groupService   = "skein.v1.GroupService/"
+	accountService = "skein.v1.AccountService/"
+)
+
+// Find returns the user with exactly this username.
+func (u Users) Find(ctx context.Context, username string) (*wire.User, error) {
+	var resp wire.FindUserResponse
+	err := u.c.Call(ctx, userService+"FindUser", &wire.FindUserRequest{Username: username}, &resp)
+	return resp.User, err
+}
+
+// Get returns profiles; unknown ids are left out. At most 200.
+func (u Users) Get(ctx context.Context, ids ...string) ([]*wire.User, error) {
+	var resp wire.GetUsersResponse
+	err := u.c.Call(ctx, userService+"GetUsers", &wire.GetUsersRequest{Ids: ids}, &resp)
+	return resp.Users, err
+}
+
+// Update changes the own profile; absent fields stay.
+func (u Users) Update(ctx context.Context, req *wire.UpdateProfileRequest) (*wire.UpdateProfileResponse, error) {
+	var resp wire.UpdateProfileResponse
+	err := u.c.Call(ctx, userService+"UpdateProfile", req, &resp)
+	return &resp, err
+}
+
+// Contacts are the people the user may write to. Changes come as ContactEvents.
+type Contacts struct{ c *Client }
+
+// Contacts returns the calls of ContactService.
+func (c *Client) Contacts() Contacts { return Contacts{c} }
+
+// Request asks a user to become a contact. If they have asked already, both are.
+func (s Contacts) Request(ctx context.Context, user, message string) (*wire.Contact, error) {
+	var resp wire.RequestContactResponse
+	err := s.c.Call(ctx, contactService+"RequestContact", &wire.RequestContactRequest{User: user, Message: message}, &resp)
+	return resp.Contact, err
+}
+
+// Accept makes the user who asked a contact.
+func (s Contacts) Accept(ctx context.Context, user string) (*wire.Contact, error) {
+	var resp wire.AcceptContactResponse
+	err := s.c.Call(ctx, contactService+"AcceptContact", &wire.AcceptContactRequest{User: user}, &resp)
+	return resp.Contact, err
+}
+
+// Refuse turns a request down.
+func (s Contacts) Refuse(ctx context.Context, user string) error {
+	return s.c.Call(ctx, contactService+"RefuseContact", &wire.RefuseContactRequest{User: user}, &wire.RefuseContactResponse{})
+}
+
+// Remove ends it for both sides.
+func (s Contacts) Remove(ctx context.Context, user string) error {
+	return s.c.Call(ctx, contactService+"RemoveContact", &wire.RemoveContactRequest{User: user}, &wire.RemoveContactResponse{})
+}
+
+// Block keeps a user from writing, asking and watching; they are not told.
+func (s Contacts) Block(ctx context.Context, user string) error {
+	return s.c.Call(ctx, contactService+"BlockUser", &wire.BlockUserRequest{User: user}, &wire.BlockUserResponse{})
+}
+
+// Unblock ends a block.
+func (s Contacts) Unblock(ctx context.Context, user string) error {
+	return s.c.Call(ctx, contactService+"UnblockUser", &wire.UnblockUserRequest{User: user}, &wire.UnblockUserResponse{})
+}
+
+// SetRemark gives a contact a private alias; empty removes it.
+func (s Contacts) SetRemark(ctx context.Context, user, remark string) error {
+	return s.c.Call(ctx, contactService+"SetRemark", &wire.SetRemarkRequest{User: user, Remark: remark}, &wire.SetRemarkResponse{})
+}
+
+// List returns all contacts, requests and blocks, by user id.
+func (s Contacts) List(ctx context.Context) ([]*wire.Contact, error) {
+	var all []*wire.Contact
+	req := &wire.ListContactsRequest{Limit: 500}
+	for {
+		var resp wire.ListContactsResponse
+		if err := s.c.Call(ctx, contactService+"ListContacts", req, &resp); err != nil {
+			return nil, err
+		}
+		all = append(all, resp.Contacts...)
+		if resp.Next == "" || resp.Next == req.Cursor {
+			return all, nil
+		}
+		req.Cursor = resp.Next
+	}
+}
+
+// Groups makes and changes groups. Changes come as GroupEvents.
+type Groups struct{ c *Client }
+
+// Groups returns the calls of GroupService.
+func (c *Client) Groups() Groups { return Groups{c} }
+
+// Create makes a group owned by the user. If the connection is lost before the
+// answer, it asks again; there will be one group.
+func (g Groups) Create(ctx context.Context, name string, members ...string) (*wire.Group, error) {
+	req := &wire.CreateGroupRequest{Name: name, Members: members, RequestId: NewDeviceID()}
+	var resp wire.CreateGroupResponse
+	err := g.c.again(ctx, func() error { return g.c.Call(ctx, groupService+"CreateGroup", req, &resp) })
+	return resp.Group, err
+}
+
+// Get returns a group.
+func (g Groups) Get(ctx context.Context, conversation string) (*wire.Group, error) {
+	var resp wire.GetGroupResponse
+	err := g.c.Call(ctx, groupService+"GetGroup", &wire.GetGroupRequest{Conversation: conversation}, &resp)
+	return resp.Group, err
+}
+
+// Rename changes a group's name.
+func (g Groups) Rename(ctx context.Context, conversation, name string) (*wire.Group, error) {
+	var resp wire.RenameGroupResponse
+	err := g.c.Call(ctx, groupService+"RenameGroup", &wire.RenameGroupRequest{Conversation: conversation, Name: name}, &resp)
+	return resp.Group, err
+}
+
+// Members returns all members, by user id.
+func (g Groups) Members(ctx context.Context, conversation string) ([]*wire.Member, error) {
+	var all []*wire.Member
+	req := &wire.ListMembersRequest{Conversation: conversation, Limit: 1000}
+	for {
+		var resp wire.ListMembersResponse
+		if err := g.c.Call(ctx, groupService+"ListMembers", req, &resp); err != nil {
+			return nil, err
+		}
+		all = append(all, resp.Members...)
+		if resp.Next == "" || resp.Next == req.Cursor {
+			return all, nil
+		}
+		req.Cursor = resp.Next
+	}
+}
+
+// Add adds users and returns those who are new.
+func (g Groups) Add(ctx context.Context, conversation string, users ...string) ([]string, error) {
+	var resp wire.AddMembersResponse
+	err := g.c.Call(ctx, groupService+"AddMembers", &wire.AddMembersRequest{Conversation: conversation, Users: users}, &resp)
+	return resp.Added, err
+}
+
+// Remove removes users of a lower role.
+func (g Groups) Remove(ctx context.Context, conversation string, users ...string) ([]string, error) {
+	var resp wire.RemoveMembersResponse
+	err := g.c.Call(ctx, groupService+"RemoveMembers", &wire.RemoveMembersRequest{Conversation: conversation, Users: users}, &resp)
+	return resp.Removed, err
+}
+
+// Leave leaves a group; the owner transfers it first.
+func (g Groups) Leave(ctx context.Context, conversation string) error {
+	return g.c.Call(ctx, groupService+"LeaveGroup", &wire.LeaveGroupRequest{Conversation: conversation}, &wire.LeaveGroupResponse{})
+}
+
+// SetRole makes a member an admin, or an admin a member.
+func (g Groups) SetRole(ctx context.Context, conversation, user string, role wire.Role) error {
+	req := &wire.SetRoleRequest{Conversation: conversation, User: user, Role: role}
+	return g.c.Call(ctx, groupService+"SetRole", req, &wire.SetRoleResponse{})
+}
+
+// Transfer hands the group to another member.
+func (g Groups) Transfer(ctx context.Context, conversation, user string) error {
+	req := &wire.TransferOwnershipRequest{Conversation: conversation, User: user}
+	return g.c.Call(ctx, groupService+"TransferOwnership", req, &wire.TransferOwnershipResponse{})
+}
+
+// Mute keeps a member from writing until then; the zero time unmutes.
+func (g Groups) Mute(ctx context.Context, conversation, user string, until time.Time) error {
+	req := &wire.MuteMemberRequest{Conversation: conversation, User: user}
+	if !until.IsZero() {
+		req.UntilMs = until.UnixMilli()
+	}
+	return g.c.Call(ctx, groupService+"MuteMember", req, &wire.MuteMemberResponse{})
+}
+
+// Sessions are the user's logins.
+type Sessions struct{ c *Client }
+
+// Sessions returns the calls about the user's sessions.
+func (c *Client) Sessions() Sessions { return Sessions{c} }
+
+// List returns the user's sessions.
+func (s Sessions) List(ctx context.Context) ([]*wire.Session, error) {
+	var resp wire.ListSessionsResponse
+	err := s.c.Call(ctx, accountService+"ListSessions", &wire.ListSessionsRequest{}, &resp)
+	return resp.Sessions, err
+}
+
+// Revoke ends a session; its sockets close within a second.
+func (s Sessions) Revoke(ctx context.Context, session string) error {
+	return s.c.Call(ctx, accountService+"RevokeSession", &wire.RevokeSessionRequest{Session: session}, &wire.RevokeSessionResponse{})
+}
+
+// Logout ends the own session.
+func (s Sessions) Logout(ctx context.Context) error {
+	return s.c.Call(ctx, accountService+"Logout", &wire.LogoutRequest{}, &wire.LogoutResponse{})
+}
+
+// ChangePassword changes the password and ends all other sessions.
+func (s Sessions) ChangePassword(ctx context.Context, old, new string) error {
+	req := &wire.ChangePasswordRequest{OldPassword: old, NewPassword: new}
+	return s.c.Call(ctx, accountService+"ChangePassword", req, &wire.ChangePasswordResponse{})
+}
+
+// again repeats a call that is harmless to repeat when the connection was lost under it.
+func (c *Client) again(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if !errors.Is(err, ErrConnectionLost) || ctx.Err() != nil {
+			return err
+		}
+	}
+}

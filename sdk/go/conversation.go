@@ -1,0 +1,354 @@
+package skein
+
+import (
+	"context"
+	"sort"
+	"time"
+	"unicode/utf8"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// Conversation is a handle; it holds no state. The conversation need not exist yet.
+type Conversation struct {
+	c  *Client
+	id string
+}
+
+// Conversation returns the handle of a conversation id: dm:<a>:<b>, grp:<id>.
+func (c *Client) Conversation(id string) *Conversation { return &Conversation{c, id} }
+
+// DM returns the direct chat with a user. Before the first connect, when the
+// client does not know its own user, it is invalid.
+func (c *Client) DM(user string) *Conversation { return &Conversation{c, DM(c.userID(), user)} }
+
+// ID returns the conversation's id.
+func (v *Conversation) ID() string { return v.id }
+
+// SendOption changes a message before it is sent.
+type SendOption func(*wire.Send)
+
+// ReplyTo makes the message an answer to the entry seq.
+func ReplyTo(seq uint64) SendOption { return func(s *wire.Send) { s.ReplyTo = seq } }
+
+// Mention names users to be notified; at most 100.
+func Mention(users ...string) SendOption {
+	return func(s *wire.Send) { s.Mentions = append(s.Mentions, users...) }
+}
+
+// ContentType sets the content's type instead of "text"; [a-z0-9._-]{1,64}.
+func ContentType(t string) SendOption { return func(s *wire.Send) { s.Content.Type = t } }
+
+// Data makes the content bytes instead of text; use it with ContentType.
+func Data(b []byte) SendOption {
+	return func(s *wire.Send) { s.Content.Body = &wire.Content_Data{Data: b} }
+}
+
+// Send sends a message and returns it once the server has stored it. When ctx
+// ends first, the message is still sent; see SendAsync, Pending.Wait.
+func (v *Conversation) Send(ctx context.Context, text string, opts ...SendOption) (*Message, error) {
+	p, err := v.SendAsync(ctx, text, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return p.Wait(ctx)
+}
+
+// SendAsync returns once the message is in the outbox: from then on it is sent
+// as soon as there is a connection, also after a restart with the same store.
+func (v *Conversation) SendAsync(ctx context.Context, text string, opts ...SendOption) (*Pending, error) {
+	s := &wire.Send{
+		Conversation: v.id,
+		Content:      &wire.Content{Type: "text", Body: &wire.Content_Text{Text: text}},
+	}
+	for _, opt := range opts {
+		opt(s)
+	}
+	if err := checkSend(s); err != nil {
+		return nil, err
+	}
+	if v.c.closing.Load() {
+		return nil, ErrClosed
+	}
+	var p *Pending
+	var err error
+	if e := v.c.do(ctx, func(k *core) { p, err = k.add(s) }); e != nil {
+		return nil, e
+	}
+	return p, err
+}
+
+// checkSend refuses at once what no server takes, above all what would be a
+// protocol error: it must never get into the outbox.
+func checkSend(s *wire.Send) error {
+	switch k := kindOf(s.Conversation); {
+	case k == KindInvalid:
+		return invalid("%q is not a conversation", s.Conversation)
+	case k == KindMe:
+		return invalid("the own feed takes no messages")
+	case contentSize(s.Content) == 0:
+		return invalid("the message is empty")
+	case !utf8.ValidString(s.Content.GetText()):
+		return invalid("the text is not valid UTF-8")
+	case !validType(s.Content.Type):
+		return invalid("content type %q does not match [a-z0-9._-]{1,64}", s.Content.Type)
+	case len(s.Mentions) > 100:
+		return &Error{Code: wire.CodeTooLarge, Message: "more than 100 mentions"}
+	}
+	for _, u := range s.Mentions {
+		if !validID(u) {
+			return invalid("mention %q is not a user id", u)
+		}
+	}
+	return nil
+}
+
+func validType(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return len(s) > 0 && len(s) <= 64
+}
+
+// Summary returns the conversation's line in the list; ErrNotFound if the
+// client knows nothing of it.
+func (v *Conversation) Summary(ctx context.Context) (Summary, error) {
+	var s Summary
+	found := false
+	err := v.c.do(ctx, func(k *core) {
+		if cv := k.convs[v.id]; cv != nil {
+			s, found = k.summary(cv), true
+		}
+	})
+	if err == nil && !found {
+		err = &Error{Code: wire.CodeNotFound, Message: "unknown conversation " + v.id}
+	}
+	return s, err
+}
+
+// Unread is how many messages of others lie after the read mark.
+func (v *Conversation) Unread(ctx context.Context) (uint64, error) {
+	var n uint64
+	err := v.c.do(ctx, func(k *core) {
+		if cv := k.convs[v.id]; cv != nil {
+			n = cv.unread()
+		}
+	})
+	return n, err
+}
+
+// MarkRead moves the read mark to seq, here and, a little later, for the others
+// and on the user's other devices. It never goes back.
+func (v *Conversation) MarkRead(ctx context.Context, seq uint64) error {
+	var err error
+	e := v.c.do(ctx, func(k *core) {
+		if cv := k.convs[v.id]; cv != nil {
+			err = k.markRead(cv, seq)
+		} else {
+			err = &Error{Code: wire.CodeNotFound, Message: "unknown conversation " + v.id}
+		}
+	})
+	if e != nil {
+		return e
+	}
+	return err
+}
+
+// typingEvery is how often typing is told at most.
+const typingEvery = 3 * time.Second
+
+// Typing tells the others that the user is typing; call it as often as you
+// like. Without a connection it does nothing.
+func (v *Conversation) Typing(ctx context.Context) error {
+	if kindOf(v.id) == KindInvalid {
+		return invalid("%q is not a conversation", v.id)
+	}
+	now := v.c.o.now()
+	if last, ok := v.c.typing.Load(v.id); ok && now.Sub(last.(time.Time)) < typingEvery {
+		return nil
+	}
+	v.c.typing.Store(v.id, now)
+	return v.c.do(ctx, func(k *core) {
+		if k.state == StateConnected {
+			k.send(wire.NewClientFrame(&wire.Typing{Conversation: v.id}))
+		}
+	})
+}
+
+// Outbox returns the conversation's messages that are not stored yet: pending and failed.
+func (v *Conversation) Outbox(ctx context.Context) ([]*Message, error) {
+	var out []*Message
+	err := v.c.do(ctx, func(k *core) { out = k.outboxMessages(v.id) })
+	return out, err
+}
+
+// History returns up to limit entries before seq (0: the newest), ascending,
+// from the store and, as far as it does not reach, from the server. Fewer mean
+// that it is the beginning, or that there is no connection. Entries of kind
+// RECALL and EVENT are among them.
+func (v *Conversation) History(ctx context.Context, before uint64, limit int) ([]*Message, error) {
+	if kindOf(v.id) == KindInvalid {
+		return nil, invalid("%q is not a conversation", v.id)
+	}
+	if limit <= 0 {
+		limit = 50
+	}
+	for {
+		w, err := v.window(ctx)
+		if err != nil {
+			return nil, err
+		}
+		hi := w.High
+		if before > 0 {
+			hi = min(hi, before-1)
+		}
+		if !w.known || hi+1 < w.Low { // not next to the window: read past the store
+			from := uint64(0)
+			if before > 0 {
+				if from = before - 1; from == 0 {
+					return nil, nil
+				}
+			}
+			es, err := v.older(ctx, from, limit)
+			return v.messages(es, w), err
+		}
+		lo := uint64(1)
+		if hi >= uint64(limit) {
+			lo = hi - uint64(limit) + 1
+		}
+		if lo >= w.Low || w.Low <= max(w.First, 1) {
+			return v.local(ctx, max(lo, w.Low), hi, limit, w)
+		}
+		es, err := v.older(ctx, w.Low-1, int(w.Low-lo))
+		if err != nil {
+			if local, e := v.local(ctx, w.Low, hi, limit, w); e == nil && len(local) > 0 {
+				return local, nil
+			}
+			return nil, err
+		}
+		if now, err := v.window(ctx); err != nil || (now.Low == w.Low && now.First == w.First) {
+			// It moved under us, or no progress: what came is an answer as well.
+			local, e := v.local(ctx, w.Low, hi, limit, w)
+			out := append(v.messages(es, w), local...)
+			return out[max(0, len(out)-limit):], e
+		}
+	}
+}
+
+// window is what History needs to know of a conversation.
+type window struct {
+	ConversationRecord
+	known bool
+}
+
+func (v *Conversation) window(ctx context.Context) (window, error) {
+	var w window
+	err := v.c.do(ctx, func(k *core) {
+		if cv := k.convs[v.id]; cv != nil {
+			w = window{cv.rec, true}
+		}
+	})
+	return w, err
+}
+
+func (v *Conversation) local(ctx context.Context, from, to uint64, limit int, w window) ([]*Message, error) {
+	es, err := v.c.o.store.Entries(ctx, v.id, from, to, limit)
+	return v.messages(es, w), err
+}
+
+func (v *Conversation) messages(es []*wire.Entry, w window) []*Message {
+	out := make([]*Message, len(es))
+	for i, e := range es {
+		out[i] = messageOf(e, v.c.userID())
+		out[i].tick(w.PeerReceived, w.PeerRead)
+	}
+	return out
+}
+
+// older asks the server for entries from seq down.
+func (v *Conversation) older(ctx context.Context, from uint64, limit int) ([]*wire.Entry, error) {
+	type answer struct {
+		f   *wire.Range
+		err error
+	}
+	got := make(chan answer, 1)
+	err := v.c.do(ctx, func(k *core) {
+		if k.state != StateConnected {
+			got <- answer{nil, ErrOffline}
+			return
+		}
+		cv := k.convs[v.id]
+		if cv == nil {
+			cv = &conv{rec: ConversationRecord{ID: v.id}}
+		}
+		k.pull(&request{kind: reqHistory, cv: cv, from: from, done: func(f *wire.Range, err error) {
+			got <- answer{f, err}
+		}}, true, min(limit, k.pageLimit()))
+	})
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case a := <-got:
+		if a.err != nil {
+			return nil, a.err
+		}
+		return a.f.Entries, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-v.c.stopped:
+		return nil, v.c.end
+	}
+}
+
+// Recall takes back the message seq: its author within the deployment's
+// window, or a group's admin. Its content is erased everywhere.
+func (v *Conversation) Recall(ctx context.Context, seq uint64) error {
+	var resp wire.RecallMessageResponse
+	req := &wire.RecallMessageRequest{Conversation: v.id, Seq: seq}
+	if err := v.c.Call(ctx, "skein.v1.MessageService/RecallMessage", req, &resp); err != nil {
+		return err
+	}
+	return v.c.do(ctx, func(k *core) {
+		if k.state == StateConnected {
+			k.noteHead(v.id, resp.Seq) // in case its push gets lost
+		}
+	})
+}
+
+func (k *core) summary(cv *conv) Summary {
+	r := &cv.rec
+	s := Summary{
+		ID: r.ID, Title: r.Title, Peer: peerOf(r.ID, k.meta.User),
+		Unread: cv.unread(), Read: r.Read, PeerReceived: r.PeerReceived, PeerRead: r.PeerRead,
+		Low: r.Low, High: r.High, Head: r.Head, Member: r.Until == 0,
+	}
+	if r.LastAtMs > 0 {
+		s.LastAt = time.UnixMilli(r.LastAtMs)
+	}
+	if r.Last != nil {
+		s.Last = messageOf(r.Last, k.meta.User)
+		s.Last.tick(r.PeerReceived, r.PeerRead)
+	}
+	return s
+}
+
+func (k *core) summaries() []Summary {
+	out := make([]Summary, 0, len(k.convs))
+	for _, cv := range k.convs {
+		if kindOf(cv.rec.ID) != KindMe {
+			out = append(out, k.summary(cv))
+		}
+	}
+	sort.Slice(out, func(i, j int) bool {
+		a, b := out[i].LastAt, out[j].LastAt
+		if a.Equal(b) {
+			return out[i].ID < out[j].ID
+		}
+		return a.After(b)
+	})
+	return out
+}

@@ -1,0 +1,111 @@
+package skein
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// Error is an answer of the server: a code of proto/CODES.md, a message for
+// people, and how long to wait before trying again, if the server said so.
+// Compare by code with errors.Is: errors.Is(err, skein.ErrMuted).
+type Error struct {
+	Code       wire.Code
+	Message    string
+	RetryAfter time.Duration
+}
+
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return "skein: " + string(e.Code)
+	}
+	return "skein: " + string(e.Code) + ": " + e.Message
+}
+
+// Is reports whether target is an *Error of the same code, or the wire.Code itself.
+func (e *Error) Is(target error) bool {
+	switch t := target.(type) {
+	case *Error:
+		return t.Code == e.Code
+	case wire.Code:
+		return t == e.Code
+	}
+	return false
+}
+
+// Action is what the code's range tells a client to do.
+func (e *Error) Action() wire.Action { return e.Code.Info().Action }
+
+// Errors of the server, for errors.Is. Any other code of proto/CODES.md is
+// compared with the wire.Code.
+var (
+	ErrTokenInvalid    error = &Error{Code: wire.CodeTokenInvalid}
+	ErrTokenExpired    error = &Error{Code: wire.CodeTokenExpired}
+	ErrSessionRevoked  error = &Error{Code: wire.CodeSessionRevoked}
+	ErrTokenReused     error = &Error{Code: wire.CodeTokenReused}
+	ErrReplaced        error = &Error{Code: wire.CodeReplaced}
+	ErrBanned          error = &Error{Code: wire.CodeBanned}
+	ErrInvalidArgument error = &Error{Code: wire.CodeInvalidArgument}
+	ErrPermission      error = &Error{Code: wire.CodePermissionDenied}
+	ErrNotFound        error = &Error{Code: wire.CodeNotFound}
+	ErrAlreadyExists   error = &Error{Code: wire.CodeAlreadyExists}
+	ErrMuted           error = &Error{Code: wire.CodeMuted}
+	ErrNotContact      error = &Error{Code: wire.CodeNotContact}
+	ErrTooLarge        error = &Error{Code: wire.CodeTooLarge}
+	ErrTooLate         error = &Error{Code: wire.CodeTooLate}
+	ErrBadCredentials  error = &Error{Code: wire.CodeBadCredentials}
+	ErrRateLimited     error = &Error{Code: wire.CodeRateLimited}
+)
+
+// Errors of the client itself.
+var (
+	// ErrClosed: the client was closed. Messages not acknowledged stay in the outbox.
+	ErrClosed = errors.New("skein: client is closed")
+	// ErrConnectionLost: the connection ended before the answer came; the call
+	// may or may not have been carried out.
+	ErrConnectionLost = errors.New("skein: connection lost before the answer")
+	// ErrOffline: it needs the server, which is not connected.
+	ErrOffline = errors.New("skein: not connected")
+	// ErrOutboxFull: as many messages wait to be sent as WithOutboxLimit allows.
+	ErrOutboxFull = errors.New("skein: outbox is full")
+	// ErrOtherUser: the store belongs to another user than the token.
+	ErrOtherUser = errors.New("skein: the store belongs to another user")
+	// ErrStore: the store failed; the client ended. What was acknowledged or
+	// delivered as an event before is safe; open the store again and go on.
+	ErrStore = errors.New("skein: store failed")
+	// ErrNoMessage: no message with that id is in the outbox in that state.
+	ErrNoMessage = errors.New("skein: no such message in the outbox")
+	// ErrDiscarded: the message was taken out of the outbox.
+	ErrDiscarded = errors.New("skein: message was discarded")
+)
+
+func errorOf(e *wire.Error) *Error {
+	return &Error{
+		Code:       wire.Code(e.GetCode()),
+		Message:    e.GetMessage(),
+		RetryAfter: time.Duration(e.GetRetryAfterMs()) * time.Millisecond,
+	}
+}
+
+func invalid(format string, args ...any) error {
+	return &Error{Code: wire.CodeInvalidArgument, Message: fmt.Sprintf(format, args...)}
+}
+
+// closeError is what a WebSocket close code says, nil for one that is not of the catalogue's numbers.
+func closeError(number int, reason string) *Error {
+	if number < 4000 || number > 4999 {
+		return nil
+	}
+	code, ok := wire.CodeOf(number)
+	if ok {
+		return &Error{Code: code, Message: reason}
+	}
+	// A code of a later version: its range tells what to do.
+	stand := map[wire.Action]wire.Code{
+		wire.ActionRetry: wire.CodeUnavailable, wire.ActionReconnect: wire.CodeGoingAway,
+		wire.ActionLogin: wire.CodeTokenInvalid, wire.ActionStop: wire.CodeBanned, wire.ActionFix: wire.CodeInvalidArgument,
+	}
+	return &Error{Code: stand[wire.ActionOf(number)], Message: fmt.Sprintf("close code %d %s", number, reason)}
+}

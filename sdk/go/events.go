@@ -1,0 +1,310 @@
+package skein
+
+import (
+	"context"
+	"iter"
+	"sync"
+	"time"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// Event is something that happened: one of the pointer types below.
+type Event interface{ event() }
+
+type (
+	// MessageEvent: somebody's message was applied, or the user's own from another device.
+	MessageEvent struct{ Message *Message }
+	// AckEvent: a message of this client is stored by the server and applied here.
+	AckEvent struct{ Message *Message }
+	// FailedEvent: a message of this client was refused for good; it stays in the
+	// outbox until Retry or Discard.
+	FailedEvent struct {
+		Message *Message
+		Err     *Error
+	}
+	// RecallEvent: the message Target was taken back; its content is erased.
+	RecallEvent struct {
+		Conversation string
+		Target       uint64
+		By           string
+		// Message is the recall's own entry.
+		Message *Message
+	}
+	// GroupEvent: something happened to a group or its members.
+	GroupEvent struct {
+		Conversation string
+		By           string
+		Event        *wire.Event
+		Message      *Message
+	}
+	// ContactEvent: a contact request, or what became of one.
+	ContactEvent struct {
+		// User is the other one.
+		User    string
+		Event   *wire.Event
+		Message *Message
+	}
+	// GapEvent: too much was missed; the entries From..To were left out. History
+	// reads them on demand.
+	GapEvent struct {
+		Conversation string
+		From, To     uint64
+	}
+	// ResetEvent: the server lost acknowledged entries (a restored backup).
+	// Everything synced was forgotten and is read anew; the outbox is kept.
+	ResetEvent struct{}
+
+	// ReceiptEvent: marks of a dm's other side, or the user's own from another device.
+	ReceiptEvent struct {
+		Conversation   string
+		User           string
+		Received, Read uint64
+	}
+	// TypingEvent: somebody is typing, now.
+	TypingEvent struct{ Conversation, User string }
+	// PresenceEvent: a watched user came or went.
+	PresenceEvent struct {
+		User   string
+		Online bool
+	}
+	// StateEvent: the connection's state changed.
+	StateEvent struct {
+		State State
+		// Err is why it is not connected: an *Error (kick, refusal) or a network error.
+		Err error
+		// By and At name the device that took this one's place, for ErrReplaced.
+		By *wire.Device
+		At time.Time
+	}
+)
+
+func (*MessageEvent) event()  {}
+func (*AckEvent) event()      {}
+func (*FailedEvent) event()   {}
+func (*RecallEvent) event()   {}
+func (*GroupEvent) event()    {}
+func (*ContactEvent) event()  {}
+func (*GapEvent) event()      {}
+func (*ResetEvent) event()    {}
+func (*ReceiptEvent) event()  {}
+func (*TypingEvent) event()   {}
+func (*PresenceEvent) event() {}
+func (*StateEvent) event()    {}
+
+// hub takes events to the program. Events about stored things come from the
+// store's feed; the hub only says that there are new ones. Passing events
+// (receipts, typing, presence, state) are kept here: one per subject, the
+// latest, and at most maxPassing, the oldest are dropped first.
+type hub struct {
+	mu      sync.Mutex
+	keys    []passingKey
+	passing map[passingKey]Event
+	wake    chan struct{} // capacity 1
+	closed  bool
+}
+
+type passingKey struct {
+	kind, conversation, user string
+}
+
+const maxPassing = 1024
+
+func newHub() *hub {
+	return &hub{passing: map[passingKey]Event{}, wake: make(chan struct{}, 1)}
+}
+
+func (h *hub) post(k passingKey, e Event) {
+	h.mu.Lock()
+	if _, ok := h.passing[k]; !ok {
+		h.keys = append(h.keys, k)
+		if len(h.keys) > maxPassing {
+			drop := 0
+			if h.keys[0].kind == "state" { // never lost: the last one says why it ended
+				drop = 1
+			}
+			delete(h.passing, h.keys[drop])
+			h.keys = append(h.keys[:drop], h.keys[drop+1:]...)
+		}
+	}
+	h.passing[k] = e
+	h.mu.Unlock()
+	h.notify()
+}
+
+func (h *hub) notify() {
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (h *hub) close() {
+	h.mu.Lock()
+	h.closed = true
+	h.mu.Unlock()
+	h.notify()
+}
+
+// pop returns the oldest passing event; done says that no more will come.
+func (h *hub) pop() (e Event, done bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.keys) == 0 {
+		return nil, h.closed
+	}
+	k := h.keys[0]
+	h.keys = h.keys[1:]
+	e = h.passing[k]
+	delete(h.passing, k)
+	return e, false
+}
+
+// Events yields what happens until ctx ends, the client is closed or the loop
+// is left. An event is handled when the body returns for the next one.
+//
+// Events about stored things (messages, acks, failures, recalls, groups,
+// contacts, gaps, resets) wait in the store until they are handled, also over a
+// restart; each comes once, except that the last few may come again after a
+// crash. Receipts, typing, presence and state are passing: only the latest of
+// each subject is kept. What a cold start brings is history and no event.
+//
+// One loop at a time: a second one waits until the first has ended.
+func (c *Client) Events(ctx context.Context) iter.Seq[Event] {
+	return func(yield func(Event) bool) {
+		select {
+		case c.consumer <- struct{}{}:
+			defer func() { <-c.consumer }()
+		case <-ctx.Done():
+			return
+		case <-c.stopped:
+			return
+		}
+		f := feedReader{c: c, saved: c.o.now()}
+		defer f.save()
+		for ctx.Err() == nil {
+			e, done := c.hub.pop()
+			if done {
+				return
+			}
+			if e != nil && !yield(e) {
+				return
+			}
+			n, stored, err := f.next(ctx)
+			if err != nil {
+				return
+			}
+			if stored != nil {
+				more := yield(stored)
+				f.handled = n
+				if !more {
+					return
+				}
+			}
+			if n > 0 || e != nil {
+				f.saveSometimes()
+				continue
+			}
+			f.save()
+			select {
+			case <-c.hub.wake:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// feedReader reads the store's feed in pages and saves how far it was handled.
+type feedReader struct {
+	c       *Client
+	page    []FeedItem
+	after   uint64 // read up to here
+	handled uint64
+	kept    uint64 // handled, as last saved
+	saved   time.Time
+}
+
+const feedPage = 64
+
+// next returns the next event and its number; an item that makes no event has
+// a number only. Number 0: nothing there now.
+func (f *feedReader) next(ctx context.Context) (uint64, Event, error) {
+	if len(f.page) == 0 {
+		page, err := f.c.o.store.Feed(ctx, f.after, feedPage)
+		if err != nil {
+			if ctx.Err() == nil {
+				f.c.fail(err)
+			}
+			return 0, nil, err
+		}
+		f.page = page
+	}
+	if len(f.page) == 0 {
+		return 0, nil, nil
+	}
+	it := f.page[0]
+	f.page = f.page[1:]
+	f.after = it.N
+	e := f.c.eventOf(&it)
+	if e == nil {
+		f.handled = it.N
+	}
+	return it.N, e, nil
+}
+
+// saveSometimes bounds both what comes again after a crash and the writes.
+func (f *feedReader) saveSometimes() {
+	if f.handled-f.kept >= feedPage || f.c.o.now().Sub(f.saved) > 100*time.Millisecond {
+		f.save()
+	}
+}
+
+func (f *feedReader) save() {
+	if f.handled == f.kept {
+		return
+	}
+	n := f.handled
+	f.kept, f.saved = n, f.c.o.now()
+	f.c.handled(n)
+}
+
+// eventOf turns a feed item into the event the program sees, nil for a kind
+// this version does not know.
+func (c *Client) eventOf(it *FeedItem) Event {
+	switch it.Kind {
+	case FeedGap:
+		return &GapEvent{Conversation: it.Conversation, From: it.From, To: it.Seq}
+	case FeedReset:
+		return &ResetEvent{}
+	case FeedFailed:
+		m := messageOfOutbox(it.Failed, c.userID())
+		return &FailedEvent{Message: m, Err: m.Err}
+	case FeedAck:
+		return &AckEvent{Message: c.messageOf(it.Entry)}
+	case FeedEntry:
+		return c.entryEvent(it.Entry)
+	}
+	return nil
+}
+
+func (c *Client) entryEvent(e *wire.Entry) Event {
+	m := c.messageOf(e)
+	switch e.Kind {
+	case wire.EntryKind_ENTRY_KIND_MESSAGE:
+		return &MessageEvent{Message: m}
+	case wire.EntryKind_ENTRY_KIND_RECALL:
+		return &RecallEvent{Conversation: e.Conversation, Target: e.Target, By: e.Sender, Message: m}
+	case wire.EntryKind_ENTRY_KIND_EVENT:
+		if kindOf(e.Conversation) != KindMe {
+			return &GroupEvent{Conversation: e.Conversation, By: e.Sender, Event: e.Event, Message: m}
+		}
+		ev := &ContactEvent{User: e.Sender, Event: e.Event, Message: m}
+		for _, u := range e.GetEvent().GetUsers() {
+			if u != c.userID() {
+				ev.User = u
+			}
+		}
+		return ev
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package skein
+
+import (
+	"context"
+	"time"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// markHorizon: a mark sent this long before an answered Ping is safe with the
+// server, which writes marks within seconds.
+const markHorizon = 10 * time.Second
+
+// maxMarksDue sends the marks at once when so many conversations have moved.
+const maxMarksDue = 256
+
+// marks is the part of the core that tells what was received and read: a
+// little late, so that many become one. SPEC §6.2, §6.3.
+type marks struct {
+	markDue map[*conv]struct{}
+	marksAt time.Time
+}
+
+func (m *marks) init() { m.markDue = map[*conv]struct{}{} }
+
+// markLater notes that a mark of the conversation moved.
+func (k *core) markLater(cv *conv) {
+	cv.rec.MarkedAtMs = k.o.now().UnixMilli()
+	k.markDue[cv] = struct{}{}
+	k.marksSoon()
+}
+
+func (k *core) marksSoon() {
+	if k.state != StateConnected {
+		return
+	}
+	at := k.o.now()
+	if len(k.markDue) < maxMarksDue {
+		at = at.Add(k.o.marksDelay)
+	}
+	k.marksAt = earliest(k.marksAt, at)
+}
+
+// flushMarks sends what moved. Everything in the records is stored by now.
+func (k *core) flushMarks() {
+	k.marksAt = time.Time{}
+	if k.state != StateConnected {
+		return
+	}
+	for cv := range k.markDue {
+		if k.link.full() {
+			k.marksAt = k.o.now().Add(k.o.marksDelay)
+			return
+		}
+		delete(k.markDue, cv)
+		r := &cv.rec
+		if k.convs[r.ID] != cv {
+			continue
+		}
+		if r.Received > cv.sentReceived {
+			cv.sentReceived = r.Received
+			k.send(wire.NewClientFrame(&wire.Received{Conversation: r.ID, Seq: r.Received}))
+		}
+		if r.Read > cv.sentRead {
+			cv.sentRead = r.Read
+			k.send(wire.NewClientFrame(&wire.Read{Conversation: r.ID, Seq: r.Read}))
+		}
+	}
+}
+
+// repeatMarks sends again, on a new connection, those the server may have lost.
+func (k *core) repeatMarks() {
+	for _, cv := range k.convs {
+		if cv.rec.MarkedAtMs >= k.meta.SettledAtMs && cv.rec.MarkedAtMs > 0 {
+			cv.sentReceived, cv.sentRead = 0, 0
+			k.markDue[cv] = struct{}{}
+		}
+	}
+	if len(k.markDue) > 0 {
+		k.marksSoon()
+	}
+}
+
+// readUpTo moves the user's own read mark.
+func (k *core) readUpTo(cv *conv, seq, count uint64) {
+	if seq <= cv.rec.Read {
+		return
+	}
+	cv.rec.Read, cv.rec.ReadCount = seq, max(cv.rec.ReadCount, count)
+	k.touch(cv, false)
+}
+
+// markRead is the program's MarkRead: stored, then told.
+func (k *core) markRead(cv *conv, seq uint64) error {
+	if seq > cv.rec.Head {
+		return invalid("seq %d is beyond the last entry, %d", seq, cv.rec.Head)
+	}
+	if seq = min(seq, cv.rec.High); seq <= cv.rec.Read {
+		return nil
+	}
+	count, known := k.countAt(cv, seq)
+	k.readUpTo(cv, seq, count)
+	if !known {
+		k.askCount(cv, seq)
+	}
+	k.markLater(cv)
+	k.touch(cv, true)
+	return nil
+}
+
+// onReceipt takes over somebody's marks; the user's own come from other devices.
+func (k *core) onReceipt(f *wire.Receipt) {
+	cv := k.convs[f.Conversation]
+	if cv == nil {
+		return
+	}
+	r := &cv.rec
+	if f.User == k.meta.User {
+		if f.Read > r.Read {
+			count, known := k.countAt(cv, f.Read)
+			k.readUpTo(cv, f.Read, count)
+			if !known {
+				k.askCount(cv, f.Read)
+			}
+			cv.sentRead = max(cv.sentRead, f.Read)
+		}
+	} else if kindOf(f.Conversation) == KindDM {
+		r.PeerReceived = max(r.PeerReceived, f.Received, f.Read)
+		r.PeerRead = max(r.PeerRead, f.Read)
+	}
+	k.touch(cv, false)
+	e := &ReceiptEvent{Conversation: f.Conversation, User: f.User, Received: f.Received, Read: f.Read}
+	k.post(passingKey{"receipt", f.Conversation, f.User}, e)
+}
+
+// countAt is the running count at seq, if it is known here.
+func (k *core) countAt(cv *conv, seq uint64) (uint64, bool) {
+	r := &cv.rec
+	switch {
+	case seq >= r.Head:
+		return r.HeadCount, true
+	case seq == r.High && r.Last != nil && r.Last.Seq == seq:
+		return r.Last.Count, true
+	case seq < r.Low || seq > r.High:
+		return r.ReadCount, false
+	}
+	for _, e := range k.batch.Entries {
+		if e.Conversation == r.ID && e.Seq == seq {
+			return e.Count, true
+		}
+	}
+	es, err := k.o.store.Entries(context.Background(), r.ID, seq, seq, 1)
+	if err != nil || len(es) == 0 {
+		return r.ReadCount, false
+	}
+	return es[0].Count, true
+}
+
+// askCount asks the server for the count of an entry that is not here.
+func (k *core) askCount(cv *conv, seq uint64) {
+	if k.link != nil {
+		k.pull(&request{kind: reqCount, cv: cv, from: seq}, false, 1)
+	}
+}
+
+func (cv *conv) unread() uint64 {
+	if cv.rec.HeadCount < cv.rec.ReadCount {
+		return 0
+	}
+	return cv.rec.HeadCount - cv.rec.ReadCount
+}

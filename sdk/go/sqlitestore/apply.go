@@ -1,0 +1,176 @@
+package sqlitestore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	skein "github.com/skein-im/skein/sdk/go"
+	"github.com/skein-im/skein/wire"
+)
+
+// Apply implements skein.Store: one transaction.
+func (s *Store) Apply(ctx context.Context, b *skein.Batch) error {
+	return s.inTx(ctx, func(tx *sql.Tx) error {
+		w := &writer{tx: tx, ctx: ctx, stmts: map[string]*sql.Stmt{}}
+		defer w.close()
+		w.window(b)
+		w.records(b)
+		w.feed(b)
+		return w.err
+	})
+}
+
+// writer runs statements until the first error.
+type writer struct {
+	tx    *sql.Tx
+	ctx   context.Context
+	stmts map[string]*sql.Stmt
+	err   error
+}
+
+func (w *writer) stmt(text string) *sql.Stmt {
+	st := w.stmts[text]
+	if st == nil {
+		if st, w.err = w.tx.PrepareContext(w.ctx, text); w.err != nil {
+			return nil
+		}
+		w.stmts[text] = st
+	}
+	return st
+}
+
+func (w *writer) exec(text string, args ...any) {
+	if w.err != nil {
+		return
+	}
+	if st := w.stmt(text); st != nil {
+		_, w.err = st.ExecContext(w.ctx, args...)
+	}
+}
+
+func (w *writer) close() {
+	for _, st := range w.stmts {
+		_ = st.Close()
+	}
+}
+
+func (w *writer) marshal(m proto.Message) []byte {
+	b, err := proto.Marshal(m)
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	return b
+}
+
+func (w *writer) entry(e *wire.Entry) any {
+	if e == nil {
+		return nil
+	}
+	return w.marshal(e)
+}
+
+func (w *writer) window(b *skein.Batch) {
+	if b.Reset {
+		w.exec("DELETE FROM entry")
+		w.exec("DELETE FROM conversation")
+	}
+	for _, f := range b.Forget {
+		w.exec("DELETE FROM entry WHERE conversation = ? AND seq < ?", f.Conversation, int64(f.Seq))
+	}
+	for _, e := range b.Entries {
+		w.exec("INSERT INTO entry VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET body = excluded.body",
+			e.Conversation, int64(e.Seq), w.marshal(e))
+	}
+}
+
+func (w *writer) records(b *skein.Batch) {
+	for _, c := range b.Conversations {
+		w.exec(`INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			c.ID, c.Title, int64(c.First), int64(c.Until), int64(c.Low), int64(c.High), int64(c.Head), int64(c.HeadCount),
+			c.LastAtMs, int64(c.Read), int64(c.ReadCount), int64(c.Received), c.MarkedAtMs,
+			int64(c.PeerReceived), int64(c.PeerRead), w.entry(c.Last))
+	}
+	if m := b.Meta; m != nil {
+		w.exec("INSERT OR REPLACE INTO meta VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
+			m.User, m.Timeline, m.Device, m.Position, m.Listing, m.ListNext, m.SettledAtMs)
+	}
+	for _, n := range b.OutboxDelete {
+		w.exec("DELETE FROM outbox WHERE n = ?", int64(n))
+	}
+	for _, o := range b.OutboxPut {
+		w.exec("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?)",
+			int64(o.N), o.State, w.marshal(o.Send), o.MadeAtMs, int64(o.Seq), o.Code, o.Reason)
+	}
+}
+
+func (w *writer) feed(b *skein.Batch) {
+	var last uint64
+	for _, f := range b.Feed {
+		w.exec("INSERT INTO feed VALUES (?, ?, ?, ?, ?, ?, ?)", int64(f.N), f.Kind, f.Conversation,
+			int64(f.From), int64(f.Seq), w.entry(f.Entry), w.failed(f.Failed))
+		last = f.N
+	}
+	if last > 0 {
+		w.exec("UPDATE counter SET n = ? WHERE name = 'feed'", int64(last))
+	}
+	for _, r := range b.Erase {
+		w.erase("SELECT body FROM entry WHERE conversation = ? AND seq = ?",
+			"UPDATE entry SET body = ? WHERE conversation = ? AND seq = ?", r)
+		w.erase("SELECT entry FROM feed WHERE conversation = ? AND seq = ? AND entry IS NOT NULL",
+			"UPDATE feed SET entry = ? WHERE conversation = ? AND seq = ? AND entry IS NOT NULL", r)
+	}
+	if b.FeedHandled > 0 {
+		w.exec("DELETE FROM feed WHERE n <= ?", int64(b.FeedHandled))
+	}
+}
+
+// erase rewrites an entry without its content, where it is stored.
+func (w *writer) erase(read, write string, r skein.EntryRef) {
+	if w.err != nil {
+		return
+	}
+	var body []byte
+	err := w.tx.QueryRowContext(w.ctx, read, r.Conversation, int64(r.Seq)).Scan(&body)
+	if err == sql.ErrNoRows {
+		return
+	}
+	if err != nil {
+		w.err = err
+		return
+	}
+	e, err := decodeEntry(body)
+	if err != nil || e == nil {
+		w.err = err
+		return
+	}
+	w.exec(write, w.marshal(skein.Erased(e)), r.Conversation, int64(r.Seq))
+}
+
+func (w *writer) failed(o *skein.OutboxRecord) any {
+	if o == nil || w.err != nil {
+		return nil
+	}
+	send, err := protojson.Marshal(o.Send)
+	if err != nil {
+		w.err = err
+		return nil
+	}
+	b, err := json.Marshal(failed{N: o.N, Send: string(send), MadeAtMs: o.MadeAtMs, Code: o.Code, Reason: o.Reason})
+	if err != nil {
+		w.err = err
+		return nil
+	}
+	return string(b)
+}
+
+func unmarshalJSON(s string, v any) error {
+	if err := json.Unmarshal([]byte(s), v); err != nil {
+		return fmt.Errorf("stored event: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,334 @@
+package skein
+
+import (
+	"time"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// syncer is the part of the core that keeps up with the server. SPEC §7.
+type syncer struct {
+	// syncing: a Sync from the position is unanswered. wantSync: another is due after it.
+	syncing, wantSync bool
+	// held are entries that wait for a sync's answer; heldOver: some were dropped.
+	held     []*wire.Entry
+	heldOver bool
+	// changed are the conversations with an entry above atPos: the digest.
+	changed map[*conv]struct{}
+	// tick counts applied entries.
+	tick uint64
+	// relisted: the conversation list was begun again on this connection already.
+	relisted  bool
+	pullQueue []*conv
+	pullsAt   time.Time
+}
+
+// pingState is the Ping that is unanswered.
+type pingState struct {
+	at     time.Time
+	digest bool
+	heads  map[*conv]uint64
+}
+
+type reqKind int
+
+const (
+	reqSync    reqKind = iota // from the position
+	reqPage                   // a further page of the conversation list
+	reqFill                   // forward, to fill a hole
+	reqNewest                 // the newest, to begin anew
+	reqHistory                // backward, for the program
+	reqCount                  // one entry, for its count
+)
+
+// request is a Sync or Pull that is unanswered.
+type request struct {
+	kind reqKind
+	cold bool
+	at   time.Time
+	tick uint64
+	cv   *conv
+	from uint64
+	// done gets the answer after it is stored.
+	done func(*wire.Range, error)
+}
+
+func (r *request) abandon(err error) {
+	switch r.kind {
+	case reqFill, reqNewest:
+		r.cv.pulling = false
+	case reqHistory:
+		r.done(nil, err)
+	}
+}
+
+func (s *syncer) init() { s.changed = map[*conv]struct{}{} }
+
+func (k *core) newSync() *wire.Sync {
+	return &wire.Sync{
+		Number: k.nextNumber(), Position: k.meta.Position, Timeline: k.meta.Timeline, Limit: k.o.pageSize,
+	}
+}
+
+// requestSync asks what changed since the position; at most one at a time.
+func (k *core) requestSync() {
+	if k.link == nil || k.syncing {
+		k.wantSync = true
+		return
+	}
+	s := k.newSync()
+	k.syncing, k.wantSync = true, false
+	k.reqs[s.Number] = &request{kind: reqSync, cold: s.Position == "", at: k.o.now(), tick: k.tick}
+	k.send(wire.NewClientFrame(s))
+	k.owes()
+}
+
+func (k *core) requestPage() {
+	n := k.nextNumber()
+	k.reqs[n] = &request{kind: reqPage, cold: true, at: k.o.now()}
+	k.send(wire.NewClientFrame(&wire.Sync{Number: n, Timeline: k.meta.Timeline, Limit: k.o.pageSize, Cursor: k.meta.ListNext}))
+	k.owes()
+}
+
+// onDelta applies an answer: the states, then the position, in one batch.
+func (k *core) onDelta(d *wire.SyncDelta) {
+	req := k.reqs[d.Number]
+	if req == nil || (req.kind != reqSync && req.kind != reqPage) {
+		return
+	}
+	delete(k.reqs, d.Number)
+	if req.kind == reqPage {
+		k.onPage(d)
+		return
+	}
+	if d.Reset_ && (k.meta.Position != "" || len(k.convs) > 0) {
+		k.reset(d.Timeline)
+	}
+	cold := req.cold || d.Reset_
+	told := map[*conv]bool{}
+	for _, s := range d.Conversations {
+		if cv := k.applyState(s, cold); cv != nil {
+			told[cv] = true
+			cv.atPos = max(s.Seq, cv.atPos)
+		}
+	}
+	k.meta.Position = d.Position
+	if cold {
+		k.meta.ListNext, k.meta.Listing = d.Next, d.Next != ""
+	}
+	k.metaDirty = true
+	for cv := range k.changed {
+		// What grew before the question is below the new position, told or not.
+		if !told[cv] && cv.changedTick <= req.tick {
+			cv.atPos = max(cv.atPos, cv.rec.High)
+		}
+		k.noteChanged(cv)
+	}
+	k.syncing = false
+	k.ping = nil // its digest was of the old position
+	k.release()
+	if k.state == StateConnecting {
+		k.connected()
+	}
+	if k.meta.Listing && !k.listing() {
+		k.requestPage()
+	}
+	if k.wantSync {
+		k.requestSync()
+	}
+}
+
+// listing reports whether a page is on its way.
+func (k *core) listing() bool {
+	for _, r := range k.reqs {
+		if r.kind == reqPage {
+			return true
+		}
+	}
+	return false
+}
+
+func (k *core) onPage(d *wire.SyncDelta) {
+	for _, s := range d.Conversations {
+		k.applyState(s, true)
+	}
+	k.meta.ListNext, k.meta.Listing = d.Next, d.Next != ""
+	k.metaDirty = true
+	if k.meta.Listing {
+		k.requestPage()
+	}
+	if !k.syncing {
+		if !k.meta.Listing && k.holdsUnknown() {
+			k.requestSync() // conversations that are newer than the list
+			return
+		}
+		k.release()
+	}
+}
+
+func (k *core) holdsUnknown() bool {
+	for _, e := range k.held {
+		if k.convs[e.Conversation] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// failListing begins the conversation list again if its cursor was refused.
+func (k *core) failListing() {
+	for n, r := range k.reqs {
+		if r.kind == reqPage {
+			delete(k.reqs, n)
+			k.metaDirty = true
+			if k.relisted {
+				k.log.Error("conversation list given up; the rest appears as it changes")
+				k.meta.Listing, k.meta.ListNext = false, ""
+				k.requestSync()
+				return
+			}
+			k.relisted = true
+			k.meta.ListNext = ""
+			k.requestPage()
+			return
+		}
+	}
+}
+
+// applyState takes over what the server says of a conversation. Cold: a
+// conversation that was not known begins at its last entry, as history;
+// otherwise at its first visible one, as news.
+func (k *core) applyState(s *wire.ConversationState, cold bool) *conv {
+	if s.GetConversation() == "" {
+		return nil
+	}
+	cv := k.convs[s.Conversation]
+	quiet := false
+	if cv == nil {
+		var base uint64
+		base, quiet = k.baseOf(s, cold)
+		cv = k.newConv(s.Conversation, base)
+	}
+	r := &cv.rec
+	r.Title, r.First, r.Until = s.Title, s.FirstSeq, s.UntilSeq
+	if s.FirstSeq > r.High+1 && r.High >= r.Low {
+		k.jump(cv, s.FirstSeq, false) // joined again: what lies between was not for the user
+	}
+	if s.Seq >= r.Head {
+		r.Head, r.HeadCount = s.Seq, s.Count
+		r.LastAtMs = max(r.LastAtMs, s.LastAtMs)
+	}
+	if s.ReadSeq >= r.Read {
+		r.Read = s.ReadSeq
+		if s.Count >= s.Unread {
+			r.ReadCount = s.Count - s.Unread
+		}
+	} else {
+		cv.sentRead = 0 // ours is ahead: tell again
+		k.markLater(cv)
+	}
+	r.PeerReceived = max(r.PeerReceived, s.PeerReceived)
+	r.PeerRead = max(r.PeerRead, s.PeerRead)
+	k.touch(cv, true)
+	for _, e := range s.Entries {
+		if e.GetConversation() == s.Conversation {
+			k.offer(cv, e, quiet)
+		}
+	}
+	k.wantPull(cv)
+	return cv
+}
+
+// baseOf is the seq after which the window of a new conversation begins.
+func (k *core) baseOf(s *wire.ConversationState, cold bool) (base uint64, quiet bool) {
+	if !cold {
+		return max(s.FirstSeq, 1) - 1, false
+	}
+	base = s.Seq
+	if len(s.Entries) > 0 && s.Entries[0].Seq > 0 {
+		base = s.Entries[0].Seq - 1
+	}
+	quiet = true
+	for _, e := range k.held {
+		// Pushed while the list was read: from here on it is news.
+		if e.Conversation == s.Conversation && e.Seq <= base+1 {
+			base, quiet = e.Seq-1, false
+		}
+	}
+	return base, quiet
+}
+
+// noteChanged puts a conversation into the digest's set or takes it out.
+func (k *core) noteChanged(cv *conv) {
+	if cv.rec.High > cv.atPos && cv.rec.High >= cv.rec.Low {
+		k.changed[cv] = struct{}{}
+	} else {
+		delete(k.changed, cv)
+	}
+}
+
+// onHeads: what is missing is pulled. SPEC §6.5.
+func (k *core) onHeads(heads []*wire.Head) {
+	for _, h := range heads {
+		if h.GetConversation() != "" {
+			k.noteHead(h.Conversation, h.Seq)
+		}
+	}
+}
+
+// noteHead takes note that a conversation reaches up to seq.
+func (k *core) noteHead(conversation string, seq uint64) {
+	cv := k.convs[conversation]
+	if cv == nil {
+		if !k.meta.Listing && seq > 0 {
+			k.requestSync()
+		}
+		return
+	}
+	if seq > cv.rec.Head {
+		cv.rec.Head = seq
+		k.touch(cv, true)
+	}
+	k.wantPull(cv)
+}
+
+// sendPing says that we live, and what we have. SPEC §7.4, §9.1.
+func (k *core) sendPing() {
+	now := k.o.now()
+	p := &pingState{at: now, heads: map[*conv]uint64{}}
+	f := &wire.Ping{}
+	if k.meta.Position != "" && !k.syncing {
+		var digest uint64
+		for cv := range k.changed {
+			digest += wire.HeadHash(cv.rec.ID, cv.rec.High)
+			p.heads[cv] = cv.rec.High
+		}
+		p.digest = true
+		f.Position, f.Digest = k.meta.Position, &digest
+	}
+	k.ping = p
+	k.lastPing = now
+	k.send(wire.NewClientFrame(f))
+	k.owes()
+}
+
+func (k *core) onPong(f *wire.Pong) {
+	if f.ServerTimeMs > 0 {
+		k.ids.SetServerTime(f.ServerTimeMs)
+		k.renewIDs()
+	}
+	p := k.ping
+	k.ping = nil
+	switch {
+	case f.Resync:
+		k.requestSync()
+	case p != nil && p.digest && f.Position != "" && !k.syncing:
+		k.meta.Position = f.Position
+		for cv, seq := range p.heads {
+			cv.atPos = max(cv.atPos, seq)
+			k.noteChanged(cv)
+		}
+		k.meta.SettledAtMs = p.at.Add(-markHorizon).UnixMilli()
+		k.metaDirty = true
+	}
+}

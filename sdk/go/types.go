@@ -1,0 +1,211 @@
+package skein
+
+import (
+	"strings"
+	"time"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// State is where the connection stands.
+type State int
+
+// The states of a client.
+const (
+	// StateDisconnected: no connection; the next attempt comes by itself.
+	StateDisconnected State = iota
+	// StateConnecting: dialing, greeting, and the first sync.
+	StateConnecting
+	// StateConnected: the first sync is in the store.
+	StateConnected
+	// StateStopped: refused or kicked for good; Reconnect tries again.
+	StateStopped
+	// StateClosed: Close was called or the store failed.
+	StateClosed
+)
+
+func (s State) String() string {
+	return [...]string{"disconnected", "connecting", "connected", "stopped", "closed"}[s]
+}
+
+// Status is where a message of the user stands.
+type Status int
+
+// The ticks of a message.
+const (
+	// StatusNone: not the user's own.
+	StatusNone Status = iota
+	// StatusPending: in the outbox, not stored by the server yet.
+	StatusPending
+	// StatusSent: stored by the server.
+	StatusSent
+	// StatusDelivered: a device of the other side has it (dm).
+	StatusDelivered
+	// StatusRead: the other side has read it (dm).
+	StatusRead
+	// StatusFailed: refused, see Message.Err.
+	StatusFailed
+)
+
+func (s Status) String() string {
+	return [...]string{"", "pending", "sent", "delivered", "read", "failed"}[s]
+}
+
+// Message is an entry of a conversation, or a message that is still in the outbox.
+type Message struct {
+	Conversation string
+	// Seq is 0 while it is in the outbox.
+	Seq uint64
+	ID  MessageID
+	// Sender is a user id; "" is the server.
+	Sender string
+	// Own: the user wrote it, on this device or another.
+	Own    bool
+	Status Status
+	// Err is set for StatusFailed.
+	Err *Error
+	// Time the server stored it; while it is in the outbox, the time it was written.
+	Time time.Time
+	Kind wire.EntryKind
+
+	// Type is the content's type, "text" for text; empty when it was recalled.
+	Type     string
+	Text     string
+	Data     []byte
+	ReplyTo  uint64
+	Mentions []string
+	Recalled bool
+	// Target is the seq a recall takes back.
+	Target uint64
+	// Event is set for entries of kind EVENT.
+	Event *wire.Event
+	// Count is the running count of messages up to this one.
+	Count uint64
+}
+
+// Summary is a line of the conversation list.
+type Summary struct {
+	ID string
+	// Title is a group's name, empty for others.
+	Title string
+	// Peer is the other user of a dm.
+	Peer string
+	// Last is the last applied entry, nil if there is none.
+	Last   *Message
+	LastAt time.Time
+	Unread uint64
+	// Read is the user's own read mark.
+	Read                   uint64
+	PeerReceived, PeerRead uint64
+	// Low..High are the entries in the store, without a hole; Head is the last known to exist.
+	Low, High, Head uint64
+	// Member: false once the user has left or was removed.
+	Member bool
+}
+
+// Kind tells the kinds of conversations apart.
+type Kind int
+
+// The kinds of conversations.
+const (
+	KindInvalid Kind = iota
+	KindDM
+	KindGroup
+	// KindMe is the user's own feed of contact events.
+	KindMe
+)
+
+func kindOf(id string) Kind {
+	kind, rest, _ := strings.Cut(id, ":")
+	switch kind {
+	case "dm":
+		a, b, ok := strings.Cut(rest, ":")
+		if ok && validID(a) && validID(b) && a < b {
+			return KindDM
+		}
+	case "grp":
+		if validID(rest) {
+			return KindGroup
+		}
+	case "me":
+		if validID(rest) {
+			return KindMe
+		}
+	}
+	return KindInvalid
+}
+
+// validID: [A-Za-z0-9_-]{1,64}, SPEC §2.
+func validID(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return len(s) > 0 && len(s) <= 64
+}
+
+// DM returns the id of the direct chat of two users.
+func DM(a, b string) string {
+	if a > b {
+		a, b = b, a
+	}
+	return "dm:" + a + ":" + b
+}
+
+func peerOf(conversation, user string) string {
+	if kindOf(conversation) != KindDM {
+		return ""
+	}
+	a, b, _ := strings.Cut(conversation[3:], ":")
+	if a == user {
+		return b
+	}
+	return a
+}
+
+func messageOf(e *wire.Entry, user string) *Message {
+	m := &Message{
+		Conversation: e.Conversation, Seq: e.Seq, ID: idFrom(e.Id), Sender: e.Sender,
+		Own:  e.Sender != "" && e.Sender == user,
+		Time: time.UnixMilli(e.StoredAtMs), Kind: e.Kind,
+		ReplyTo: e.ReplyTo, Mentions: e.Mentions, Recalled: e.Recalled,
+		Target: e.Target, Event: e.Event, Count: e.Count,
+	}
+	if c := e.Content; c != nil {
+		m.Type, m.Text, m.Data = c.Type, c.GetText(), c.GetData()
+	}
+	if m.Own && e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE {
+		m.Status = StatusSent
+	}
+	return m
+}
+
+// tick refines the status of an own message by the peer's marks.
+func (m *Message) tick(peerReceived, peerRead uint64) {
+	switch {
+	case m.Status != StatusSent:
+	case m.Seq <= peerRead:
+		m.Status = StatusRead
+	case m.Seq <= peerReceived:
+		m.Status = StatusDelivered
+	}
+}
+
+func messageOfOutbox(r *OutboxRecord, user string) *Message {
+	m := &Message{
+		Conversation: r.Send.Conversation, Seq: r.Seq, ID: idFrom(r.Send.Id), Sender: user, Own: true,
+		Time: time.UnixMilli(r.MadeAtMs), Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
+		Type: r.Send.GetContent().GetType(), Text: r.Send.GetContent().GetText(), Data: r.Send.GetContent().GetData(),
+		ReplyTo: r.Send.ReplyTo, Mentions: r.Send.Mentions, Status: StatusPending,
+	}
+	switch r.State {
+	case OutboxStored:
+		m.Status = StatusSent
+	case OutboxFailed:
+		m.Status = StatusFailed
+		m.Err = &Error{Code: wire.Code(r.Code), Message: r.Reason}
+	}
+	return m
+}
