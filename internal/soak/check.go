@@ -1,0 +1,314 @@
+package soak
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Invariant names a promise.
+type Invariant string
+
+// The invariants. Each is checked in time linear (or n log n) in the history.
+const (
+	// Lost: an acknowledged message, or one that was shown to somebody, is missing
+	// in a view that should hold it.
+	Lost Invariant = "lost"
+	// Phantom: an entry that nobody sent, says something else than was sent, stands
+	// under another id, or had been refused for good.
+	Phantom Invariant = "phantom"
+	// StoredTwice: a message stands in more than one place.
+	StoredTwice Invariant = "stored twice"
+	// AppliedTwice: a device applied an entry again.
+	AppliedTwice Invariant = "applied twice"
+	// Disagree: two observers saw different entries in one place.
+	Disagree Invariant = "disagree"
+	// Hole: entries that a device could see were skipped, or a cursor passed them.
+	Hole Invariant = "hole"
+	// Misordered: a device applied an entry after a later one.
+	Misordered Invariant = "applied out of order"
+	// RealTime: a message that was sent after another was acknowledged stands before it.
+	RealTime Invariant = "real-time order"
+	// SenderOrder: messages of a device stand in another order than it sent them.
+	SenderOrder Invariant = "sender order"
+	// StaleRead: an answer did not show what had been acknowledged before it was asked for.
+	StaleRead Invariant = "stale read"
+	// HeadBack: an answer showed less than an earlier one.
+	HeadBack Invariant = "head went back"
+	// MarkBack: a read mark went back while the connection lasted.
+	MarkBack Invariant = "mark went back"
+	// MarkBeyond: a read mark lies beyond the conversation's end.
+	MarkBeyond Invariant = "mark beyond head"
+	// MarkLost: after all, a user's read mark lies before what they read or sent.
+	MarkLost Invariant = "mark lost"
+	// WrongUnread: the number of unread messages is not what can be counted.
+	WrongUnread Invariant = "unread wrong"
+	// WrongCount: an entry's running count is not the one before plus itself.
+	WrongCount Invariant = "count wrong"
+	// Outsider: something was shown to, or taken from, somebody who was no member then.
+	Outsider Invariant = "outsider"
+	// Diverged: after the heal a view does not reach the conversation's end.
+	Diverged Invariant = "diverged"
+	// EarlyAck: an answer came sooner than the disk could have synced.
+	EarlyAck Invariant = "early ack"
+	// ChangedAnswer: the answers for a message contradict each other.
+	ChangedAnswer Invariant = "changed answer"
+	// Protocol: a client saw the server break the protocol.
+	Protocol Invariant = "protocol"
+)
+
+// Run is what is checked.
+type Run struct {
+	// Histories hold one device each, in its own order.
+	Histories [][]Record
+	// Views were read after the faults, when all was quiet.
+	Views []View
+	// MinAck, if set, is the delay that was injected into every sync of the disk.
+	MinAck time.Duration
+}
+
+// Violation is a broken promise.
+type Violation struct {
+	Invariant    Invariant `json:"invariant"`
+	Conversation string    `json:"conversation,omitempty"`
+	Seq          uint64    `json:"seq,omitempty"`
+	Detail       string    `json:"detail"`
+}
+
+func (v Violation) String() string {
+	s := string(v.Invariant)
+	if v.Conversation != "" {
+		s += " in " + v.Conversation
+	}
+	if v.Seq != 0 {
+		s += fmt.Sprintf(" at %d", v.Seq)
+	}
+	return s + ": " + v.Detail
+}
+
+// Report is what was found.
+type Report struct {
+	// What happened to the messages.
+	Sent    int `json:"sent"`
+	Acked   int `json:"acked"`
+	Failed  int `json:"failed"`
+	Unknown int `json:"unknown"` // never answered: 0 or 1 times in the store
+	// Unanswered counts connections' ends with a message in flight, Rejected the
+	// answers that said later.
+	Unanswered int `json:"unanswered"`
+	Rejected   int `json:"rejected"`
+	// Applied counts entries over all devices, Connects connections.
+	Applied  int `json:"applied"`
+	Connects int `json:"connects"`
+
+	Lost       int `json:"lost"`
+	Duplicated int `json:"duplicated"`
+	Disordered int `json:"disordered"`
+	// LongestNoAck is the longest time without any acknowledgement between the
+	// first and the last one.
+	LongestNoAck time.Duration `json:"longest_no_ack_ns"`
+
+	// Broken counts the violations of each invariant.
+	Broken map[Invariant]int `json:"broken"`
+	// Violations are the first few of each.
+	Violations []Violation `json:"violations"`
+}
+
+// OK reports whether every promise was kept.
+func (r *Report) OK() bool { return len(r.Broken) == 0 }
+
+// shownViolations bounds how many of each invariant are kept.
+const shownViolations = 20
+
+func (r *Report) add(i Invariant, conversation string, seq uint64, format string, args ...any) {
+	r.Broken[i]++
+	if r.Broken[i] <= shownViolations {
+		r.Violations = append(r.Violations, Violation{i, conversation, seq, fmt.Sprintf(format, args...)})
+	}
+	switch i {
+	case Lost:
+		r.Lost++
+	case StoredTwice, AppliedTwice:
+		r.Duplicated++
+	case Misordered, RealTime, SenderOrder:
+		r.Disordered++
+	}
+}
+
+// send is what became of one message.
+type send struct {
+	conversation, user, device string
+	hash, id                   string
+	invoked                    int64
+	// acked is the first ok's stamp, 0 if there was none; seq and timeline are its.
+	acked    int64
+	seq      uint64
+	timeline string
+	failed   string // the code
+	retried  bool
+	// stored is its seq in the final timeline, 0 if it is not there.
+	stored uint64
+}
+
+func (s *send) String() string {
+	return fmt.Sprintf("message %s of %s/%s", s.id, s.user, s.device)
+}
+
+// place is where an entry stands.
+type place struct {
+	timeline, conversation string
+	seq                    uint64
+}
+
+// sight is what somebody saw in a place.
+type sight struct {
+	id, hash, by string
+	entry        bool // it was shown, not only acknowledged
+}
+
+type checker struct {
+	run    *Run
+	report *Report
+	// final is the timeline of the views.
+	final  string
+	sends  map[string]*send // by hash
+	order  []*send          // in the order met
+	places map[place]sight
+	views  []*viewIndex
+	heads  map[string]uint64 // the last entry of each conversation in any view
+	member *membership
+}
+
+// Check holds a run against the invariants.
+func Check(run Run) *Report {
+	c := &checker{
+		run:    &run,
+		report: &Report{Broken: map[Invariant]int{}},
+		sends:  map[string]*send{},
+		places: map[place]sight{},
+		heads:  map[string]uint64{},
+	}
+	c.indexViews()
+	c.member = membershipOf(run.Views)
+	c.collectSends()
+	c.checkSights()
+	c.checkViews()
+	c.checkLost()
+	for _, h := range run.Histories {
+		c.checkApplied(h)
+		c.checkMarksSeen(h)
+	}
+	c.checkRealTime()
+	c.checkSenderOrder()
+	c.checkHeads()
+	c.checkFinalMarks()
+	c.checkAcks()
+	return c.report
+}
+
+// collectSends reads the senders' side of the histories.
+func (c *checker) collectSends() {
+	r := c.report
+	for _, h := range c.run.Histories {
+		for i := range h {
+			rec := &h[i]
+			switch rec.Kind {
+			case Invoked:
+				r.Sent++
+				if c.sends[rec.Hash] != nil {
+					r.add(Protocol, rec.Conversation, 0, "the workload sent the same content twice: %s", rec.Hash)
+					continue
+				}
+				s := &send{
+					conversation: rec.Conversation, user: rec.User, device: rec.Device,
+					hash: rec.Hash, id: rec.ID, invoked: rec.Mono,
+				}
+				c.sends[rec.Hash] = s
+				c.order = append(c.order, s)
+			case OK, Failed, Retry, Unknown:
+				c.answer(rec)
+			case Misbehaved:
+				r.add(Protocol, rec.Conversation, rec.Seq, "%s/%s: %s", rec.User, rec.Device, rec.Code)
+			case Connected:
+				r.Connects++
+			case Applied:
+				r.Applied++
+			}
+		}
+	}
+	for _, s := range c.order {
+		switch {
+		case s.acked != 0:
+			r.Acked++
+		case s.failed != "":
+			r.Failed++
+		default:
+			r.Unknown++
+		}
+	}
+}
+
+func (c *checker) answer(rec *Record) {
+	s := c.sends[rec.Hash]
+	if s == nil {
+		c.report.add(Phantom, rec.Conversation, rec.Seq, "%s/%s got an answer for a message it did not send", rec.User, rec.Device)
+		return
+	}
+	if s.id == "" {
+		s.id = rec.ID
+	}
+	switch rec.Kind {
+	case OK:
+		switch {
+		case s.failed != "":
+			c.report.add(ChangedAnswer, s.conversation, rec.Seq, "%v was refused (%s), then acknowledged", s, s.failed)
+		case s.acked != 0 && s.timeline == rec.Timeline && s.seq != rec.Seq:
+			c.report.add(StoredTwice, s.conversation, rec.Seq, "%v was acknowledged as %d as well", s, s.seq)
+		}
+		if s.acked == 0 {
+			s.acked, s.seq, s.timeline = rec.Mono, rec.Seq, rec.Timeline
+		}
+	case Failed:
+		if s.acked != 0 {
+			c.report.add(ChangedAnswer, s.conversation, s.seq, "%v was acknowledged, then refused (%s)", s, rec.Code)
+		}
+		s.failed = rec.Code
+	case Retry:
+		s.retried = true
+		c.report.Rejected++
+	case Unknown:
+		c.report.Unanswered++
+	}
+}
+
+// checkAcks looks at when answers came.
+func (c *checker) checkAcks() {
+	var acks []int64
+	for _, s := range c.order {
+		if s.acked == 0 {
+			continue
+		}
+		acks = append(acks, s.acked)
+		if took := time.Duration(s.acked - s.invoked); took < c.run.MinAck {
+			c.report.add(EarlyAck, s.conversation, s.seq, "%v was acknowledged after %v, a sync takes %v", s, took, c.run.MinAck)
+		}
+	}
+	slices.Sort(acks)
+	for i := 1; i < len(acks); i++ {
+		c.report.LongestNoAck = max(c.report.LongestNoAck, time.Duration(acks[i]-acks[i-1]))
+	}
+}
+
+// byConversation groups sends.
+func byConversation(all []*send, keep func(*send) bool) map[string][]*send {
+	out := map[string][]*send{}
+	for _, s := range all {
+		if keep(s) {
+			out[s.conversation] = append(out[s.conversation], s)
+		}
+	}
+	return out
+}
+
+func byInvoked(a, b *send) int { return cmp.Compare(a.invoked, b.invoked) }

@@ -1,0 +1,272 @@
+package soak
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// Kind is what a record tells.
+type Kind string
+
+// The kinds of records.
+const (
+	// Invoked: the message with Hash is about to be sent for the first time.
+	Invoked Kind = "invoked"
+	// OK: the server answered that it is stored, as Seq.
+	OK Kind = "ok"
+	// Failed: the server answered that it is not and never will be.
+	Failed Kind = "failed"
+	// Retry: the server turned it away for now; it is sent again.
+	Retry Kind = "retry"
+	// Unknown: the connection ended before an answer; it is sent again.
+	Unknown Kind = "unknown"
+	// Received: an entry arrived.
+	Received Kind = "received"
+	// Applied: an entry took its place in the device's store.
+	Applied Kind = "applied"
+	// Cursor: the device claims to hold everything of the conversation up to Seq.
+	Cursor Kind = "cursor"
+	// ReadSet: the device is about to move its user's read mark to Seq.
+	ReadSet Kind = "readset"
+	// Head: the server answered that Seq is the conversation's last entry.
+	Head Kind = "head"
+	// Mark: the server told that User's read mark is Seq, in an answer (Since is
+	// set) or by itself.
+	Mark Kind = "mark"
+	// Unread: the server told how much is unread (Count).
+	Unread Kind = "unread"
+	// Connected and Disconnected bound what one connection saw.
+	Connected    Kind = "connected"
+	Disconnected Kind = "disconnected"
+	// Reset: the server named another timeline; everything applied is forgotten.
+	Reset Kind = "reset"
+	// Misbehaved: the server broke the protocol in a way only the client can see;
+	// Code says how.
+	Misbehaved Kind = "misbehaved"
+)
+
+// Record is a line of a device's history.
+type Record struct {
+	Kind Kind `json:"k"`
+	// Mono is the machine's monotonic clock in nanoseconds, the same for all
+	// processes, Wall the Unix time in milliseconds.
+	Mono int64 `json:"m"`
+	Wall int64 `json:"w"`
+	// User and Device are whose history it is.
+	User   string `json:"u"`
+	Device string `json:"d"`
+
+	Timeline     string `json:"t,omitempty"`
+	Conversation string `json:"c,omitempty"`
+	Seq          uint64 `json:"s,omitempty"`
+	Count        uint64 `json:"n,omitempty"`
+	// ID is the message id in hex.
+	ID   string `json:"i,omitempty"`
+	Hash string `json:"h,omitempty"`
+	// Of is the user a Mark is of.
+	Of string `json:"o,omitempty"`
+	// Since is when the request that is answered was begun, by Mono.
+	Since int64  `json:"a,omitempty"`
+	Code  string `json:"e,omitempty"`
+}
+
+// Entry is an entry of a conversation as somebody read it.
+type Entry struct {
+	Conversation string `json:"c"`
+	Seq          uint64 `json:"s"`
+	ID           string `json:"i"`
+	Sender       string `json:"u"`
+	// Hash is of the content; for entries that are no messages, of the event.
+	Hash    string `json:"h"`
+	Message bool   `json:"m,omitempty"`
+	// Count is the running count of messages.
+	Count uint64 `json:"n"`
+	// Joined and Left are members that came or went with this entry.
+	Joined []string `json:"j,omitempty"`
+	Left   []string `json:"l,omitempty"`
+}
+
+// Standing is where a user stands in a conversation.
+type Standing struct {
+	Conversation string `json:"c"`
+	// First..Last are the entries that the view claims to hold completely.
+	First uint64 `json:"f"`
+	Last  uint64 `json:"s"`
+	// Member is false once the user has left.
+	Member bool   `json:"m"`
+	Read   uint64 `json:"r"`
+	Unread uint64 `json:"n"`
+}
+
+// View is everything that one reader found after the faults.
+type View struct {
+	// Source is `journal` (the server's store, read directly), `fresh` (a new
+	// device through the API) or `store` (what a device keeps itself).
+	Source string `json:"source"`
+	// User and Device are who read; empty for the journal.
+	User      string     `json:"user,omitempty"`
+	Device    string     `json:"device,omitempty"`
+	Timeline  string     `json:"timeline"`
+	Standings []Standing `json:"standings"`
+	Entries   []Entry    `json:"entries"`
+	// Marks tells that Read and Unread of the standings were read as well.
+	Marks bool `json:"marks,omitempty"`
+}
+
+// The sources of views.
+const (
+	SourceJournal = "journal"
+	SourceFresh   = "fresh"
+	SourceStore   = "store"
+)
+
+// Name tells a view from others in a report.
+func (v *View) Name() string {
+	if v.User == "" {
+		return v.Source
+	}
+	return v.Source + " " + v.User + "/" + v.Device
+}
+
+// HashRecalled stands for content that was erased: it says nothing any more.
+const HashRecalled = "recalled"
+
+// isMessage tells from a record's hash whether its entry is a message with content.
+func isMessage(hash string) bool { return hash != HashRecalled && !strings.Contains(hash, " ") }
+
+// ContentHash names what a message says and where: it must be the same wherever
+// the message is met.
+func ContentHash(conversation, sender string, c *wire.Content, replyTo uint64) string {
+	h := sha256.New()
+	for _, s := range []string{conversation, sender, c.GetType(), c.GetText(), string(c.GetData())} {
+		var n [8]byte
+		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
+		h.Write(n[:])
+		h.Write([]byte(s))
+	}
+	var n [8]byte
+	binary.BigEndian.PutUint64(n[:], replyTo)
+	h.Write(n[:])
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// EntryOf is an entry of the protocol as the checker sees it.
+func EntryOf(e *wire.Entry) Entry {
+	out := Entry{
+		Conversation: e.GetConversation(), Seq: e.GetSeq(), ID: hex.EncodeToString(e.GetId()),
+		Sender: e.GetSender(), Count: e.GetCount(),
+		Message: e.GetKind() == wire.EntryKind_ENTRY_KIND_MESSAGE,
+	}
+	switch ev := e.GetEvent(); {
+	case ev == nil && !out.Message:
+		out.Hash = fmt.Sprintf("entry %d of %d", e.GetKind(), e.GetTarget())
+	case ev == nil && e.GetRecalled():
+		out.Hash = HashRecalled
+	case ev == nil:
+		out.Hash = ContentHash(out.Conversation, out.Sender, e.GetContent(), e.GetReplyTo())
+	default:
+		out.Hash = fmt.Sprintf("event %d %v %s", ev.GetType(), ev.GetUsers(), ev.GetText())
+		switch ev.GetType() {
+		case wire.EventType_EVENT_TYPE_GROUP_CREATED, wire.EventType_EVENT_TYPE_MEMBER_ADDED:
+			out.Joined = ev.GetUsers()
+		case wire.EventType_EVENT_TYPE_MEMBER_LEFT, wire.EventType_EVENT_TYPE_MEMBER_REMOVED:
+			out.Left = ev.GetUsers()
+		}
+	}
+	return out
+}
+
+// Recorder writes the history of one device. Safe for concurrent use.
+type Recorder struct {
+	user, device string
+
+	mu  sync.Mutex
+	w   io.Writer
+	buf []byte
+	err error
+}
+
+// NewRecorder writes to w, one Write for each record, so that a record is out
+// of the process when Add returns.
+func NewRecorder(w io.Writer, user, device string) *Recorder {
+	return &Recorder{w: w, user: user, device: device}
+}
+
+// Add stamps the record and writes it. It returns the stamp. A failure is kept
+// for Err: a history with a hole proves nothing.
+func (r *Recorder) Add(rec Record) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rec.User, rec.Device = r.user, r.device
+	rec.Mono, rec.Wall = Now(), time.Now().UnixMilli()
+	line, err := json.Marshal(rec)
+	if err == nil {
+		r.buf = append(append(r.buf[:0], line...), '\n')
+		_, err = r.w.Write(r.buf)
+	}
+	r.err = errors.Join(r.err, err)
+	return rec.Mono
+}
+
+// Err tells whether every record was written.
+func (r *Recorder) Err() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
+}
+
+// ReadHistory reads what a Recorder wrote. A last line that was cut off by a
+// kill is left out.
+func ReadHistory(r io.Reader) ([]Record, error) {
+	var out []Record
+	in := bufio.NewReaderSize(r, 1<<16)
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		var rec Record
+		if err := json.Unmarshal(line, &rec); err != nil {
+			return out, fmt.Errorf("line %d: %w", n, err)
+		}
+		out = append(out, rec)
+	}
+}
+
+// ReadHistories reads all `*.jsonl` files of a directory.
+func ReadHistories(dir string) ([][]Record, error) {
+	paths, err := filepath.Glob(filepath.Join(dir, "*.jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	var all [][]Record
+	for _, path := range paths {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		h, err := ReadHistory(f)
+		f.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		all = append(all, h)
+	}
+	return all, nil
+}
