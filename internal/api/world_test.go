@@ -42,6 +42,17 @@ type world struct {
 	// root is the administrator's user name.
 	root string
 	n    int
+	// extras are who plays a part in every scene but does not call anything in it.
+	extras *cast
+}
+
+type cast struct{ owner, admin, friend, newcomer person }
+
+func (w *world) cast() *cast {
+	if w.extras == nil {
+		w.extras = &cast{w.person("owner"), w.person("admin"), w.person("friend"), w.person("newcomer")}
+	}
+	return w.extras
 }
 
 // worldLogic is the part of im.Logic that the door uses.
