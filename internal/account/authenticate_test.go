@@ -241,10 +241,15 @@ func (g *gateway) connect(s *account.Service, id im.ConnectionID, token string) 
 	}
 }
 
-// pausing calls a function after the token was read.
+// pausing calls functions after a token was read and before sessions are ended.
 type pausing struct {
 	account.Store
-	afterRead func()
+	afterRead, beforeEnd func()
+}
+
+func (p *pausing) EndSessions(ctx context.Context, u im.UserID, s im.SessionID, at time.Time) ([]im.SessionID, error) {
+	p.beforeEnd()
+	return p.Store.EndSessions(ctx, u, s, at)
 }
 
 func (p *pausing) TokenByHash(ctx context.Context, h im.TokenHash) (im.TokenState, error) {
@@ -254,8 +259,8 @@ func (p *pausing) TokenByHash(ctx context.Context, h im.TokenHash) (im.TokenStat
 }
 
 // A connection that authenticates while its session is being ended is closed
-// in the end: when the revoke comes between the read and the answer, and
-// whenever else.
+// in the end: when the revoke comes between the read and the answer, when the
+// Hello comes between the call and the commit of the revoke, and whenever else.
 func TestRevokeAgainstAuthenticate(t *testing.T) {
 	f := start(t)
 	g := &gateway{conns: map[im.ConnectionID]*conn{}}
@@ -263,7 +268,7 @@ func TestRevokeAgainstAuthenticate(t *testing.T) {
 	f.restart()
 	tokens := f.register("alice", phone("d1"))
 
-	store := &pausing{Store: f.db, afterRead: func() {}}
+	store := &pausing{Store: f.db, afterRead: func() {}, beforeEnd: func() {}}
 	paused := account.New(store, f.options)
 	defer paused.Close()
 	g.connect(paused, "before", tokens.Access)
@@ -272,6 +277,15 @@ func TestRevokeAgainstAuthenticate(t *testing.T) {
 	}
 	store.afterRead = func() { must(f.Revoke(background, tokens.User, tokens.Session)) }
 	g.connect(paused, "between", tokens.Access)
+	store.afterRead = func() {}
+	tokens = f.login("alice", phone("d1"))
+	store.beforeEnd = func() {
+		g.connect(f.Service, "before the commit", tokens.Access)
+		if g.conns["before the commit"].closed {
+			t.Error("closed before the revoke")
+		}
+	}
+	must(paused.Revoke(background, tokens.User, tokens.Session))
 	for id, c := range g.conns {
 		if !c.closed {
 			t.Errorf("%s is open", id)
@@ -415,4 +429,3 @@ func TestMetrics(t *testing.T) {
 		}
 	}
 }
-

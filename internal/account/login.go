@@ -180,7 +180,7 @@ func (s *Service) wasHere(ctx context.Context, user im.UserID, addr string) bool
 	if user == "" {
 		return false
 	}
-	sessions, err := s.store.Sessions(ctx, user, s.o.Now())
+	sessions, err := s.Sessions(ctx, user)
 	if err != nil {
 		return false
 	}

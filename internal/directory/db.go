@@ -126,7 +126,7 @@ func (d *DB) statement(ctx context.Context, query string, args []any) *sql.Stmt 
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if first := d.prepared[query]; first != nil {
-		stmt.Close() // never used: two prepared the same text at once
+		_ = stmt.Close() // never used: two prepared the same text at once
 		return first
 	}
 	d.prepared[query] = stmt
