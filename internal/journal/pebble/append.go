@@ -25,8 +25,9 @@ const maxRetained = 8 << 20
 // appender is what the committer keeps between batches. Guarded by appendMu.
 type appender struct {
 	j       *Journal
-	last    sighting // position and chain of the last append
-	number  uint64   // of the batch in work, for telling its notes from older ones
+	last    sighting     // position and chain of the last append
+	highest im.MessageID // no stored id is greater
+	number  uint64       // of the batch in work, for telling its notes from older ones
 	senders genCache[im.UserID, *sender]
 	b       *pebble.Batch
 	chain   xxhash.Digest
@@ -46,11 +47,10 @@ type appender struct {
 
 // sender is what is known of the ids of one sender.
 type sender struct {
-	// greatest is the greatest id stored; some is false when there is none.
-	greatest im.MessageID
-	some     bool
-	// The same with the batch in work, when batch is its number and it stored an
-	// id of this sender.
+	// bound: no stored id of this sender is greater.
+	bound im.MessageID
+	// next is the bound with the batch in work, when batch is its number: then the
+	// batch stores an id of this sender.
 	batch uint64
 	next  im.MessageID
 }
@@ -60,8 +60,8 @@ type sentID struct {
 	id     im.MessageID
 }
 
-func (a *appender) init(j *Journal) {
-	a.j = j
+func (a *appender) init(j *Journal, last sighting) {
+	a.j, a.last = j, last
 	a.senders = newGenCache[im.UserID, *sender](cachedSenders)
 	a.sent = make(map[sentID]int)
 	a.b = j.db.NewBatch(pebble.WithInitialSizeBytes(256<<10), pebble.WithMaxRetainedSizeBytes(maxRetained))
@@ -159,6 +159,17 @@ func (a *appender) prepare(batch []im.Append, out []im.Appended) (stored int, er
 			stored++
 		}
 	}
+	// The ids after the entries: the store takes keys faster that lie close.
+	for i := range batch {
+		if out[i].Status != im.Stored {
+			continue
+		}
+		a.key = appendIDKey(a.key[:0], batch[i].Entry.Sender, batch[i].Entry.ID)
+		a.value = appendIDValue(a.value[:0], out[i].Seq, batch[i].Hash)
+		if err := a.b.Set(a.key, a.value, nil); err != nil {
+			return 0, err
+		}
+	}
 	return stored, nil
 }
 
@@ -221,10 +232,7 @@ func (a *appender) load(batch []im.Append) (err error) {
 // item decides one item: duplicate, refused or stored.
 func (a *appender) item(batch []im.Append, out []im.Appended, i int) error {
 	it, c := &batch[i], a.convs[i]
-	s, err := a.sender(it.Entry.Sender)
-	if err != nil {
-		return err
-	}
+	s := a.sender(it.Entry.Sender)
 	found, err := a.duplicate(batch, out, i, s)
 	if err != nil || found {
 		return err
@@ -263,8 +271,8 @@ func (a *appender) noteID(it *im.Append, s *sender, i int) {
 	case s.batch != a.number:
 		a.writers = append(a.writers, s)
 		s.batch, s.next = a.number, id
-		if s.some && compareIDs(s.greatest, id) > 0 {
-			s.next = s.greatest
+		if compareIDs(s.bound, id) > 0 {
+			s.next = s.bound
 		}
 	case compareIDs(id, s.next) > 0:
 		s.next = id
@@ -279,11 +287,6 @@ func (a *appender) write(batch []im.Append, out []im.Appended, i int) error {
 	it := &batch[i]
 	e := stored(it, &out[i])
 	if err := a.writeEntry(&e); err != nil {
-		return err
-	}
-	a.key = appendIDKey(a.key[:0], e.Sender, e.ID)
-	a.value = appendIDValue(a.value[:0], e.Seq, it.Hash)
-	if err := a.b.Set(a.key, a.value, nil); err != nil {
 		return err
 	}
 	if it.Erase != 0 {
@@ -335,7 +338,7 @@ func (a *appender) store() error {
 	j := a.j
 	next := sighting{pos: a.last.pos + 1, chain: a.link()}
 	a.value = appendPosition(a.value[:0], next)
-	if err := a.b.Set(keyPosition, a.value, nil); err != nil {
+	if err := a.b.Set([]byte(keyPosition), a.value, nil); err != nil {
 		return err
 	}
 	a.key = appendChainKey(a.key[:0], next.pos)
@@ -352,7 +355,10 @@ func (a *appender) store() error {
 	j.metrics.committed(time.Since(start))
 	a.last = next
 	for _, s := range a.writers {
-		s.greatest, s.some = s.next, true
+		s.bound = s.next
+		if compareIDs(s.next, a.highest) > 0 {
+			a.highest = s.next
+		}
 	}
 	j.mu.Lock()
 	j.durable = next.pos

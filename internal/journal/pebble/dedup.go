@@ -10,27 +10,27 @@ import (
 
 func compareIDs(a, b im.MessageID) int { return bytes.Compare(a[:], b[:]) }
 
-// sender returns what is known of a sender's ids, reading the greatest when no
-// cache holds it.
-func (a *appender) sender(u im.UserID) (*sender, error) {
-	if s, ok := a.senders.get(u); ok {
-		return s, nil
+// sender returns what is known of a sender's ids.
+func (a *appender) sender(u im.UserID) *sender {
+	s, ok := a.senders.get(u)
+	if !ok {
+		s = &sender{bound: a.highest}
+		a.senders.put(u, s)
 	}
-	it, err := a.idReader()
+	return s
+}
+
+// readHighest finds the greatest id there is, the first bound of every sender.
+func (a *appender) readHighest() error {
+	bounds := spaceBounds(spaceID)
+	it, err := a.j.db.NewIter(&bounds)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	s := &sender{}
-	a.key = appendIDEnd(a.key[:0], u)
-	if it.SeekLT(a.key) {
-		s.greatest, s.some = idOfKey(it.Key(), u)
+	if it.Last() {
+		a.highest, _ = idOfKey(it.Key())
 	}
-	if err := it.Error(); err != nil {
-		return nil, a.j.explain(err)
-	}
-	a.j.metrics.greatest.Inc()
-	a.senders.put(u, s)
-	return s, nil
+	return it.Close()
 }
 
 // idReader returns the iterator over ids of the batch in work. It sees what was
@@ -39,11 +39,10 @@ func (a *appender) idReader() (*pebble.Iterator, error) {
 	if a.ids != nil {
 		return a.ids, nil
 	}
-	it, err := a.j.db.NewIter(&pebble.IterOptions{
-		LowerBound: []byte{spaceID}, UpperBound: []byte{spaceID + 1},
-		// Most look-ups are for ids that do not exist; filters answer those.
-		UseL6Filters: true,
-	})
+	o := spaceBounds(spaceID)
+	// Most look-ups are for ids that do not exist; filters answer those.
+	o.UseL6Filters = true
+	it, err := a.j.db.NewIter(&o)
 	if err != nil {
 		return nil, a.j.explain(err)
 	}
@@ -57,8 +56,7 @@ func (a *appender) idReader() (*pebble.Iterator, error) {
 func (a *appender) duplicate(batch []im.Append, out []im.Appended, i int, s *sender) (bool, error) {
 	id := batch[i].Entry.ID
 	here := s.batch == a.number // this batch stored something of this sender
-	switch {
-	case here && compareIDs(id, s.next) > 0, !here && (!s.some || compareIDs(id, s.greatest) > 0):
+	if !here && compareIDs(id, s.bound) > 0 || here && compareIDs(id, s.next) > 0 {
 		return false, nil
 	}
 	if here {
@@ -71,7 +69,7 @@ func (a *appender) duplicate(batch []im.Append, out []im.Appended, i int, s *sen
 			return true, nil
 		}
 	}
-	if !s.some || compareIDs(id, s.greatest) > 0 {
+	if compareIDs(id, s.bound) > 0 {
 		return false, nil
 	}
 	return a.onDisk(&batch[i], &out[i])
@@ -97,7 +95,7 @@ func (a *appender) onDisk(it *im.Append, o *im.Appended) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	a.j.metrics.ids.Inc()
+	a.j.metrics.lookups.Inc()
 	e := &it.Entry
 	a.key = appendIDKey(a.key[:0], e.Sender, e.ID)
 	if !ids.SeekPrefixGE(a.key) || !bytes.Equal(ids.Key(), a.key) {

@@ -8,7 +8,7 @@
 //
 //	0x00 name                      meta: schema version, timeline, last position and chain
 //	0x01 len conversation seq(8)   entry → record (record.go)
-//	0x02 len sender id(16)         id of an entry → seq, hash
+//	0x02 id(16) sender             id of an entry → seq, hash
 //	0x03 len user conversation     mark → received, read, count at read, pos
 //	0x04 slot(2)                   chain value of a recent position, a ring
 //
@@ -32,9 +32,10 @@
 //   - Append answers only after its batch is durable (fsync), and readers see
 //     nothing that is not: Pebble shows a batch before its fsync is done, so
 //     reads leave out entries beyond the durable position.
-//   - (sender, id) is stored once, for ever. The greatest id of a sender, in
-//     memory or on disk, proves that a greater one is new; any other id is
-//     looked up. No clock is involved.
+//   - (sender, id) is stored once, for ever. An id greater than all its sender
+//     stored is new for certain; any other is looked up. What is known of a
+//     sender is a bound: first the greatest id of the whole store, later that of
+//     the sender. No clock is involved; clients with wrong clocks cost look-ups.
 //   - After a failed commit or fsync nothing is ever acknowledged again.
 //   - A journal that came back shorter than it was witnessed, or with another
 //     content, is not opened unless the operator accepts the loss; then the

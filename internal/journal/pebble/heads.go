@@ -92,7 +92,8 @@ func (j *Journal) newHeadReader() (*headReader, error) {
 	// The position first: the iterator then sees all up to it, and read leaves out
 	// what is beyond.
 	r := &headReader{j: j, durable: j.position()}
-	it, err := j.db.NewIter(&pebble.IterOptions{LowerBound: []byte{spaceEntry}, UpperBound: []byte{spaceEntry + 1}})
+	o := spaceBounds(spaceEntry)
+	it, err := j.db.NewIter(&o)
 	if err != nil {
 		return nil, j.explain(err)
 	}

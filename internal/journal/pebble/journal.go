@@ -79,7 +79,6 @@ func Open(dir string, o Options) (*Journal, error) {
 		}
 		return nil, err
 	}
-	j.appender.init(j)
 	j.metrics.register(o.Registerer)
 	go j.writeMarks()
 	return j, nil
@@ -120,7 +119,10 @@ func (j *Journal) open() error {
 		return err
 	}
 	j.timeline, j.durable = m.timeline, m.last.pos
-	j.appender.last = m.last
+	j.appender.init(j, m.last)
+	if err := j.appender.readHighest(); err != nil {
+		return fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
+	}
 	if j.witness, err = openWitness(j.fs, witnessPath, gen, m.last, j.fail); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, err)
 	}

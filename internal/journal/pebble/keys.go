@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -15,6 +17,11 @@ const (
 	spaceMark  = 0x03
 	spaceChain = 0x04
 )
+
+// spaceBounds are the bounds of an iterator over a whole key space.
+func spaceBounds(space byte) pebble.IterOptions {
+	return pebble.IterOptions{LowerBound: []byte{space}, UpperBound: []byte{space + 1}}
+}
 
 // maxName is the longest conversation or user id a key can hold.
 const maxName = 255
@@ -35,25 +42,20 @@ func appendEntryEnd(dst []byte, c im.ConversationID) []byte {
 	return appendEntryKey(dst, c, ^uint64(0))
 }
 
+// appendIDKey has the id first: ids begin with their time, so keys come almost
+// in order, which is what a store of sorted files takes in at the least cost.
 func appendIDKey(dst []byte, sender im.UserID, id im.MessageID) []byte {
-	return append(appendName(dst, spaceID, sender), id[:]...)
+	dst = append(dst, spaceID)
+	dst = append(dst, id[:]...)
+	return append(dst, sender...)
 }
 
-// appendIDEnd is a key after all ids of sender and before those of the next.
-func appendIDEnd(dst []byte, sender im.UserID) []byte {
-	dst = appendName(dst, spaceID, sender)
-	for range len(im.MessageID{}) + 1 {
-		dst = append(dst, 0xff)
-	}
-	return dst
-}
-
-// idOfKey returns the id of a key when it is one of sender's.
-func idOfKey(key []byte, sender im.UserID) (id im.MessageID, ok bool) {
-	if len(key) != 2+len(sender)+len(id) || key[0] != spaceID || int(key[1]) != len(sender) || string(key[2:2+len(sender)]) != string(sender) {
+// idOfKey returns the id of an id key.
+func idOfKey(key []byte) (id im.MessageID, ok bool) {
+	if len(key) < 1+len(id) || key[0] != spaceID {
 		return id, false
 	}
-	copy(id[:], key[2+len(sender):])
+	copy(id[:], key[1:])
 	return id, true
 }
 

@@ -17,8 +17,7 @@ type metrics struct {
 	batch    prometheus.Histogram
 	bytes    prometheus.Counter
 	outcomes *prometheus.CounterVec
-	greatest prometheus.Counter // look-ups of the greatest id of a sender
-	ids      prometheus.Counter // look-ups of a single id
+	lookups  prometheus.Counter
 	fsyncs   prometheus.Counter
 	full     prometheus.Counter
 	stalls   *prometheus.CounterVec
@@ -41,14 +40,13 @@ func newMetrics(j *Journal) *metrics {
 		batch:    histogram("batch_entries", "Entries stored by an append.", prometheus.ExponentialBuckets(1, 2, 13)),
 		bytes:    counter("written_bytes_total", "Bytes handed to the write-ahead log."),
 		outcomes: counters("appends_total", "Items of appends by what became of them.", "outcome"),
+		lookups:  counter("id_lookups_total", "Ids that were looked up in the store; others were new for certain."),
 		fsyncs:   counter("fsyncs_total", "Commits that were synced."),
 		full:     counter("full_total", "Appends refused for want of disk space."),
 		stalls:   counters("write_stalls_total", "Times the store made writers wait for its background work.", "reason"),
 	}
-	lookups := counters("id_lookups_total", "Look-ups of ids in the store: `greatest` of a sender, or a single `id`.", "kind")
-	m.greatest, m.ids = lookups.WithLabelValues("greatest"), lookups.WithLabelValues("id")
 	m.all = []prometheus.Collector{
-		m.append, m.commit, m.batch, m.bytes, m.outcomes, lookups, m.fsyncs, m.full, m.stalls, engineCollector{j},
+		m.append, m.commit, m.batch, m.bytes, m.outcomes, m.lookups, m.fsyncs, m.full, m.stalls, engineCollector{j},
 	}
 	return m
 }

@@ -15,10 +15,10 @@ import (
 const schemaVersion = 1
 
 // The meta keys.
-var (
-	keySchema   = []byte{spaceMeta, 's', 'c', 'h', 'e', 'm', 'a'}
-	keyTimeline = []byte{spaceMeta, 't', 'i', 'm', 'e', 'l', 'i', 'n', 'e'}
-	keyPosition = []byte{spaceMeta, 'p', 'o', 's'}
+const (
+	keySchema   = "\x00schema"
+	keyTimeline = "\x00timeline"
+	keyPosition = "\x00pos"
 )
 
 // migration takes a journal from the version before `to` to `to`. It adds its
@@ -49,7 +49,7 @@ func migrate(db *pebble.DB, dir string, have, want uint64, steps []migration) er
 		b := db.NewBatch()
 		err := m.run(db, b)
 		if err == nil {
-			err = b.Set(keySchema, binary.AppendUvarint(nil, m.to), nil)
+			err = b.Set([]byte(keySchema), binary.AppendUvarint(nil, m.to), nil)
 		}
 		if err == nil {
 			err = b.Commit(pebble.Sync)
@@ -81,7 +81,7 @@ func newTimeline() string { return rand.Text() }
 
 // loadMeta reads the meta keys; found is false in a new journal.
 func loadMeta(db *pebble.DB) (m meta, found bool, err error) {
-	schema, err := get(db, keySchema)
+	schema, err := get(db, []byte(keySchema))
 	if err != nil {
 		return m, false, err
 	}
@@ -89,12 +89,12 @@ func loadMeta(db *pebble.DB) (m meta, found bool, err error) {
 		return m, false, requireEmpty(db)
 	}
 	m.schema, _ = binary.Uvarint(schema)
-	timeline, err := get(db, keyTimeline)
+	timeline, err := get(db, []byte(keyTimeline))
 	if err != nil {
 		return m, false, err
 	}
 	m.timeline = string(timeline)
-	v, err := get(db, keyPosition)
+	v, err := get(db, []byte(keyPosition))
 	if err != nil {
 		return m, false, err
 	}
@@ -136,9 +136,9 @@ func store(db *pebble.DB, m meta) error {
 	defer b.Close()
 	var slot []byte
 	return errors.Join(
-		b.Set(keySchema, binary.AppendUvarint(nil, m.schema), nil),
-		b.Set(keyTimeline, []byte(m.timeline), nil),
-		b.Set(keyPosition, appendPosition(nil, m.last), nil),
+		b.Set([]byte(keySchema), binary.AppendUvarint(nil, m.schema), nil),
+		b.Set([]byte(keyTimeline), []byte(m.timeline), nil),
+		b.Set([]byte(keyPosition), appendPosition(nil, m.last), nil),
 		b.Set(appendChainKey(slot, m.last.pos), appendPosition(nil, m.last), nil),
 		b.Commit(pebble.Sync),
 	)

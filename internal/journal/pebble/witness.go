@@ -23,12 +23,11 @@ import (
 // of the journal, and behind it by what was committed in the last 20 ms.
 const (
 	witnessName     = "witness"
+	witnessMagic    = "skeinwt1"
 	witnessSlotSize = 36
 	witnessSlotStep = 4096
 	witnessInterval = 20 * time.Millisecond
 )
-
-var witnessMagic = [8]byte{'s', 'k', 'e', 'i', 'n', 'w', 't', '1'}
 
 // sighting is what the witness saw.
 type sighting struct {
@@ -37,7 +36,7 @@ type sighting struct {
 }
 
 func appendSlot(dst []byte, gen uint64, s sighting) []byte {
-	dst = append(dst, witnessMagic[:]...)
+	dst = append(dst, witnessMagic...)
 	dst = binary.BigEndian.AppendUint64(dst, gen)
 	dst = binary.BigEndian.AppendUint64(dst, s.pos)
 	dst = binary.BigEndian.AppendUint64(dst, s.chain)
@@ -45,7 +44,7 @@ func appendSlot(dst []byte, gen uint64, s sighting) []byte {
 }
 
 func parseSlot(b []byte) (gen uint64, s sighting, ok bool) {
-	if len(b) < witnessSlotSize || [8]byte(b[:8]) != witnessMagic {
+	if len(b) < witnessSlotSize || string(b[:8]) != witnessMagic {
 		return 0, s, false
 	}
 	if crc32.Checksum(b[:32], crc32.MakeTable(crc32.Castagnoli)) != binary.BigEndian.Uint32(b[32:36]) {

@@ -1,0 +1,167 @@
+package pebble
+
+import (
+	"context"
+	"encoding/binary"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"golang.org/x/sys/unix"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+var preload = flag.Int("preload", 0, "messages stored before a benchmark of Append begins")
+
+// load makes batches as 2,000 users in 2,000 direct chats would.
+type load struct {
+	rng   *rand.Rand
+	users []im.UserID
+	body  []byte
+	tick  int64
+	past  []im.Append // stored a while ago, for resends
+}
+
+func newLoad() *load {
+	l := &load{rng: rand.New(rand.NewPCG(1, 2)), body: make([]byte, 150), tick: 1_700_000_000_000 << 6}
+	for i := range 2000 {
+		l.users = append(l.users, im.UserID(fmt.Sprintf("user%06d", i)))
+	}
+	for i := range l.body {
+		l.body[i] = byte(l.rng.UintN(256)) // content does not compress
+	}
+	return l
+}
+
+func (l *load) fill(batch []im.Append, resend float64) {
+	for i := range batch {
+		if len(l.past) > 0 && l.rng.Float64() < resend {
+			batch[i] = l.past[l.rng.IntN(len(l.past))]
+			continue
+		}
+		n := l.rng.IntN(len(l.users))
+		from, to := l.users[n], l.users[(n+1+l.rng.IntN(2))%len(l.users)]
+		l.tick++
+		var random [10]byte
+		binary.BigEndian.PutUint16(random[:], uint16(l.tick&63)<<6)
+		binary.BigEndian.PutUint64(random[2:], l.rng.Uint64())
+		id := im.NewMessageID(time.UnixMilli(l.tick>>6), random)
+		batch[i] = im.Append{
+			Entry: im.Entry{
+				Conversation: im.DM(from, to), ID: id, Sender: from, Kind: im.EntryMessage,
+				Content: im.Content{Type: "text", Body: l.body, Text: true},
+			},
+			Hash: l.rng.Uint64(),
+		}
+		if resend > 0 && l.rng.IntN(16) == 0 {
+			if len(l.past) < 10_000 {
+				l.past = append(l.past, batch[i])
+			} else {
+				l.past[l.rng.IntN(len(l.past))] = batch[i]
+			}
+		}
+	}
+}
+
+func counterValue(c prometheus.Counter) float64 {
+	var m dto.Metric
+	if c.Write(&m) != nil {
+		return 0
+	}
+	return m.GetCounter().GetValue()
+}
+
+// BenchmarkAppend reports µs per message, the same for the floor (as many bytes
+// in as many appends to a plain file, each with fdatasync, in the same run), and
+// their ratio. Run it on a directory of a real disk: TMPDIR=… go test -bench …
+func BenchmarkAppend(b *testing.B) {
+	for _, resend := range []float64{0, 0.05} {
+		for _, size := range []int{32, 256, 1024} {
+			b.Run(fmt.Sprintf("batch=%d/resend=%v%%", size, resend*100), func(b *testing.B) {
+				benchmarkAppend(b, size, resend)
+			})
+		}
+	}
+}
+
+func benchmarkAppend(b *testing.B, size int, resend float64) {
+	dir := b.TempDir()
+	j, err := Open(filepath.Join(dir, "journal"), Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer j.Close()
+	l := newLoad()
+	ctx := context.Background()
+	batch, out := make([]im.Append, size), make([]im.Appended, size)
+	for range *preload / size {
+		l.fill(batch, resend)
+		if err := j.Append(ctx, batch, out); err != nil {
+			b.Fatal(err)
+		}
+	}
+	before := counterValue(j.metrics.bytes)
+	b.ReportAllocs()
+	messages, batches := 0, 0
+	var took, cpu time.Duration
+	b.ResetTimer()
+	for messages < b.N {
+		b.StopTimer()
+		l.fill(batch, resend)
+		b.StartTimer()
+		start, used := time.Now(), cpuTime(b)
+		if err := j.Append(ctx, batch, out); err != nil {
+			b.Fatal(err)
+		}
+		took += time.Since(start)
+		cpu += cpuTime(b) - used
+		messages += size
+		batches++
+	}
+	b.StopTimer()
+	bytes := int(counterValue(j.metrics.bytes)-before) / batches
+	floor := benchmarkFloor(b, filepath.Join(dir, "floor"), batches, bytes)
+	per := func(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e3 / float64(messages) }
+	b.ReportMetric(per(took), "µs/msg")
+	b.ReportMetric(per(cpu), "cpu-µs/msg")
+	b.ReportMetric(per(floor), "floor-µs/msg")
+	b.ReportMetric(float64(took)/float64(floor), "ratio")
+	b.ReportMetric(float64(bytes)/float64(size), "B/msg")
+}
+
+// cpuTime is what the process has used, with the store's background work.
+func cpuTime(b *testing.B) time.Duration {
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+func benchmarkFloor(b *testing.B, path string, appends, bytes int) time.Duration {
+	f, err := vfs.Default.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer os.Remove(path)
+	defer f.Close()
+	buf := make([]byte, bytes)
+	start := time.Now()
+	for range appends {
+		if _, err := f.Write(buf); err != nil {
+			b.Fatal(err)
+		}
+		if err := f.SyncData(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return time.Since(start)
+}
