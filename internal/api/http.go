@@ -10,7 +10,6 @@ import (
 	"mime"
 	"net/http"
 	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
@@ -31,8 +30,9 @@ type HTTPOptions struct {
 	Timeout time.Duration
 	// TrustedProxies may name the client's address in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
-	// Origins are the web origins besides the server's own that may call, such as
-	// https://chat.example; "*" allows all. Default none.
+	// Origins are the web origins besides the server's own whose pages may call:
+	// host or host:port patterns as for connections, whole origins such as
+	// https://chat.example, or "*" for all. Default none.
 	Origins []string
 	// Limits replaces the limits of the classes it has; see DefaultLimits.
 	Limits map[Class]Limit
@@ -223,31 +223,6 @@ func clientOf(r *http.Request) string {
 		return string(c[:maxUserAgent])
 	}
 	return ua
-}
-
-// cors answers preflights and marks answers for configured origins; it reports
-// whether the request is answered. A request of another origin is served: it
-// carries its token itself, and the browser keeps the answer from the page.
-func (d *door) cors(w http.ResponseWriter, r *http.Request) bool {
-	if len(d.o.Origins) == 0 {
-		return false
-	}
-	h := w.Header()
-	h.Add("Vary", "Origin")
-	origin := r.Header.Get("Origin")
-	if origin == "" || !slices.Contains(d.o.Origins, origin) && !slices.Contains(d.o.Origins, "*") {
-		return false
-	}
-	h.Set("Access-Control-Allow-Origin", origin)
-	h.Set("Access-Control-Expose-Headers", "Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset")
-	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
-		return false
-	}
-	h.Set("Access-Control-Allow-Methods", "POST")
-	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
-	h.Set("Access-Control-Max-Age", "600")
-	w.WriteHeader(http.StatusNoContent)
-	return true
 }
 
 // secure sets the headers every answer has.

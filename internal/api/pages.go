@@ -43,6 +43,8 @@ func (d *door) pages(mux *http.ServeMux) {
 			http.ServeFileFS(w, r, static, "static/"+file)
 		})
 	}
+	// Somebody who opens the server's address finds something.
+	mux.Handle("GET /{$}", http.RedirectHandler("/api/docs", http.StatusFound))
 	page := template.Must(template.ParseFS(static, "static/claim.html"))
 	mux.HandleFunc("GET /claim", func(w http.ResponseWriter, r *http.Request) {
 		showClaim(w, page, http.StatusOK, claimView{Code: r.URL.Query().Get("code")})

@@ -47,6 +47,9 @@ func TestPagesAreClosed(t *testing.T) {
 	if m := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|localStorage|https?://`).FindString(script); m != "" {
 		t.Errorf("docs.js uses %s", m)
 	}
+	if w := do(h, request{method: "GET", path: "/"}); w.Code != 302 || w.Header().Get("Location") != "/api/docs" {
+		t.Errorf("/: %d %v", w.Code, w.Header())
+	}
 	if w := do(h, request{method: "GET", path: "/api/static/claim.html"}); w.Code != 404 {
 		t.Errorf("template is served: %d", w.Code)
 	}

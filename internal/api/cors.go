@@ -1,0 +1,59 @@
+package api
+
+import (
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// cors answers preflights and marks answers for configured origins; it reports
+// whether the request is answered. A request of another origin is served: it
+// carries its token itself, and the browser keeps the answer from the page.
+func (d *door) cors(w http.ResponseWriter, r *http.Request) bool {
+	if len(d.o.Origins) == 0 {
+		return false
+	}
+	h := w.Header()
+	h.Add("Vary", "Origin")
+	origin := r.Header.Get("Origin")
+	if !originAllowed(origin, d.o.Origins) {
+		return false
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", "Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset")
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Set("Access-Control-Allow-Methods", "POST")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type")
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
+}
+
+// originAllowed reports whether an origin matches one of the patterns: a host
+// with or without port, or a whole origin when it has a scheme.
+func originAllowed(origin string, patterns []string) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" {
+		return false
+	}
+	for _, pattern := range patterns {
+		pattern = strings.ToLower(pattern)
+		subject := u.Hostname()
+		switch {
+		case pattern == "*":
+			return true
+		case strings.Contains(pattern, "://"):
+			subject = origin
+		case strings.Contains(strings.TrimSuffix(pattern, "]"), ":"):
+			subject = u.Host
+		}
+		subject = strings.ToLower(subject)
+		if ok, err := path.Match(pattern, subject); pattern == subject || err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
