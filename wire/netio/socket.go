@@ -315,10 +315,6 @@ func (s *Socket) Write(p []byte, deadline time.Time) (int, error) {
 // Closing reports whether Close or BeginClose was called.
 func (s *Socket) Closing() bool { return s.closing.Load() }
 
-// PeerEnded says that the peer will send nothing more of interest, so that
-// Close need not wait for it.
-func (s *Socket) PeerEnded() { s.ended.Store(true) }
-
 // BeginClose wakes reader and writer; both fail with net.ErrClosed. It reports
 // false if that had been done before. Close must follow.
 func (s *Socket) BeginClose() bool {

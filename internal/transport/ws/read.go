@@ -165,7 +165,6 @@ func (c *conn) readClose(payload []byte) error {
 	}
 	c.sendPongs()
 	c.answerClose(status)
-	c.sock.PeerEnded()
 	return io.EOF
 }
 

@@ -1,0 +1,43 @@
+package wire_test
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/skein-im/skein/internal/transport/transporttest"
+	"github.com/skein-im/skein/wire"
+)
+
+// FuzzLen32: as FuzzWS, for messages framed by their length.
+func FuzzLen32(f *testing.F) {
+	f.Add([]byte("\x00\x00\x00\x05hello\x00\x00\x00\x01x"), uint8(1))
+	f.Add([]byte("\x00\x00\x00\x00"), uint8(0))
+	f.Add([]byte("\xff\xff\xff\xff????"), uint8(2))
+	f.Add(append([]byte{0, 0, 0x30, 0}, make([]byte, 0x3000)...), uint8(200))
+	f.Fuzz(func(t *testing.T, data []byte, chunk uint8) {
+		run := func(chunk int) []string {
+			conn := wire.NewStreamConn(transporttest.NewScript(slices.Clone(data), chunk), wire.ProtobufName)
+			conn.SetReadLimit(1 << 20)
+			before := transporttest.Allocated()
+			lines, n := transporttest.Transcript(conn)
+			if n > len(data) {
+				t.Fatalf("%d bytes of messages out of %d", n, len(data))
+			}
+			if took := transporttest.Allocated() - before; took > 64<<10+uint64(32*len(data)) {
+				t.Fatalf("%d bytes cost %d bytes of memory", len(data), took)
+			}
+			return lines
+		}
+		if want, got := run(0), run(int(chunk)); !slices.Equal(got, want) {
+			t.Fatalf("in pieces of %d:\n%q\nat once:\n%q", chunk, got, want)
+		}
+	})
+}
+
+func TestStreamRefusesLengthZero(t *testing.T) {
+	conn := wire.NewStreamConn(transporttest.NewScript(make([]byte, 4), 0), wire.JSONName)
+	if _, err := conn.ReadMessage(); !bytes.Contains([]byte(err.Error()), []byte("protocol_error")) {
+		t.Fatalf("a message of length 0: %v", err)
+	}
+}
