@@ -1,0 +1,255 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/term"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/skein-im/skein/internal/app"
+	"github.com/skein-im/skein/wire"
+)
+
+// adminClient calls the admin methods of a running server with the admin key.
+type adminClient struct {
+	Server  string `help:"Address of the server." default:"http://127.0.0.1:8080" env:"SKEIN_SERVER"`
+	KeyFile string `help:"File of the admin key (default DATA/keys/admin.key)." placeholder:"FILE"`
+	Data    string `help:"The server's data directory, for the admin key." default:"./data" placeholder:"DIR"`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+func (c *adminClient) call(ctx context.Context, method string, req, resp proto.Message) error {
+	path := c.KeyFile
+	if path == "" {
+		path = filepath.Join(c.Data, app.AdminKeyFile)
+	}
+	key, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("admin key: %w (name the file with --key-file, or the data directory with --data)", err)
+	}
+	body, err := protojson.Marshal(req)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	hr, err := http.NewRequestWithContext(ctx, http.MethodPost, strings.TrimSuffix(c.Server, "/")+"/api/skein.v1."+method, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	hr.Header.Set("Content-Type", "application/json")
+	hr.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(key)))
+	answer, err := http.DefaultClient.Do(hr)
+	if err != nil {
+		return fmt.Errorf("is the server running? %w", err)
+	}
+	defer answer.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(answer.Body, 16<<20))
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		var e wire.Error
+		if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, &e); err != nil || e.Code == "" {
+			return fmt.Errorf("%s answered %s", c.Server, answer.Status)
+		}
+		return fmt.Errorf("%s: %s", e.Code, e.Message)
+	}
+	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(raw, resp)
+}
+
+// printJSON writes a message as it stands on the wire, indented.
+func printJSON(m proto.Message) error {
+	raw, err := protojson.Marshal(m)
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := json.Indent(&out, raw, "", "  "); err != nil {
+		return err
+	}
+	_, err = fmt.Println(out.String())
+	return err
+}
+
+type userCmd struct {
+	Add      userAddCmd      `cmd:"" help:"Create a user; the password is asked for, or read from a pipe."`
+	List     userListCmd     `cmd:"" help:"List all users."`
+	Sessions userSessionsCmd `cmd:"" help:"List the sessions of a user."`
+	Kick     userKickCmd     `cmd:"" help:"End sessions of a user; their sockets close at once."`
+}
+
+type userAddCmd struct {
+	adminClient `embed:""`
+	Username    string `arg:"" help:"[a-z0-9_.-]{3,32}"`
+	Name        string `help:"Shown to others (default the username)."`
+}
+
+func (c *userAddCmd) Run(ctx context.Context) error {
+	password, err := readPassword("Password for " + c.Username + ": ")
+	if err != nil {
+		return err
+	}
+	var resp wire.CreateUserResponse
+	req := &wire.CreateUserRequest{Username: c.Username, Password: password, DisplayName: c.Name}
+	if err := c.call(ctx, "AdminService/CreateUser", req, &resp); err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(&resp)
+	}
+	fmt.Printf("%s has the id %s\n", resp.User.Username, resp.User.Id)
+	return nil
+}
+
+// readPassword asks on a terminal without echo; from a pipe it takes the first line.
+func readPassword(prompt string) (string, error) {
+	fd := int(os.Stdin.Fd())
+	if !term.IsTerminal(fd) {
+		raw, err := io.ReadAll(io.LimitReader(os.Stdin, 4096))
+		line, _, _ := strings.Cut(string(raw), "\n")
+		return strings.TrimSuffix(line, "\r"), err
+	}
+	fmt.Fprint(os.Stderr, prompt)
+	raw, err := term.ReadPassword(fd)
+	fmt.Fprintln(os.Stderr)
+	return string(raw), err
+}
+
+type userListCmd struct {
+	adminClient `embed:""`
+}
+
+func (c *userListCmd) Run(ctx context.Context) error {
+	all := &wire.ListUsersResponse{}
+	for cursor := ""; ; {
+		var page wire.ListUsersResponse
+		if err := c.call(ctx, "AdminService/ListUsers", &wire.ListUsersRequest{Limit: 500, Cursor: cursor}, &page); err != nil {
+			return err
+		}
+		all.Users = append(all.Users, page.Users...)
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	if c.JSON {
+		return printJSON(all)
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tUSERNAME\tNAME")
+	for _, u := range all.Users {
+		fmt.Fprintf(w, "%s\t%s\t%s\n", u.Id, u.Username, u.DisplayName)
+	}
+	return w.Flush()
+}
+
+// userRef is a user id, or a username with @.
+type userRef struct {
+	User string `arg:"" help:"User id, or @username."`
+}
+
+func (r userRef) id(ctx context.Context, c *adminClient) (string, error) {
+	name, byName := strings.CutPrefix(r.User, "@")
+	if !byName {
+		return r.User, nil
+	}
+	var resp wire.FindUserResponse
+	if err := c.call(ctx, "UserService/FindUser", &wire.FindUserRequest{Username: name}, &resp); err != nil {
+		return "", err
+	}
+	return resp.User.Id, nil
+}
+
+type userSessionsCmd struct {
+	adminClient `embed:""`
+	userRef     `embed:""`
+}
+
+func (c *userSessionsCmd) Run(ctx context.Context) error {
+	id, err := c.id(ctx, &c.adminClient)
+	if err != nil {
+		return err
+	}
+	var resp wire.ListUserSessionsResponse
+	if err := c.call(ctx, "AdminService/ListUserSessions", &wire.ListUserSessionsRequest{User: id}, &resp); err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(&resp)
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "SESSION\tDEVICE\tCLASS\tCLIENT\tCREATED\tLAST SEEN\tFROM")
+	for _, s := range resp.Sessions {
+		class := strings.ToLower(strings.TrimPrefix(s.GetDevice().GetClass().String(), "DEVICE_CLASS_"))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Id, s.GetDevice().GetName(), class, s.Client, day(s.CreatedAtMs), day(s.LastSeenAtMs), s.LastAddress)
+	}
+	return w.Flush()
+}
+
+func day(ms int64) string {
+	if ms == 0 {
+		return "-"
+	}
+	return time.UnixMilli(ms).Format("2006-01-02 15:04")
+}
+
+type userKickCmd struct {
+	adminClient `embed:""`
+	userRef     `embed:""`
+	Session     string `help:"Only this session." placeholder:"ID"`
+}
+
+func (c *userKickCmd) Run(ctx context.Context) error {
+	id, err := c.id(ctx, &c.adminClient)
+	if err != nil {
+		return err
+	}
+	var resp wire.KickUserResponse
+	if err := c.call(ctx, "AdminService/KickUser", &wire.KickUserRequest{User: id, Session: c.Session}, &resp); err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(&resp)
+	}
+	fmt.Printf("%d sessions ended\n", resp.Sessions)
+	return nil
+}
+
+type tokenCmd struct {
+	Mint tokenMintCmd `cmd:"" help:"Make an access token for a user of your own backend; the user is created if need be."`
+}
+
+type tokenMintCmd struct {
+	adminClient `embed:""`
+	User        string        `arg:"" help:"Your own id of the user: [A-Za-z0-9_-]{1,64}."`
+	Name        string        `help:"Shown to others, when the user is created."`
+	Lifetime    time.Duration `help:"How long it is good." default:"24h"`
+}
+
+func (c *tokenMintCmd) Run(ctx context.Context) error {
+	if c.Lifetime < time.Second {
+		return errors.New("--lifetime must be a second or more")
+	}
+	var resp wire.MintTokenResponse
+	req := &wire.MintTokenRequest{User: c.User, DisplayName: c.Name, LifetimeMs: c.Lifetime.Milliseconds()}
+	if err := c.call(ctx, "AdminService/MintToken", req, &resp); err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(&resp)
+	}
+	fmt.Println(resp.Tokens.AccessToken)
+	return nil
+}

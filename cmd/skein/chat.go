@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/skein-im/skein/internal/terminal"
+	skein "github.com/skein-im/skein/sdk/go"
+	"github.com/skein-im/skein/sdk/go/sqlitestore"
+	"github.com/skein-im/skein/wire"
+)
+
+type chatCmd struct {
+	User     string `arg:"" optional:"" help:"Username; asked for when there is no profile yet."`
+	Server   string `help:"Public address of the server, to log in." default:"http://127.0.0.1:8080" env:"SKEIN_SERVER"`
+	Connect  string `help:"Connect to this instead of the server's WebSocket, e.g. tcp://127.0.0.1:7000." placeholder:"URL"`
+	Codec    string `default:"pb" enum:"pb,json" help:"pb or json."`
+	Register bool   `help:"Make a new account."`
+	Profile  string `help:"Directory of the messages and the login (default ~/.skein/SERVER/USER)." placeholder:"DIR"`
+}
+
+func (c *chatCmd) Run(ctx context.Context) error {
+	base, err := url.Parse(c.Server)
+	if err != nil || base.Host == "" {
+		return fmt.Errorf("--server %q is not an address like http://127.0.0.1:8080", c.Server)
+	}
+	if c.User == "" {
+		return errors.New("which user? skein chat USERNAME [--register]")
+	}
+	dir, err := c.profile(base)
+	if err != nil {
+		return err
+	}
+	device, err := c.device(dir)
+	if err != nil {
+		return err
+	}
+	file := skein.TokenFile(filepath.Join(dir, "tokens.json"))
+	tokens, err := c.logIn(ctx, file, device)
+	if err != nil {
+		return err
+	}
+	store, err := sqlitestore.Open(filepath.Join(dir, "messages.db"))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	codec := wire.Protobuf()
+	if c.Codec == "json" {
+		codec = wire.JSON()
+	}
+	client, err := skein.Dial(ctx, c.target(base),
+		skein.WithTokenSource(skein.NewSession(c.Server, tokens, file.Save).Token), skein.WithStore(store),
+		skein.WithCodec(codec), skein.WithDevice(device.Id, device.Class, device.Name), skein.WithClientName("skein-chat/"+version), skein.WithOffline())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	screen, restore, err := openScreen()
+	if err != nil {
+		return err
+	}
+	defer restore()
+	return terminal.New(client, screen).Run(ctx)
+}
+
+func (c *chatCmd) target(base *url.URL) string {
+	if c.Connect != "" {
+		return c.Connect
+	}
+	scheme := "ws"
+	if base.Scheme == "https" {
+		scheme = "wss"
+	}
+	return scheme + "://" + base.Host + "/ws"
+}
+
+// profile is the directory of this user on this server.
+func (c *chatCmd) profile(base *url.URL) (string, error) {
+	dir := c.Profile
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		safe := strings.NewReplacer("/", "_", ":", "_", "..", "_")
+		dir = filepath.Join(home, ".skein", safe.Replace(base.Host), safe.Replace(c.User))
+	}
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// device keeps the device id of a profile.
+func (c *chatCmd) device(dir string) (*wire.Device, error) {
+	path := filepath.Join(dir, "device")
+	raw, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		raw = []byte(skein.NewDeviceID())
+		err = os.WriteFile(path, raw, 0o600)
+	}
+	if err != nil {
+		return nil, err
+	}
+	host, _ := os.Hostname()
+	if host == "" {
+		host = "terminal"
+	}
+	return &wire.Device{Id: strings.TrimSpace(string(raw)), Class: wire.DeviceClass_DEVICE_CLASS_DESKTOP, Name: host}, nil
+}
+
+// logIn uses the profile's tokens, or asks for the password.
+func (c *chatCmd) logIn(ctx context.Context, file skein.TokenFile, device *wire.Device) (*wire.Tokens, error) {
+	if !c.Register {
+		tokens, err := file.Load()
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return tokens, err
+		}
+	}
+	password, err := readPassword("Password for " + c.User + ": ")
+	if err != nil {
+		return nil, err
+	}
+	var tokens *wire.Tokens
+	if c.Register {
+		tokens, err = skein.Register(ctx, c.Server, &wire.RegisterRequest{Username: c.User, Password: password, Device: device, StayLoggedIn: true})
+	} else {
+		tokens, err = skein.Login(ctx, c.Server, &wire.LoginRequest{Username: c.User, Password: password, Device: device, StayLoggedIn: true})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return tokens, file.Save(tokens)
+}
+
+// openScreen takes over a terminal, or uses plain pipes.
+func openScreen() (terminal.Screen, func(), error) {
+	fd := int(os.Stdin.Fd())
+	if !term.IsTerminal(fd) {
+		return terminal.Plain(os.Stdin, os.Stdout), func() {}, nil
+	}
+	old, err := term.MakeRaw(fd)
+	if err != nil {
+		return nil, nil, err
+	}
+	t := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{os.Stdin, os.Stdout}, "> ")
+	if w, h, err := term.GetSize(fd); err == nil {
+		_ = t.SetSize(w, h) // a wrong size only wraps oddly
+	}
+	return t, func() { _ = term.Restore(fd, old) }, nil
+}

@@ -1,0 +1,62 @@
+// Command skein is the server, its tools and a terminal client in one binary.
+//
+// Exit codes: 0 done; 1 it failed, the reason is on stderr; 2 the command line
+// is wrong.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// version is set by the build (-ldflags -X main.version=…).
+var version = "dev"
+
+type cli struct {
+	Serve   serveCmd   `cmd:"" help:"Run the server. Needs no flag: data in ./data, public port 127.0.0.1:8080."`
+	Chat    chatCmd    `cmd:"" help:"Chat in the terminal."`
+	User    userCmd    `cmd:"" help:"Manage users of a running server."`
+	Token   tokenCmd   `cmd:"" help:"Make tokens for users of your own backend."`
+	Config  configCmd  `cmd:"" help:"Show, check and explain the settings."`
+	Bench   benchCmd   `cmd:"" help:"Measure a server of its own on this machine."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var c cli
+	parser, err := kong.New(&c,
+		kong.Name("skein"),
+		kong.Description("A self-hosted chat server: one binary, no database to install."),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+	)
+	if err != nil {
+		fail(err)
+	}
+	k, err := parser.Parse(os.Args[1:])
+	if err != nil {
+		var pe *kong.ParseError
+		if errors.As(err, &pe) {
+			_ = pe.Context.PrintUsage(true) // stderr is gone; the exit code tells
+		}
+		fmt.Fprintln(os.Stderr, "skein:", err)
+		os.Exit(2)
+	}
+	if err := k.Run(); err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, "skein:", err)
+	os.Exit(1)
+}

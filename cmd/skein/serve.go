@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/skein-im/skein/internal/app"
+	"github.com/skein-im/skein/internal/config"
+)
+
+// settings are the flags that change the configuration, shared by the commands
+// that read it.
+type settings struct {
+	File   string   `name:"config" short:"c" help:"TOML file; see skein config doc." type:"path" env:"SKEIN_CONFIG"`
+	Data   string   `help:"Directory of everything that is kept (default ./data)." placeholder:"DIR"`
+	HTTP   string   `name:"http" help:"Address of the public port (default 127.0.0.1:8080)." placeholder:"ADDR"`
+	Admin  string   `help:"Address of the private port (default 127.0.0.1:8081)." placeholder:"ADDR"`
+	Listen []string `help:"Further listener, e.g. tcp://127.0.0.1:7000; may be repeated." placeholder:"URL"`
+	Set    []string `help:"Any setting by its key; may be repeated." placeholder:"KEY=VALUE"`
+}
+
+func (s *settings) load() (config.Config, error) {
+	c, err := config.Load(s.File, os.Environ())
+	if err != nil {
+		return c, err
+	}
+	if s.Data != "" {
+		c.Data = s.Data
+	}
+	if s.HTTP != "" {
+		c.HTTP.Listen = s.HTTP
+	}
+	if s.Admin != "" {
+		c.Admin.Listen = s.Admin
+	}
+	c.Listeners = append(c.Listeners, s.Listen...)
+	for _, kv := range s.Set {
+		key, value, ok := strings.Cut(kv, "=")
+		if !ok {
+			return c, fmt.Errorf("--set %s: want KEY=VALUE", kv)
+		}
+		if err := c.Set(key, value); err != nil {
+			return c, err
+		}
+	}
+	return c, c.Check()
+}
+
+type serveCmd struct {
+	settings   `embed:""`
+	AcceptLoss bool `help:"Open a journal that lost acknowledged messages, as a new timeline. Restore a backup instead if you have one."`
+}
+
+func (s *serveCmd) Run(ctx context.Context) error {
+	cfg, err := s.load()
+	if err != nil {
+		return err
+	}
+	a, err := app.Open(ctx, cfg, app.Options{Logger: newLogger(cfg.Log), AcceptLoss: s.AcceptLoss})
+	if err != nil {
+		return err
+	}
+	s.announce(a)
+	return a.Serve(ctx)
+}
+
+// announce tells a newcomer where the server is and how to log in.
+func (s *serveCmd) announce(a *app.App) {
+	fmt.Printf("Skein %s is ready.\n\n", version)
+	fmt.Printf("  Open     %s\n", a.URL())
+	for _, u := range a.ListenURLs() {
+		fmt.Printf("  Listens  %s\n", u)
+	}
+	if u := a.AdminURL(); u != "" {
+		fmt.Printf("  Private  %s/metrics  /readyz\n", u)
+	}
+	if u := a.ClaimURL(); u != "" {
+		fmt.Printf("\nMake yourself the administrator (this link works once):\n  %s\n", u)
+	}
+	fmt.Printf("\nOr register and chat from a terminal:\n  skein chat --server %s\n\n", a.URL())
+}
+
+// newLogger logs to stderr, as text on a terminal and as JSON elsewhere.
+func newLogger(c config.Log) *slog.Logger {
+	var level slog.Level
+	_ = level.UnmarshalText([]byte(c.Level)) // checked by config
+	o := &slog.HandlerOptions{Level: level}
+	if c.Format == "text" || (c.Format == "auto" && term.IsTerminal(int(os.Stderr.Fd()))) {
+		return slog.New(slog.NewTextHandler(os.Stderr, o))
+	}
+	return slog.New(slog.NewJSONHandler(os.Stderr, o))
+}
+
+type configCmd struct {
+	Print configPrintCmd `cmd:"" help:"Print the settings in effect."`
+	Check configCheckCmd `cmd:"" help:"Check the settings; prints nothing when they are good."`
+	Doc   configDocCmd   `cmd:"" help:"Print all settings with their defaults and what they do."`
+}
+
+type configPrintCmd struct {
+	settings `embed:""`
+}
+
+func (c *configPrintCmd) Run() error {
+	cfg, err := c.load()
+	if err != nil {
+		return err
+	}
+	fmt.Print(cfg.Print())
+	return nil
+}
+
+type configCheckCmd struct {
+	settings `embed:""`
+}
+
+func (c *configCheckCmd) Run() error {
+	_, err := c.load()
+	return err
+}
+
+type configDocCmd struct{}
+
+func (configDocCmd) Run() error {
+	fmt.Print(config.Doc())
+	return nil
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run() error {
+	fmt.Print("skein ", version)
+	if info, ok := debug.ReadBuildInfo(); ok {
+		fmt.Print(" ", info.GoVersion)
+	}
+	fmt.Println()
+	return nil
+}

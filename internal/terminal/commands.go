@@ -1,0 +1,345 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	skein "github.com/skein-im/skein/sdk/go"
+	"github.com/skein-im/skein/wire"
+)
+
+// command is a line that begins with a slash.
+type command struct {
+	name, args, help string
+	least            int // words it needs
+	run              func(*Chat, context.Context, []string) error
+}
+
+func commands() []command {
+	return []command{
+		{"list", "", "your conversations", 0, func(c *Chat, ctx context.Context, _ []string) error { return c.list(ctx) }},
+		{"open", "N | @user | conversation", "show a conversation and write there", 1, (*Chat).openCmd},
+		{"history", "[N]", "earlier messages (default 20)", 0, (*Chat).historyCmd},
+		{"reply", "SEQ text", "answer a message", 2, (*Chat).replyCmd},
+		{"recall", "SEQ", "take a message back", 1, (*Chat).recallCmd},
+		{"contacts", "", "contacts and requests", 0, (*Chat).contactsCmd},
+		{"add", "@user [text]", "ask somebody to be your contact", 1, (*Chat).addCmd},
+		{"accept", "@user", "accept a request", 1, onUser(func(c *Chat, ctx context.Context, id string) error {
+			_, err := c.client.Contacts().Accept(ctx, id)
+			return err
+		})},
+		{"refuse", "@user", "refuse a request", 1, onUser(func(c *Chat, ctx context.Context, id string) error { return c.client.Contacts().Refuse(ctx, id) })},
+		{"remove", "@user", "end a contact", 1, onUser(func(c *Chat, ctx context.Context, id string) error { return c.client.Contacts().Remove(ctx, id) })},
+		{"block", "@user", "hear nothing of somebody", 1, onUser(func(c *Chat, ctx context.Context, id string) error { return c.client.Contacts().Block(ctx, id) })},
+		{"unblock", "@user", "end a block", 1, onUser(func(c *Chat, ctx context.Context, id string) error { return c.client.Contacts().Unblock(ctx, id) })},
+		{"group", "NAME @user…", "make a group and open it", 1, (*Chat).groupCmd},
+		{"members", "", "members of the open group", 0, (*Chat).membersCmd},
+		{"invite", "@user…", "add to the open group", 1, (*Chat).inviteCmd},
+		{"kick", "@user…", "remove from the open group", 1, (*Chat).kickCmd},
+		{"role", "@user admin|member", "change a role in the open group", 2, (*Chat).roleCmd},
+		{"mute", "@user DURATION", "mute in the open group, 0 to end it", 2, (*Chat).muteCmd},
+		{"leave", "", "leave the open group", 0, (*Chat).leaveCmd},
+		{"outbox", "", "messages that are not sent yet", 0, (*Chat).outboxCmd},
+		{"sessions", "", "where you are logged in", 0, (*Chat).sessionsCmd},
+		{"revoke", "SESSION", "log a session out", 1, func(c *Chat, ctx context.Context, a []string) error { return c.client.Sessions().Revoke(ctx, a[0]) }},
+		{"connect", "", "connect again at once", 0, func(c *Chat, _ context.Context, _ []string) error { c.client.Reconnect(); return nil }},
+		{"quit", "", "leave", 0, nil},
+	}
+}
+
+// command runs one line; true means quit.
+func (c *Chat) command(ctx context.Context, line string) (quit bool) {
+	if line == "" {
+		return false
+	}
+	text, isCommand := strings.CutPrefix(line, "/")
+	if !isCommand {
+		c.report(c.say(ctx, line))
+		return false
+	}
+	words := strings.Fields(text)
+	if len(words) == 0 || words[0] == "help" {
+		for _, k := range commands() {
+			c.printf("  /%-9s %-26s %s\n", k.name, k.args, k.help)
+		}
+		return false
+	}
+	if words[0] == "quit" {
+		return true
+	}
+	for _, k := range commands() {
+		if k.name != words[0] {
+			continue
+		}
+		if len(words)-1 < k.least {
+			c.printf("        ! /%s %s\n", k.name, k.args)
+			return false
+		}
+		ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+		defer cancel()
+		c.report(k.run(c, ctx, words[1:]))
+		return false
+	}
+	c.printf("        ! unknown command /%s; /help lists them\n", clean(words[0]))
+	return false
+}
+
+func (c *Chat) report(err error) {
+	var e *skein.Error
+	switch {
+	case err == nil:
+	case errors.As(err, &e):
+		c.printf("        ! %s (%s)\n", e.Message, e.Code)
+	default:
+		c.printf("        ! %v\n", err)
+	}
+}
+
+// say sends a line to the open conversation. It is in the outbox when this
+// returns; ticks and failures arrive as events.
+func (c *Chat) say(ctx context.Context, line string, opts ...skein.SendOption) error {
+	open := c.current()
+	if open == "" {
+		return errors.New("open a conversation first: /open @user, or /list")
+	}
+	_, err := c.client.Conversation(open).SendAsync(ctx, line, opts...)
+	if err != nil {
+		return err
+	}
+	if state, _ := c.client.State(); state != skein.StateConnected {
+		c.printf("        %s\n", marks[skein.StatusPending])
+	}
+	return nil
+}
+
+func (c *Chat) list(ctx context.Context) error {
+	all, err := c.client.Conversations(ctx)
+	if err != nil {
+		return err
+	}
+	var ids []string
+	for _, s := range all {
+		if strings.HasPrefix(s.ID, "me:") {
+			continue
+		}
+		ids = append(ids, s.ID)
+		last := ""
+		if s.Last != nil {
+			last = clean(s.Last.Text)
+		}
+		unread := ""
+		if s.Unread > 0 {
+			unread = fmt.Sprintf(" (%d unread)", s.Unread)
+		}
+		c.printf("  %2d  %s%s  %s  %s\n", len(ids), c.title(ctx, s.ID), unread, s.LastAt.Local().Format("Jan 2 15:04"), last)
+	}
+	if len(ids) == 0 {
+		c.printf("  No conversation yet: /add @user, then /open @user\n")
+	}
+	c.mu.Lock()
+	c.listed = ids
+	c.mu.Unlock()
+	return nil
+}
+
+// userID turns @username (or a bare id) into a user id.
+func (c *Chat) userID(ctx context.Context, ref string) (string, error) {
+	name, byName := strings.CutPrefix(ref, "@")
+	if !byName {
+		return ref, nil
+	}
+	u, err := c.client.Users().Find(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	c.remember(u)
+	return u.Id, nil
+}
+
+func (c *Chat) userIDs(ctx context.Context, refs []string) ([]string, error) {
+	var ids []string
+	for _, r := range refs {
+		id, err := c.userID(ctx, r)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", r, err)
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// onUser makes a command of something done to one user.
+func onUser(do func(*Chat, context.Context, string) error) func(*Chat, context.Context, []string) error {
+	return func(c *Chat, ctx context.Context, args []string) error {
+		id, err := c.userID(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if err := do(c, ctx, id); err != nil {
+			return err
+		}
+		c.printf("        · done\n")
+		return nil
+	}
+}
+
+func (c *Chat) openCmd(ctx context.Context, args []string) error {
+	id := args[0]
+	if n, err := strconv.Atoi(id); err == nil {
+		c.mu.Lock()
+		listed := c.listed
+		c.mu.Unlock()
+		if n < 1 || n > len(listed) {
+			return fmt.Errorf("%d is not a number of /list", n)
+		}
+		id = listed[n-1]
+	} else if strings.HasPrefix(id, "@") {
+		user, err := c.userID(ctx, id)
+		if err != nil {
+			return err
+		}
+		id = c.client.DM(user).ID()
+	}
+	return c.openID(ctx, id)
+}
+
+func (c *Chat) openID(ctx context.Context, id string) error {
+	v := c.client.Conversation(id)
+	entries, err := v.History(ctx, 0, 20)
+	var e *skein.Error
+	if err != nil && !(errors.As(err, &e) && e.Code == wire.CodeNotFound && strings.HasPrefix(id, "dm:")) {
+		return err
+	}
+	waiting, err := v.Outbox(ctx)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.open = id
+	c.mu.Unlock()
+	c.prompt()
+	c.printf("── %s ──\n", c.title(ctx, id))
+	for _, m := range append(entries, waiting...) {
+		c.show(ctx, m)
+		if m.Own && m.Seq > 0 {
+			c.mu.Lock()
+			c.ticks[id] = tick{m.Seq, m.Status}
+			c.mu.Unlock()
+		}
+	}
+	if n := len(entries); n > 0 {
+		c.markRead(ctx, id, entries[n-1].Seq)
+	}
+	return nil
+}
+
+func (c *Chat) historyCmd(ctx context.Context, args []string) error {
+	n := 20
+	if len(args) > 0 {
+		var err error
+		if n, err = strconv.Atoi(args[0]); err != nil || n < 1 || n > 500 {
+			return errors.New("/history N: 1 to 500")
+		}
+	}
+	open := c.current()
+	if open == "" {
+		return errors.New("open a conversation first")
+	}
+	entries, err := c.client.Conversation(open).History(ctx, 0, n)
+	if err != nil {
+		return err
+	}
+	for _, m := range entries {
+		c.show(ctx, m)
+	}
+	return nil
+}
+
+func parseSeq(s string) (uint64, error) {
+	seq, err := strconv.ParseUint(strings.TrimPrefix(s, "#"), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%q is not the number of a message", s)
+	}
+	return seq, nil
+}
+
+func (c *Chat) replyCmd(ctx context.Context, args []string) error {
+	seq, err := parseSeq(args[0])
+	if err != nil {
+		return err
+	}
+	return c.say(ctx, strings.Join(args[1:], " "), skein.ReplyTo(seq))
+}
+
+func (c *Chat) recallCmd(ctx context.Context, args []string) error {
+	seq, err := parseSeq(args[0])
+	if err != nil {
+		return err
+	}
+	return c.client.Conversation(c.current()).Recall(ctx, seq)
+}
+
+func (c *Chat) contactsCmd(ctx context.Context, _ []string) error {
+	all, err := c.client.Contacts().List(ctx)
+	if err != nil {
+		return err
+	}
+	states := map[wire.ContactState]string{
+		wire.ContactState_CONTACT_STATE_CONTACT: "contact", wire.ContactState_CONTACT_STATE_ASKED: "asked",
+		wire.ContactState_CONTACT_STATE_ASKS_ME: "asks you", wire.ContactState_CONTACT_STATE_NONE: "-",
+	}
+	for _, k := range all {
+		blocked := ""
+		if k.Blocked {
+			blocked = "blocked"
+		}
+		c.printf("  %-20s %-9s %s %s\n", c.remember(k.User), states[k.State], blocked, clean(k.Message))
+	}
+	return nil
+}
+
+func (c *Chat) addCmd(ctx context.Context, args []string) error {
+	id, err := c.userID(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	k, err := c.client.Contacts().Request(ctx, id, strings.Join(args[1:], " "))
+	if err != nil {
+		return err
+	}
+	if k.State == wire.ContactState_CONTACT_STATE_ASKED {
+		c.printf("        · asked\n")
+	}
+	return nil
+}
+
+func (c *Chat) outboxCmd(ctx context.Context, _ []string) error {
+	all, err := c.client.Outbox(ctx)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		c.printf("  %s: ", c.title(ctx, m.Conversation))
+		c.show(ctx, m)
+	}
+	return nil
+}
+
+func (c *Chat) sessionsCmd(ctx context.Context, _ []string) error {
+	all, err := c.client.Sessions().List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		here := ""
+		if s.Current {
+			here = "(this one)"
+		}
+		c.printf("  %s  %s  %s  %s  %s\n", s.Id, clean(s.GetDevice().GetName()), clean(s.Client), time.UnixMilli(s.LastSeenAtMs).Local().Format("Jan 2 15:04"), here)
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package terminal
+
+import (
+	"context"
+	"time"
+
+	skein "github.com/skein-im/skein/sdk/go"
+	"github.com/skein-im/skein/wire"
+)
+
+func (c *Chat) onEvent(ctx context.Context, e skein.Event) {
+	switch e := e.(type) {
+	case *skein.MessageEvent:
+		c.onMessage(ctx, e.Message)
+	case *skein.AckEvent:
+		c.tick(e.Message.Conversation, e.Message.Seq, skein.StatusSent)
+	case *skein.FailedEvent:
+		c.printf("        ! not sent: %s (%s)\n", clean(e.Message.Text), e.Err.Message)
+	case *skein.RecallEvent:
+		c.onTimeline(ctx, e.Conversation, e.Message)
+	case *skein.GroupEvent:
+		c.onTimeline(ctx, e.Conversation, e.Message)
+	case *skein.ContactEvent:
+		c.onContact(ctx, e)
+	case *skein.ReceiptEvent:
+		c.onReceipt(e)
+	case *skein.TypingEvent:
+		if e.Conversation == c.current() {
+			c.printf("        %s is typing …\n", c.name(ctx, e.User))
+		}
+	case *skein.GapEvent:
+		c.printf("        · %d entries of %s are not shown; /history reads them\n", e.To-e.From+1, c.title(ctx, e.Conversation))
+	case *skein.ResetEvent:
+		c.printf("        · the server was restored from a backup: everything is read anew\n")
+	case *skein.StateEvent:
+		c.onState(e)
+	}
+}
+
+func (c *Chat) onState(e *skein.StateEvent) {
+	switch e.State {
+	case skein.StateConnected:
+		c.printf("        · connected\n")
+	case skein.StateDisconnected:
+		c.printf("        · no connection (%v); trying again\n", e.Err)
+	case skein.StateStopped:
+		if e.By != nil {
+			c.printf("        · %s took this one's place at %s; /connect takes it back\n", clean(e.By.GetName()), e.At.Local().Format(time.TimeOnly))
+			return
+		}
+		c.printf("        · stopped: %v\n", e.Err)
+	}
+}
+
+func (c *Chat) onMessage(ctx context.Context, m *skein.Message) {
+	if m.Conversation == c.current() {
+		c.show(ctx, m)
+		c.markRead(ctx, m.Conversation, m.Seq)
+		return
+	}
+	unread, _ := c.client.Conversation(m.Conversation).Unread(ctx) // 0 when it is gone
+	text := clean(m.Text)
+	if text == "" {
+		text = "(" + m.Type + ")"
+	}
+	c.printf("        ● %s in %s: %s  (%d unread)\n", c.name(ctx, m.Sender), c.title(ctx, m.Conversation), text, unread)
+}
+
+// onTimeline shows an entry that is not a message.
+func (c *Chat) onTimeline(ctx context.Context, conversation string, m *skein.Message) {
+	if m == nil {
+		return
+	}
+	if conversation == c.current() {
+		c.show(ctx, m)
+		c.markRead(ctx, conversation, m.Seq)
+		return
+	}
+	if m.Kind == wire.EntryKind_ENTRY_KIND_EVENT {
+		c.printf("        ● %s: %s\n", c.title(ctx, conversation), c.describe(ctx, m.Sender, m.Event))
+	}
+}
+
+func (c *Chat) onContact(ctx context.Context, e *skein.ContactEvent) {
+	who := c.name(ctx, e.User)
+	switch e.Event.GetType() {
+	case wire.EventType_EVENT_TYPE_CONTACT_REQUESTED:
+		c.printf("        ● %s wants to be your contact: %s  (/accept %s or /refuse %s)\n", who, clean(e.Event.Text), who, who)
+	case wire.EventType_EVENT_TYPE_CONTACT_ACCEPTED:
+		c.printf("        ● %s is your contact now  (/open %s)\n", who, who)
+	case wire.EventType_EVENT_TYPE_CONTACT_REFUSED:
+		c.printf("        ● %s does not want to be your contact\n", who)
+	case wire.EventType_EVENT_TYPE_CONTACT_REMOVED:
+		c.printf("        ● %s is no longer your contact\n", who)
+	}
+}
+
+// onReceipt turns the other side's marks into ticks of the last own message.
+func (c *Chat) onReceipt(e *skein.ReceiptEvent) {
+	if e.User == c.client.User() {
+		return
+	}
+	c.mu.Lock()
+	last := c.ticks[e.Conversation]
+	c.mu.Unlock()
+	switch {
+	case last.seq == 0:
+	case e.Read >= last.seq:
+		c.tick(e.Conversation, last.seq, skein.StatusRead)
+	case e.Received >= last.seq:
+		c.tick(e.Conversation, last.seq, skein.StatusDelivered)
+	}
+}
+
+// tick shows how far an own message has come, once per step.
+func (c *Chat) tick(conversation string, seq uint64, s skein.Status) {
+	c.mu.Lock()
+	last := c.ticks[conversation]
+	news := seq > last.seq || (seq == last.seq && s > last.status)
+	if news {
+		c.ticks[conversation] = tick{seq, s}
+	}
+	shown := c.open == conversation
+	c.mu.Unlock()
+	if news && shown {
+		c.printf("        #%d %s\n", seq, marks[s])
+	}
+}
+
+func (c *Chat) markRead(ctx context.Context, conversation string, seq uint64) {
+	if err := c.client.Conversation(conversation).MarkRead(ctx, seq); err != nil && ctx.Err() == nil {
+		c.printf("        ! %v\n", err)
+	}
+}

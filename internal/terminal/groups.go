@@ -1,0 +1,120 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/skein-im/skein/wire"
+)
+
+func (c *Chat) groupCmd(ctx context.Context, args []string) error {
+	members, err := c.userIDs(ctx, args[1:])
+	if err != nil {
+		return err
+	}
+	g, err := c.client.Groups().Create(ctx, args[0], members...)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.titles[g.Conversation] = clean(g.Name)
+	c.mu.Unlock()
+	return c.openID(ctx, g.Conversation)
+}
+
+// group returns the open conversation if it is a group.
+func (c *Chat) group() (string, error) {
+	open := c.current()
+	if !strings.HasPrefix(open, "grp:") {
+		return "", errors.New("open a group first")
+	}
+	return open, nil
+}
+
+func (c *Chat) membersCmd(ctx context.Context, _ []string) error {
+	g, err := c.group()
+	if err != nil {
+		return err
+	}
+	all, err := c.client.Groups().Members(ctx, g)
+	if err != nil {
+		return err
+	}
+	for _, m := range all {
+		c.printf("  %-20s %s\n", c.name(ctx, m.User), strings.ToLower(strings.TrimPrefix(m.Role.String(), "ROLE_")))
+	}
+	return nil
+}
+
+func (c *Chat) inviteCmd(ctx context.Context, args []string) error {
+	g, err := c.group()
+	if err != nil {
+		return err
+	}
+	users, err := c.userIDs(ctx, args)
+	if err != nil {
+		return err
+	}
+	_, err = c.client.Groups().Add(ctx, g, users...)
+	return err
+}
+
+func (c *Chat) kickCmd(ctx context.Context, args []string) error {
+	g, err := c.group()
+	if err != nil {
+		return err
+	}
+	users, err := c.userIDs(ctx, args)
+	if err != nil {
+		return err
+	}
+	_, err = c.client.Groups().Remove(ctx, g, users...)
+	return err
+}
+
+func (c *Chat) roleCmd(ctx context.Context, args []string) error {
+	g, err := c.group()
+	if err != nil {
+		return err
+	}
+	role := map[string]wire.Role{"admin": wire.Role_ROLE_ADMIN, "member": wire.Role_ROLE_MEMBER}[args[1]]
+	if role == wire.Role_ROLE_UNSPECIFIED {
+		return fmt.Errorf("%q: want admin or member", args[1])
+	}
+	user, err := c.userID(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return c.client.Groups().SetRole(ctx, g, user, role)
+}
+
+func (c *Chat) muteCmd(ctx context.Context, args []string) error {
+	g, err := c.group()
+	if err != nil {
+		return err
+	}
+	d, err := time.ParseDuration(args[1])
+	if err != nil && args[1] != "0" {
+		return fmt.Errorf("%q is not a duration like 10m", args[1])
+	}
+	user, err := c.userID(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	var until time.Time
+	if d > 0 {
+		until = time.Now().Add(d)
+	}
+	return c.client.Groups().Mute(ctx, g, user, until)
+}
+
+func (c *Chat) leaveCmd(ctx context.Context, _ []string) error {
+	g, err := c.group()
+	if err != nil {
+		return err
+	}
+	return c.client.Groups().Leave(ctx, g)
+}
