@@ -16,21 +16,23 @@ func FuzzLen32(f *testing.F) {
 	f.Add([]byte("\xff\xff\xff\xff????"), uint8(2))
 	f.Add(append([]byte{0, 0, 0x30, 0}, make([]byte, 0x3000)...), uint8(200))
 	f.Fuzz(func(t *testing.T, data []byte, chunk uint8) {
-		run := func(chunk int) []string {
-			conn := wire.NewStreamConn(transporttest.NewScript(slices.Clone(data), chunk), wire.ProtobufName)
-			conn.SetReadLimit(1 << 20)
-			before := transporttest.Allocated()
-			lines, n := transporttest.Transcript(conn)
-			if n > len(data) {
-				t.Fatalf("%d bytes of messages out of %d", n, len(data))
+		run := func(chunk int) (summary string) {
+			bound := 128<<10 + uint64(32*len(data))
+			cost, ok := transporttest.CostsAtMost(bound, func() {
+				conn := wire.NewStreamConn(transporttest.NewScript(slices.Clone(data), chunk), wire.ProtobufName)
+				conn.SetReadLimit(1 << 20)
+				var n int
+				if summary, n = transporttest.Transcript(conn); n > len(data) {
+					t.Fatalf("%d bytes of messages out of %d", n, len(data))
+				}
+			})
+			if !ok {
+				t.Fatalf("%d bytes cost %d bytes of memory", len(data), cost)
 			}
-			if took := transporttest.Allocated() - before; took > 64<<10+uint64(32*len(data)) {
-				t.Fatalf("%d bytes cost %d bytes of memory", len(data), took)
-			}
-			return lines
+			return summary
 		}
-		if want, got := run(0), run(int(chunk)); !slices.Equal(got, want) {
-			t.Fatalf("in pieces of %d:\n%q\nat once:\n%q", chunk, got, want)
+		if want, got := run(0), run(int(chunk)); got != want {
+			t.Fatalf("in pieces of %d:\n%s\nat once:\n%s", chunk, got, want)
 		}
 	})
 }

@@ -2,6 +2,8 @@ package transporttest
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
@@ -77,22 +79,37 @@ func (s *Script) SetReadDeadline(time.Time) error { return nil }
 // SetWriteDeadline implements net.Conn.
 func (s *Script) SetWriteDeadline(time.Time) error { return nil }
 
-// Transcript reads a Conn to its end and tells what came out.
-func Transcript(conn wire.Conn) (lines []string, bytes int) {
-	for {
+// Transcript reads a Conn to its end and tells what came out: the number of
+// messages, a hash of them, the error, and how many bytes they had. It allocates
+// next to nothing itself.
+func Transcript(conn wire.Conn) (summary string, bytes int) {
+	hash := sha256.New()
+	var length [8]byte
+	for count := 0; ; count++ {
 		m, err := conn.ReadMessage()
 		if err != nil {
-			return append(lines, fmt.Sprintf("%s %v", codeOf(err), err)), bytes
+			return fmt.Sprintf("%d messages %x, %s %v", count, hash.Sum(nil), codeOf(err), err), bytes
 		}
-		lines = append(lines, fmt.Sprintf("%x", m))
+		binary.BigEndian.PutUint64(length[:], uint64(len(m)))
+		hash.Write(length[:])
+		hash.Write(m)
 		bytes += len(m)
 	}
 }
 
-// Allocated is how many bytes the program has allocated so far, to within some
-// kilobytes; cheaper than runtime.ReadMemStats.
-func Allocated() uint64 {
+// CostsAtMost reports whether f allocates at most bound bytes. The count is the
+// whole program's, so what other goroutines allocate in the meantime must not
+// decide: the cheapest of some runs counts.
+func CostsAtMost(bound uint64, f func()) (cost uint64, ok bool) {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
-	metrics.Read(sample)
-	return sample[0].Value.Uint64()
+	for range 10 {
+		metrics.Read(sample)
+		before := sample[0].Value.Uint64()
+		f()
+		metrics.Read(sample)
+		if cost = sample[0].Value.Uint64() - before; cost <= bound {
+			return cost, true
+		}
+	}
+	return cost, false
 }

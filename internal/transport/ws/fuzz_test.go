@@ -19,26 +19,28 @@ func FuzzWS(f *testing.F) {
 	f.Add(announce(0x81, 1<<40), uint8(0))
 	f.Add([]byte{0x81, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0}, uint8(0))
 	f.Fuzz(func(t *testing.T, data []byte, chunk uint8) {
-		const limit = 1 << 20
-		run := func(chunk int, binary bool) ([]string, []byte) {
-			script := transporttest.NewScript(slices.Clone(data), chunk)
-			conn := newConn(script, nil, wire.JSONName, binary)
-			conn.SetReadLimit(limit)
-			before := transporttest.Allocated()
-			lines, n := transporttest.Transcript(conn)
-			if n > len(data) {
-				t.Fatalf("%d bytes of messages out of %d", n, len(data))
+		run := func(chunk int, binary bool) (summary string, answers []byte) {
+			bound := 128<<10 + uint64(32*len(data))
+			cost, ok := transporttest.CostsAtMost(bound, func() {
+				script := transporttest.NewScript(slices.Clone(data), chunk)
+				conn := newConn(script, nil, wire.JSONName, binary)
+				conn.SetReadLimit(1 << 20)
+				var n int
+				if summary, n = transporttest.Transcript(conn); n > len(data) {
+					t.Fatalf("%d bytes of messages out of %d", n, len(data))
+				}
+				answers = script.Written()
+			})
+			if !ok {
+				t.Fatalf("%d bytes cost %d bytes of memory", len(data), cost)
 			}
-			if took := transporttest.Allocated() - before; took > 64<<10+uint64(32*len(data)) {
-				t.Fatalf("%d bytes cost %d bytes of memory", len(data), took)
-			}
-			return lines, script.Written()
+			return summary, answers
 		}
 		for _, binary := range []bool{false, true} {
 			want, _ := run(0, binary)
 			got, written := run(int(chunk), binary)
-			if !slices.Equal(got, want) {
-				t.Fatalf("in pieces of %d:\n%q\nat once:\n%q", chunk, got, want)
+			if got != want {
+				t.Fatalf("in pieces of %d:\n%s\nat once:\n%s", chunk, got, want)
 			}
 			var out outgoing
 			if out.advance(written); !out.between() {
