@@ -341,7 +341,7 @@ func checkText(field, s string, limit int) error {
 		return im.Errorf(im.CodeInvalidArgument, "%s is not UTF-8", field)
 	}
 	if utf8.RuneCountInString(s) > limit {
-		return im.Errorf(im.CodeInvalidArgument, "%s may have at most %d characters", field, limit)
+		return im.Errorf(im.CodeTooLarge, "%s may have at most %d characters", field, limit)
 	}
 	return nil
 }

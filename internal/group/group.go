@@ -400,11 +400,13 @@ func checkActor(actor im.Actor) error {
 }
 
 func checkName(name string) error {
-	if n := utf8.RuneCountInString(name); n == 0 || n > MaxName || !utf8.ValidString(name) || strings.TrimSpace(name) == "" {
+	switch {
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return im.Errorf(im.CodeInvalidArgument, "name must be text without control characters")
+	case strings.TrimSpace(name) == "":
 		return im.Errorf(im.CodeInvalidArgument, "name must have 1 to %d characters", MaxName)
-	}
-	if strings.ContainsFunc(name, unicode.IsControl) {
-		return im.Errorf(im.CodeInvalidArgument, "name may not have control characters")
+	case utf8.RuneCountInString(name) > MaxName:
+		return im.Errorf(im.CodeTooLarge, "name may have at most %d characters", MaxName)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 // world is the service over a real directory and a journal in RAM.
 type world struct {
 	*group.Service
-	t       *testing.T
+	t       testing.TB
 	store   *store
 	journal *outboxtest.Journal
 	now     time.Time
@@ -64,7 +64,7 @@ func (s *store) Addable(ctx context.Context, by im.UserID, users []im.UserID) ([
 	return s.DB.Addable(ctx, by, users)
 }
 
-func newWorld(t *testing.T, o group.Options, users ...im.UserID) *world {
+func newWorld(t testing.TB, o group.Options, users ...im.UserID) *world {
 	t.Helper()
 	db, err := sqlite.Open(filepath.Join(t.TempDir(), "directory.db"), sqlite.Options{})
 	if err != nil {
