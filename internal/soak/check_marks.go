@@ -63,10 +63,10 @@ func (c *checker) checkFinalMarks() {
 		}
 	}
 	for _, v := range c.views {
-		if !v.Marks {
-			continue
-		}
 		for _, st := range v.Standings {
+			if !st.Marks {
+				continue
+			}
 			if w := want[key{v.User, st.Conversation}]; st.Member && v.Source == SourceFresh && st.Read < w {
 				c.report.add(MarkLost, st.Conversation, st.Read, "%s: %s read or sent %d", v.name, v.User, w)
 			}

@@ -90,3 +90,8 @@ func (m *membership) mayAny(user, conversation string, from, to uint64) bool {
 	}
 	return false
 }
+
+// begins reports whether the user became a member with this entry.
+func (m *membership) begins(user, conversation string, seq uint64) bool {
+	return slices.ContainsFunc(m.spans(user, conversation), func(s span) bool { return s.from == seq })
+}

@@ -46,12 +46,22 @@ func (c *checker) apply(a *applied, rec *Record) {
 		c.report.add(AppliedTwice, rec.Conversation, rec.Seq, "%s applied message %s at %d before", by, rec.ID, other)
 	case rec.Seq < a.last:
 		c.report.add(Misordered, rec.Conversation, rec.Seq, "%s applied it after %d", by, a.last)
-	case rec.Seq > a.last+1 && (rec.Timeline != c.final || c.member.mayAny(rec.User, rec.Conversation, a.last+1, rec.Seq-1)):
+	case rec.Seq > a.last+1 && !c.mayJump(rec, a.last):
 		c.report.add(Hole, rec.Conversation, a.last+1, "%s applied %d after %d", by, rec.Seq, a.last)
 	}
 	a.seqs[rec.Seq] = struct{}{}
 	a.hashes[rec.Hash] = rec.Seq
 	a.last = max(a.last, rec.Seq)
+}
+
+// mayJump: only what the user may not see is passed over. Who comes back to a
+// group begins anew there, even if the end of the earlier time was missed.
+func (c *checker) mayJump(rec *Record, last uint64) bool {
+	if rec.Timeline != c.final {
+		return false // who was a member then is not known
+	}
+	return c.member.begins(rec.User, rec.Conversation, rec.Seq) ||
+		!c.member.mayAny(rec.User, rec.Conversation, last+1, rec.Seq-1)
 }
 
 // checkRealTime: who sends after an acknowledgement stands after it.
@@ -119,7 +129,7 @@ func (c *checker) checkHeads() {
 			switch rec.Kind {
 			case OK:
 				known[k] = append(known[k], shown{rec.Mono, rec.Seq, true, by})
-			case Received, Head:
+			case Received, Applied, Head:
 				known[k] = append(known[k], shown{rec.Mono, rec.Seq, false, by})
 			}
 			if rec.Kind == Head && rec.Since != 0 {

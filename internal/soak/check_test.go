@@ -154,12 +154,12 @@ func (s *story) end() Run {
 	}
 	m := s.members()
 	view := func(source, device string) View {
-		v := View{Source: source, Timeline: line1, Marks: source == SourceFresh}
+		v := View{Source: source, Timeline: line1}
 		if device != "" {
 			v.User, v.Device, _ = strings.Cut(device, "/")
 		}
 		for _, conv := range slices.Sorted(maps.Keys(s.logs)) {
-			st := Standing{Conversation: conv, Member: true}
+			st := Standing{Conversation: conv, Member: true, Marks: source == SourceFresh}
 			for _, e := range s.logs[conv] {
 				if v.User != "" && !m.may(v.User, conv, e.Seq) {
 					continue
@@ -505,7 +505,7 @@ var violations = []violation{
 		})
 		for i := range run.Views {
 			if v := &run.Views[i]; v.User == "" || (v.User == "bob" && v.Source == SourceFresh) {
-				v.Standings = append(v.Standings, Standing{Conversation: "me:bob", First: 1, Last: 1, Member: true})
+				v.Standings = append(v.Standings, Standing{Conversation: "me:bob", First: 1, Last: 1, Member: true, Marks: v.Source == SourceFresh})
 				v.Entries = append(v.Entries, Entry{Conversation: "me:bob", Seq: 1, Hash: "event asked", Sender: "ann", ID: "x"})
 			}
 		}

@@ -106,7 +106,10 @@ type Standing struct {
 	First uint64 `json:"f"`
 	Last  uint64 `json:"s"`
 	// Member is false once the user has left.
-	Member bool   `json:"m"`
+	Member bool `json:"m"`
+	// Marks tells that Read and Unread were read as well and can be counted from
+	// the entries.
+	Marks  bool   `json:"k,omitempty"`
 	Read   uint64 `json:"r"`
 	Unread uint64 `json:"n"`
 }
@@ -122,8 +125,6 @@ type View struct {
 	Timeline  string     `json:"timeline"`
 	Standings []Standing `json:"standings"`
 	Entries   []Entry    `json:"entries"`
-	// Marks tells that Read and Unread of the standings were read as well.
-	Marks bool `json:"marks,omitempty"`
 }
 
 // The sources of views.

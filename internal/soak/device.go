@@ -1,0 +1,54 @@
+package soak
+
+import (
+	"context"
+	"time"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// Device is a virtual user's client: it keeps itself connected, applies what
+// arrives, and writes all of it down.
+type Device interface {
+	// Name is the user's and the device's id.
+	Name() (user, device string)
+	// Send sends a text that no other message of the run has. It returns when the
+	// message is in the device's outbox, and waits while too many are.
+	Send(ctx context.Context, conversation, text string) error
+	// MarkRead marks everything the device holds of the conversation as read.
+	MarkRead(ctx context.Context, conversation string) error
+	// Pending is how many messages wait for an answer.
+	Pending() int
+	// Holds is up to where the device holds each conversation.
+	Holds() map[string]uint64
+	// Close ends it and tells whether its history is whole.
+	Close() error
+	// View is what the device keeps, read after Close.
+	View(ctx context.Context) (View, error)
+}
+
+// DeviceOptions is what a device needs to be one.
+type DeviceOptions struct {
+	// URL is where the server listens: ws://host/ws or tcp://host.
+	URL   string
+	Token string
+	User  string
+	// Device is its id.
+	Device string
+	Codec  wire.Codec
+	// History is where it writes what it sees.
+	History *Recorder
+	// InFlight bounds the messages that wait for an answer; default 64.
+	InFlight int
+}
+
+func (o DeviceOptions) inFlight() int {
+	if o.InFlight > 0 {
+		return o.InFlight
+	}
+	return 64
+}
+
+// reconnectWithin is the longest wait before a device connects again. It is
+// short, so that every restart of the server is followed by a storm.
+const reconnectWithin = 150 * time.Millisecond

@@ -1,0 +1,99 @@
+package soak
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Quiesce waits until every message has its answer and every device holds
+// everything, or ctx ends: then it tells who is behind. Nobody sends meanwhile.
+func (w *World) Quiesce(ctx context.Context) error {
+	var behind error
+	calm := 0
+	for {
+		if behind = w.behind(ctx); behind == nil {
+			// Marks travel a little behind the entries.
+			if calm++; calm >= 10 {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("soak: not calm in time: %w", behind)
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+}
+
+func (w *World) behind(ctx context.Context) error {
+	for _, d := range w.devices {
+		user, device := d.Name()
+		if n := d.Pending(); n > 0 {
+			return fmt.Errorf("%s/%s waits for %d answers", user, device, n)
+		}
+	}
+	for _, p := range w.users {
+		list, err := Conversations(ctx, w.plan.HTTP, p.token)
+		if err != nil {
+			return err
+		}
+		for _, d := range w.devices {
+			user, device := d.Name()
+			if user != p.id {
+				continue
+			}
+			holds := d.Holds()
+			for _, st := range list.GetConversations() {
+				if at := holds[st.Conversation]; at < st.Seq && st.UntilSeq == 0 && !strings.HasPrefix(st.Conversation, "me:") {
+					return fmt.Errorf("%s/%s holds %s up to %d of %d", user, device, st.Conversation, at, st.Seq)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Fresh reads everything once more as every user.
+func (w *World) Fresh(ctx context.Context) ([]View, error) {
+	var views []View
+	for _, p := range w.users {
+		v, err := ReadFresh(ctx, w.plan.HTTP, p.token, p.id)
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, v)
+	}
+	return views, nil
+}
+
+// Close ends all devices.
+func (w *World) Close() error {
+	var errs []error
+	for _, d := range w.devices {
+		errs = append(errs, d.Close())
+	}
+	for _, f := range w.files {
+		errs = append(errs, f.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Stores reads what each device keeps. Call it after Close.
+func (w *World) Stores(ctx context.Context) ([]View, error) {
+	var views []View
+	for _, d := range w.devices {
+		v, err := d.View(ctx)
+		if err != nil {
+			user, device := d.Name()
+			return nil, fmt.Errorf("soak: store of %s/%s: %w", user, device, err)
+		}
+		views = append(views, v)
+	}
+	return views, nil
+}
+
+// Histories reads what the devices wrote down.
+func (w *World) Histories() ([][]Record, error) { return ReadHistories(w.plan.Dir) }

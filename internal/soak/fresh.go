@@ -1,0 +1,63 @@
+package soak
+
+import (
+	"context"
+	"fmt"
+
+	skein "github.com/skein-im/skein/sdk/go"
+	"github.com/skein-im/skein/wire"
+)
+
+const messageService = "skein.v1.MessageService/"
+
+// Conversations reads the whole list of a user through the API.
+func Conversations(ctx context.Context, baseURL, token string) (*wire.SyncDelta, error) {
+	var all *wire.SyncDelta
+	for cursor := ""; ; {
+		var page wire.ListConversationsResponse
+		req := &wire.ListConversationsRequest{Limit: 500, Cursor: cursor}
+		if err := skein.Post(ctx, baseURL, messageService+"ListConversations", token, req, &page); err != nil {
+			return nil, err
+		}
+		if all == nil {
+			all = page.GetDelta()
+		} else {
+			all.Conversations = append(all.Conversations, page.GetDelta().GetConversations()...)
+		}
+		if cursor = page.GetDelta().GetNext(); cursor == "" {
+			return all, nil
+		}
+	}
+}
+
+// ReadFresh reads everything a user may see, from the first entry on, through
+// the API.
+func ReadFresh(ctx context.Context, baseURL, token, user string) (View, error) {
+	v := View{Source: SourceFresh, User: user, Device: "fresh"}
+	list, err := Conversations(ctx, baseURL, token)
+	if err != nil {
+		return v, fmt.Errorf("conversations of %s: %w", user, err)
+	}
+	v.Timeline = list.GetTimeline()
+	for _, st := range list.GetConversations() {
+		v.Standings = append(v.Standings, Standing{
+			Conversation: st.Conversation, First: max(st.FirstSeq, 1), Last: st.Seq, Member: st.UntilSeq == 0,
+			Marks: true, Read: st.ReadSeq, Unread: st.Unread,
+		})
+		for from := uint64(1); from <= st.Seq; {
+			var page wire.ListEntriesResponse
+			req := &wire.ListEntriesRequest{Conversation: st.Conversation, From: from, Limit: 500}
+			if err := skein.Post(ctx, baseURL, messageService+"ListEntries", token, req, &page); err != nil {
+				return v, fmt.Errorf("entries of %s: %w", st.Conversation, err)
+			}
+			if len(page.Entries) == 0 {
+				break // the checker finds what is missing
+			}
+			for _, e := range page.Entries {
+				v.Entries = append(v.Entries, EntryOf(e))
+			}
+			from = page.Entries[len(page.Entries)-1].Seq + 1
+		}
+	}
+	return v, nil
+}

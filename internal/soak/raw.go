@@ -1,0 +1,311 @@
+package soak
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// rawClient speaks the protocol frame by frame and trusts nobody. What it
+// holds is in memory: it stands for a device that is never killed.
+type rawClient struct {
+	o      DeviceOptions
+	h      *Recorder
+	ids    *wire.IDSource
+	slots  chan struct{} // one for each message in the outbox
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   chan struct{} // closed when run has ended
+
+	mu       sync.Mutex
+	s        *session // nil while there is no connection
+	timeline string
+	position string
+	convs    map[string]*rawConv
+	outbox   []*outgoing // in the order of sending
+	requests uint32
+}
+
+// outgoing is a message without a final answer.
+type outgoing struct {
+	send *wire.Send
+	hash string
+	// on is the session it was sent on, nil if it has to be sent.
+	on *session
+	// resend is when it is sent again after a `retry`.
+	resend time.Time
+}
+
+// session is one connection. Its fields belong to rawClient.mu.
+type session struct {
+	link link
+	out  chan []byte
+	// asked are the questions without an answer, by number.
+	asked map[uint32]question
+}
+
+type question struct {
+	since int64
+	conv  *rawConv // of a Pull, nil for a Sync
+	page  bool     // a further page of the list
+}
+
+// NewRaw starts a raw client.
+func NewRaw(o DeviceOptions) Device {
+	c := &rawClient{
+		o: o, h: o.History, ids: wire.NewIDSource(nil, nil),
+		slots: make(chan struct{}, o.inFlight()), done: make(chan struct{}), convs: map[string]*rawConv{},
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	go c.run()
+	return c
+}
+
+func (c *rawClient) Name() (string, string) { return c.o.User, c.o.Device }
+
+func (c *rawClient) Close() error {
+	c.cancel()
+	<-c.done
+	return c.h.Err()
+}
+
+func (c *rawClient) Pending() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.outbox)
+}
+
+func (c *rawClient) Send(ctx context.Context, conversation, text string) error {
+	select {
+	case c.slots <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-c.done:
+		return errors.New("soak: the client has ended")
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	id := c.ids.Next()
+	m := &outgoing{send: &wire.Send{
+		Conversation: conversation, Id: id[:],
+		Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: text}},
+	}}
+	m.hash = ContentHash(conversation, c.o.User, m.send.Content, 0)
+	c.h.Add(Record{Kind: Invoked, Conversation: conversation, ID: hex.EncodeToString(id[:]), Hash: m.hash, Timeline: c.timeline})
+	c.outbox = append(c.outbox, m)
+	if c.s != nil {
+		c.transmit(m)
+	}
+	return nil
+}
+
+// transmit puts a message of the outbox on the wire.
+func (c *rawClient) transmit(m *outgoing) {
+	m.on = c.s
+	c.write(wire.NewClientFrame(m.send))
+}
+
+// write queues a frame; a connection that cannot take more is ended.
+func (c *rawClient) write(f *wire.ClientFrame) {
+	if c.s == nil {
+		return
+	}
+	b, err := c.o.Codec.Append(nil, f)
+	if err != nil {
+		c.misbehaved("", 0, "encode: "+err.Error())
+		return
+	}
+	select {
+	case c.s.out <- b:
+	default:
+		_ = c.s.link.close()
+	}
+}
+
+func (c *rawClient) misbehaved(conversation string, seq uint64, what string) {
+	c.h.Add(Record{Kind: Misbehaved, Conversation: conversation, Seq: seq, Code: what, Timeline: c.timeline})
+}
+
+// run keeps the client connected.
+func (c *rawClient) run() {
+	defer close(c.done)
+	for c.ctx.Err() == nil {
+		c.connect()
+		select {
+		case <-c.ctx.Done():
+		case <-time.After(rand.N(reconnectWithin)):
+		}
+	}
+}
+
+// connect is one connection from the dial to its end.
+func (c *rawClient) connect() {
+	ctx, cancel := context.WithTimeout(c.ctx, 5*time.Second)
+	defer cancel()
+	l, err := dialLink(ctx, c.o.URL, c.o.Codec)
+	if err != nil {
+		return
+	}
+	// The queue takes all that one turn can have to say: the outbox, a mark and a
+	// pull for each conversation.
+	s := &session{link: l, out: make(chan []byte, 4096), asked: map[uint32]question{}}
+	stop := context.AfterFunc(c.ctx, func() { _ = l.close() })
+	defer stop()
+	defer l.close()
+	if !c.greet(s) {
+		return
+	}
+	var writer sync.WaitGroup
+	quit := make(chan struct{})
+	writer.Go(func() { s.writeAll(quit) })
+	c.began(s)
+	c.readAll(s)
+	c.ended(s)
+	close(quit)
+	writer.Wait()
+}
+
+func (s *session) writeAll(quit <-chan struct{}) {
+	for {
+		select {
+		case b := <-s.out:
+			if s.link.write(b) != nil {
+				_ = s.link.close()
+				return
+			}
+		case <-quit:
+			return
+		}
+	}
+}
+
+// greet says Hello and reads the Welcome.
+func (c *rawClient) greet(s *session) bool {
+	if s.link.deadline(time.Now().Add(10*time.Second)) != nil {
+		return false
+	}
+	c.mu.Lock()
+	c.requests++
+	s.asked[c.requests] = question{since: Now()}
+	hello := &wire.Hello{
+		VersionMin: wire.VersionMin, VersionMax: wire.VersionMax, Token: c.o.Token,
+		Device: &wire.Device{Id: c.o.Device, Class: wire.DeviceClass_DEVICE_CLASS_OTHER, Name: "soak"},
+		Client: "skein-soak",
+		Sync:   &wire.Sync{Number: c.requests, Position: c.position, Timeline: c.timeline, Limit: 500},
+	}
+	c.mu.Unlock()
+	b, err := c.o.Codec.Append(nil, wire.NewClientFrame(hello))
+	if err != nil || s.link.write(b) != nil {
+		return false
+	}
+	f, err := c.readFrame(s)
+	if err != nil {
+		return false
+	}
+	w := f.GetWelcome()
+	if w == nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.refused(f)
+		return false
+	}
+	c.ids.SetServerTime(w.ServerTimeMs)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timeline == "" {
+		c.timeline = w.Timeline
+	}
+	if w.User != c.o.User {
+		c.misbehaved("", 0, "welcomed as "+w.User)
+	}
+	c.h.Add(Record{Kind: Connected, Timeline: w.Timeline})
+	return s.link.deadline(time.Time{}) == nil
+}
+
+// refused: a server that starts or stops may say so; one that no longer knows
+// the token has forgotten what it promised.
+func (c *rawClient) refused(f *wire.ServerFrame) {
+	e := f.GetError()
+	if e == nil {
+		e = f.GetKick().GetError()
+	}
+	if e == nil {
+		c.misbehaved("", 0, "no Welcome")
+		return
+	}
+	switch e.Action() {
+	case wire.ActionLogin, wire.ActionStop, wire.ActionFix:
+		c.misbehaved("", 0, "refused: "+e.GetCode())
+	}
+}
+
+func (c *rawClient) readFrame(s *session) (*wire.ServerFrame, error) {
+	b, err := s.link.read()
+	if err != nil {
+		return nil, err
+	}
+	f := &wire.ServerFrame{}
+	if err := c.o.Codec.Decode(b, f); err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.misbehaved("", 0, "undecodable frame: "+err.Error())
+		return nil, err
+	}
+	return f, nil
+}
+
+// began takes the session into use: what was in flight is sent again, in the
+// original order, and the marks are repeated.
+func (c *rawClient) began(s *session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.s = s
+	for _, m := range c.outbox {
+		m.resend = time.Time{}
+		c.transmit(m)
+	}
+	for _, v := range c.convs {
+		v.pulling = false
+		if v.received > 0 {
+			c.write(wire.NewClientFrame(&wire.Received{Conversation: v.name, Seq: v.received}))
+		}
+		if v.read > 0 {
+			c.write(wire.NewClientFrame(&wire.Read{Conversation: v.name, Seq: v.read}))
+		}
+		c.fill(v)
+	}
+}
+
+// ended notes what is without an answer now.
+func (c *rawClient) ended(s *session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.s = nil
+	for _, m := range c.outbox {
+		if m.on == s {
+			m.on = nil
+			c.h.Add(Record{Kind: Unknown, Conversation: m.send.Conversation, ID: hex.EncodeToString(m.send.Id), Hash: m.hash, Timeline: c.timeline})
+		}
+	}
+	c.h.Add(Record{Kind: Disconnected, Timeline: c.timeline})
+}
+
+func (c *rawClient) readAll(s *session) {
+	for {
+		f, err := c.readFrame(s)
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		more := c.handle(f)
+		c.mu.Unlock()
+		if !more {
+			return
+		}
+	}
+}

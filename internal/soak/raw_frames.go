@@ -1,0 +1,241 @@
+package soak
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// handle takes a frame and reports whether the connection goes on. mu is held
+// here and in everything below.
+func (c *rawClient) handle(f *wire.ServerFrame) bool {
+	switch f := f.Frame.(type) {
+	case *wire.ServerFrame_SendAck:
+		c.acked(f.SendAck)
+	case *wire.ServerFrame_SendError:
+		c.turnedAway(f.SendError)
+	case *wire.ServerFrame_Push:
+		c.take(f.Push.Entries)
+	case *wire.ServerFrame_SyncDelta:
+		c.delta(f.SyncDelta)
+	case *wire.ServerFrame_Range:
+		c.pulled(f.Range)
+	case *wire.ServerFrame_Heads:
+		for _, h := range f.Heads.Heads {
+			v := c.conv(h.Conversation)
+			v.head = max(v.head, h.Seq)
+			c.fill(v)
+		}
+	case *wire.ServerFrame_Receipt:
+		r := f.Receipt
+		if r.Read > 0 {
+			c.h.Add(Record{Kind: Mark, Conversation: r.Conversation, Of: r.User, Seq: r.Read, Timeline: c.timeline})
+		}
+	case *wire.ServerFrame_Resync:
+		c.sync("")
+	case *wire.ServerFrame_Ping:
+		c.write(wire.NewClientFrame(&wire.Pong{}))
+	case *wire.ServerFrame_Pong:
+		if f.Pong.Resync {
+			c.sync("")
+		}
+	case *wire.ServerFrame_GoAway:
+		return false
+	case *wire.ServerFrame_Kick, *wire.ServerFrame_Error:
+		return c.told(f)
+	case *wire.ServerFrame_Typing, *wire.ServerFrame_Presence:
+	default:
+		c.misbehaved("", 0, fmt.Sprintf("a %T that was not asked for", f))
+	}
+	return true
+}
+
+// told takes an Error or a Kick.
+func (c *rawClient) told(f any) bool {
+	e := &wire.Error{Code: "nothing"}
+	switch f := f.(type) {
+	case *wire.ServerFrame_Kick:
+		e = f.Kick.GetError()
+	case *wire.ServerFrame_Error:
+		e = f.Error
+	}
+	switch e.Action() {
+	case wire.ActionRetry:
+		return true // a mark that came too fast; it is repeated with the next one
+	case wire.ActionReconnect:
+		return false
+	}
+	c.misbehaved("", 0, "told: "+e.Error())
+	return false
+}
+
+// find returns the place of a message in the outbox, -1 if it is not there.
+func (c *rawClient) find(id []byte) int {
+	return slices.IndexFunc(c.outbox, func(m *outgoing) bool { return bytes.Equal(m.send.Id, id) })
+}
+
+func (c *rawClient) acked(a *wire.SendAck) {
+	i := c.find(a.Id)
+	if i < 0 || c.outbox[i].on != c.s {
+		c.misbehaved(a.Conversation, a.Seq, "an ack for a message that was not sent on this connection")
+		return
+	}
+	m := c.outbox[i]
+	if a.Conversation != m.send.Conversation {
+		c.misbehaved(a.Conversation, a.Seq, "an ack for another conversation")
+	}
+	id := hex.EncodeToString(a.Id)
+	c.h.Add(Record{
+		Kind: OK, Conversation: a.Conversation, Seq: a.Seq, Count: a.Count, ID: id, Hash: m.hash, Timeline: c.timeline,
+	})
+	c.outbox = slices.Delete(c.outbox, i, i+1)
+	<-c.slots
+	v := c.conv(a.Conversation)
+	c.place(v, Entry{
+		Conversation: a.Conversation, Seq: a.Seq, ID: id, Sender: c.o.User, Hash: m.hash, Message: true, Count: a.Count,
+	})
+	c.settle(v)
+}
+
+func (c *rawClient) turnedAway(e *wire.SendError) {
+	i := c.find(e.Id)
+	if i < 0 || c.outbox[i].on != c.s {
+		c.misbehaved("", 0, "a refusal of a message that was not sent on this connection")
+		return
+	}
+	m := c.outbox[i]
+	rec := Record{
+		Kind: Retry, Conversation: m.send.Conversation, ID: hex.EncodeToString(e.Id), Hash: m.hash,
+		Code: e.GetError().GetCode(), Timeline: c.timeline,
+	}
+	switch e.GetError().Action() {
+	case wire.ActionRetry, wire.ActionReconnect:
+		c.h.Add(rec)
+		m.on = nil
+		time.AfterFunc(max(e.Error.RetryAfter(), 50*time.Millisecond), func() { c.again(m) })
+	case wire.ActionFix:
+		rec.Kind = Failed
+		c.h.Add(rec)
+		c.outbox = slices.Delete(c.outbox, i, i+1)
+		<-c.slots
+	default:
+		c.misbehaved(m.send.Conversation, 0, "a send was answered with "+e.GetError().GetCode())
+	}
+}
+
+// again sends a message that was turned away for now.
+func (c *rawClient) again(m *outgoing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.s != nil && m.on == nil && slices.Contains(c.outbox, m) {
+		c.transmit(m)
+	}
+}
+
+// sync asks what has changed, or for a further page of the list.
+func (c *rawClient) sync(cursor string) {
+	if c.s == nil {
+		return
+	}
+	c.requests++
+	c.s.asked[c.requests] = question{since: Now(), page: cursor != ""}
+	q := &wire.Sync{Number: c.requests, Position: c.position, Timeline: c.timeline, Limit: 500, Cursor: cursor}
+	if cursor != "" {
+		q.Position = ""
+	}
+	c.write(wire.NewClientFrame(q))
+}
+
+// answered takes the question that an answer belongs to.
+func (c *rawClient) answered(number uint32) (question, bool) {
+	q, ok := c.s.asked[number]
+	if !ok {
+		c.misbehaved("", 0, "an answer to a question that was not asked")
+	}
+	delete(c.s.asked, number)
+	return q, ok
+}
+
+func (c *rawClient) delta(d *wire.SyncDelta) {
+	q, ok := c.answered(d.Number)
+	if !ok {
+		return
+	}
+	if d.Timeline != c.timeline && !d.Reset_ {
+		c.misbehaved("", 0, "another timeline without a reset")
+	}
+	if d.Reset_ {
+		c.timeline = d.Timeline
+		c.h.Add(Record{Kind: Reset, Timeline: d.Timeline})
+		clear(c.convs)
+	}
+	for _, st := range d.Conversations {
+		c.state(st, q.since)
+	}
+	if d.Next != "" {
+		c.sync(d.Next)
+	}
+	if !q.page { // a further page's position is not what was before it (SPEC §7.2)
+		c.position = d.Position
+	}
+}
+
+// state takes what the server says of a conversation.
+func (c *rawClient) state(st *wire.ConversationState, since int64) {
+	v := c.conv(st.Conversation)
+	rec := Record{Conversation: st.Conversation, Timeline: c.timeline, Since: since}
+	if st.UntilSeq == 0 {
+		rec.Kind, rec.Seq = Head, st.Seq
+		c.h.Add(rec)
+	}
+	rec.Kind, rec.Of, rec.Seq = Mark, c.o.User, st.ReadSeq
+	c.h.Add(rec)
+	if peer := peerOf(st.Conversation, c.o.User); peer != "" {
+		rec.Of, rec.Seq = peer, st.PeerRead
+		c.h.Add(rec)
+	}
+	c.h.Add(Record{Kind: Unread, Conversation: st.Conversation, Timeline: c.timeline, Since: since, Count: st.Unread})
+	v.begin(st.FirstSeq)
+	v.until = st.UntilSeq
+	if v.until != 0 {
+		v.head = v.until
+	} else {
+		v.head = max(v.head, st.Seq)
+	}
+	c.take(st.Entries)
+	c.settle(v)
+}
+
+func (c *rawClient) pulled(r *wire.Range) {
+	q, ok := c.answered(r.Number)
+	if !ok || q.conv == nil || q.conv != c.convs[r.Conversation] {
+		return // forgotten by a reset
+	}
+	v := q.conv
+	v.pulling = false
+	if r.Error != nil {
+		if r.Error.Action() == wire.ActionRetry {
+			time.AfterFunc(max(r.Error.RetryAfter(), 50*time.Millisecond), func() {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				c.fill(v)
+			})
+			return
+		}
+		v.head = v.cursor // not a member any more
+		return
+	}
+	if v.until == 0 {
+		c.h.Add(Record{Kind: Head, Conversation: v.name, Seq: r.Head, Since: q.since, Timeline: c.timeline})
+	}
+	if len(r.Entries) == 0 && v.cursor < v.head && r.Head >= v.head {
+		c.misbehaved(v.name, v.cursor+1, "a pull of what is there came back empty")
+		v.head = v.cursor
+	}
+	c.take(r.Entries)
+	c.settle(v)
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"github.com/skein-im/skein/internal/soak"
+)
+
+// result is what a run prints.
+type result struct {
+	Fault   string  `json:"fault"`
+	Rounds  int     `json:"rounds"`
+	Clients int     `json:"clients"`
+	Rate    float64 `json:"rate"`
+	Seed    uint64  `json:"seed"`
+	Tags    string  `json:"build_tags,omitempty"`
+	// RestartP50 and RestartMax are from the start of the process to ready.
+	RestartP50 time.Duration `json:"restart_p50_ns"`
+	RestartMax time.Duration `json:"restart_max_ns"`
+	Fsync      time.Duration `json:"fsync_p50_ns"`
+	// Shortened are the starts that were refused because the server noticed a loss.
+	Shortened []string `json:"shortened,omitempty"`
+	// NotCalm tells why the end was not calm in time.
+	NotCalm string `json:"not_calm,omitempty"`
+	// Check is absent when the server refused to go on.
+	Check *soak.Report `json:"check,omitempty"`
+}
+
+func (r *run) result() *result {
+	out := &result{
+		Fault: r.name, Rounds: r.struck, Clients: r.o.clients, Rate: r.o.rate, Seed: r.o.seed, Tags: r.o.tags,
+		Fsync: r.fsync, Shortened: r.shortened, Check: r.check,
+	}
+	if n := len(r.restarts); n > 0 {
+		slices.Sort(r.restarts)
+		out.RestartP50, out.RestartMax = r.restarts[n/2], r.restarts[n-1]
+	}
+	if r.calm != nil {
+		out.NotCalm = r.calm.Error()
+	}
+	return out
+}
+
+// lost reports whether acknowledged messages are gone.
+func (r *result) lost() bool {
+	return len(r.Shortened) > 0 || (r.Check != nil && r.Check.Lost > 0)
+}
+
+func (r *result) print(w io.Writer, asJSON bool) error {
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(r)
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	row := func(name, format string, args ...any) { fmt.Fprintf(t, "%s\t%s\n", name, fmt.Sprintf(format, args...)) }
+	row(r.Fault, "%d rounds, %d clients, %.0f msg/s, seed %d", r.Rounds, r.Clients, r.Rate, r.Seed)
+	if r.Tags != "" {
+		row("built with", "%s", r.Tags)
+	}
+	row("restart", "p50 %v, max %v (one fsync %v)", r.RestartP50.Round(time.Millisecond), r.RestartMax.Round(time.Millisecond), r.Fsync.Round(time.Microsecond))
+	for _, s := range r.Shortened {
+		row("noticed", "%s", s)
+	}
+	if r.NotCalm != "" {
+		row("not calm", "%s", r.NotCalm)
+	}
+	if c := r.Check; c != nil {
+		row("messages", "%d sent, %d acknowledged, %d refused, %d unknown", c.Sent, c.Acked, c.Failed, c.Unknown)
+		row("on the way", "%d resent after a lost connection, %d told to come later", c.Unanswered, c.Rejected)
+		row("devices", "%d connections, %d entries applied", c.Connects, c.Applied)
+		row("longest no-ack", "%v", c.LongestNoAck.Round(time.Millisecond))
+		row("lost", "%d", c.Lost)
+		row("duplicated", "%d", c.Duplicated)
+		row("disordered", "%d", c.Disordered)
+		verdict := "every promise was kept"
+		if !c.OK() {
+			verdict = fmt.Sprintf("broken: %v", c.Broken)
+		}
+		row("verdict", "%s", verdict)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if r.Check != nil {
+		for _, v := range r.Check.Violations {
+			fmt.Fprintln(w, "  ", v)
+		}
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}
