@@ -213,6 +213,11 @@ func (j *Journal) Close() error {
 	if err := j.failure(); err != nil {
 		return err
 	}
+	// Before life is taken: unregistering asks the collectors, and they enter.
+	if j.enter() == nil {
+		j.life.RUnlock()
+		j.metrics.unregister(j.o.Registerer)
+	}
 	j.life.Lock()
 	defer j.life.Unlock()
 	if j.closed {
@@ -227,7 +232,6 @@ func (j *Journal) Close() error {
 		j.witness.abandon()
 		return err
 	}
-	j.metrics.unregister(j.o.Registerer)
 	err = errors.Join(err, j.db.Close())
 	return errors.Join(err, j.witness.close(), j.lock.Close())
 }
