@@ -232,6 +232,9 @@ func (c *Chat) openID(ctx context.Context, id string) error {
 		}
 	}
 	if n := len(entries); n > 0 {
+		c.mu.Lock()
+		c.shown[id] = max(c.shown[id], entries[n-1].Seq)
+		c.mu.Unlock()
 		c.markRead(ctx, id, entries[n-1].Seq)
 	}
 	return nil

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	skein "github.com/skein-im/skein/sdk/go"
@@ -53,9 +54,7 @@ func (c *Chat) onState(e *skein.StateEvent) {
 }
 
 func (c *Chat) onMessage(ctx context.Context, m *skein.Message) {
-	if m.Conversation == c.current() {
-		c.show(ctx, m)
-		c.markRead(ctx, m.Conversation, m.Seq)
+	if c.showNew(ctx, m) {
 		return
 	}
 	unread, _ := c.client.Conversation(m.Conversation).Unread(ctx) // 0 when it is gone
@@ -66,14 +65,30 @@ func (c *Chat) onMessage(ctx context.Context, m *skein.Message) {
 	c.printf("        ● %s in %s: %s  (%d unread)\n", c.name(ctx, m.Sender), c.title(ctx, m.Conversation), text, unread)
 }
 
+// showNew prints an entry of the open conversation, once, and marks it read;
+// false when the conversation is not open.
+func (c *Chat) showNew(ctx context.Context, m *skein.Message) bool {
+	c.mu.Lock()
+	open, known := c.open == m.Conversation, m.Seq <= c.shown[m.Conversation]
+	if open && !known {
+		c.shown[m.Conversation] = m.Seq
+	}
+	c.mu.Unlock()
+	if open && !known {
+		c.show(ctx, m)
+	}
+	if open {
+		c.markRead(ctx, m.Conversation, m.Seq)
+	}
+	return open
+}
+
 // onTimeline shows an entry that is not a message.
 func (c *Chat) onTimeline(ctx context.Context, conversation string, m *skein.Message) {
 	if m == nil {
 		return
 	}
-	if conversation == c.current() {
-		c.show(ctx, m)
-		c.markRead(ctx, conversation, m.Seq)
+	if c.showNew(ctx, m) {
 		return
 	}
 	if m.Kind == wire.EntryKind_ENTRY_KIND_EVENT {
@@ -82,6 +97,9 @@ func (c *Chat) onTimeline(ctx context.Context, conversation string, m *skein.Mes
 }
 
 func (c *Chat) onContact(ctx context.Context, e *skein.ContactEvent) {
+	if e.Message.Own { // from another device, or this one
+		return
+	}
 	who := c.name(ctx, e.User)
 	switch e.Event.GetType() {
 	case wire.EventType_EVENT_TYPE_CONTACT_REQUESTED:
@@ -128,7 +146,8 @@ func (c *Chat) tick(conversation string, seq uint64, s skein.Status) {
 }
 
 func (c *Chat) markRead(ctx context.Context, conversation string, seq uint64) {
-	if err := c.client.Conversation(conversation).MarkRead(ctx, seq); err != nil && ctx.Err() == nil {
+	err := c.client.Conversation(conversation).MarkRead(ctx, seq)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, skein.ErrNotFound) { // just made, its first entry is on the way
 		c.printf("        ! %v\n", err)
 	}
 }

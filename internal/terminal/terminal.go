@@ -74,6 +74,7 @@ type Chat struct {
 	titles map[string]string // conversation → title
 	listed []string          // what the numbers of /list stand for
 	ticks  map[string]tick   // conversation → last own message
+	shown  map[string]uint64 // conversation → seq up to which it was printed while open
 }
 
 // tick is how far the last own message of a conversation has come.
@@ -86,7 +87,7 @@ type tick struct {
 func New(client *skein.Client, screen Screen) *Chat {
 	return &Chat{
 		client: client, screen: screen,
-		names: map[string]string{}, titles: map[string]string{}, ticks: map[string]tick{},
+		names: map[string]string{}, titles: map[string]string{}, ticks: map[string]tick{}, shown: map[string]uint64{},
 	}
 }
 
@@ -102,7 +103,7 @@ func (c *Chat) Run(ctx context.Context) error {
 	})
 	defer events.Wait()
 	defer stop()
-	c.printf("You are %s. /help lists the commands.\n", c.name(ctx, c.client.User()))
+	c.greet(ctx)
 	c.list(ctx)
 	c.prompt()
 	lines := make(chan string)
@@ -136,6 +137,18 @@ func (c *Chat) Run(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// greet waits a moment for the connection, so that names are known; without one
+// the stored conversations are shown all the same.
+func (c *Chat) greet(ctx context.Context) {
+	wait, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	if err := c.client.WaitConnected(wait); err != nil {
+		c.printf("No connection yet: what you write is sent later. /help lists the commands.\n")
+		return
+	}
+	c.printf("You are %s. /help lists the commands.\n", c.name(ctx, c.client.User()))
 }
 
 func (c *Chat) printf(format string, args ...any) {
@@ -257,7 +270,9 @@ func (c *Chat) show(ctx context.Context, m *skein.Message) {
 func (c *Chat) describe(ctx context.Context, by string, e *wire.Event) string {
 	var who []string
 	for _, u := range e.GetUsers() {
-		who = append(who, c.name(ctx, u))
+		if u != by {
+			who = append(who, c.name(ctx, u))
+		}
 	}
 	whom, actor := strings.Join(who, ", "), c.name(ctx, by)
 	switch e.GetType() {
