@@ -7,6 +7,28 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
+// markOwn moves the senders' marks: sending is reading (SPEC §4.2). It comes
+// before the answers, so that who asks after an ack finds nothing of their own
+// unread; for a resend as well, whose first mark a crash may have cost.
+func (s *Service) markOwn(ctx context.Context, items []*item) {
+	sc := &s.scratch
+	sc.marks = sc.marks[:0]
+	for k, i := range sc.index {
+		res, e := &sc.out[k], &items[i].entry
+		if (res.Status == im.Stored || res.Status == im.Duplicate) && e.Kind == im.EntryMessage {
+			sc.marks = append(sc.marks, im.Mark{
+				User: e.Sender, Conversation: e.Conversation, Received: res.Seq, Read: res.Seq, ReadCount: res.Count, Pos: res.Pos,
+			})
+		}
+	}
+	if len(sc.marks) == 0 {
+		return
+	}
+	if err := s.journal.SetMarks(ctx, sc.marks); err != nil {
+		s.log.Warn("marks not kept; devices repeat theirs", "err", err)
+	}
+}
+
 // answer replies to the items of a batch in their order and collects what is
 // to be delivered. storeErr is the outcome of the whole append.
 func (s *Service) answer(ctx context.Context, items []*item, storeErr error) {
@@ -76,12 +98,6 @@ func (s *Service) accept(it *item, res im.Appended, now time.Time) {
 	e := &it.entry
 	if res.Status == im.Stored {
 		s.metrics.accepted.Inc()
-		if e.Kind == im.EntryMessage {
-			// Sending is reading (SPEC §4.2).
-			sc.marks = append(sc.marks, im.Mark{
-				User: e.Sender, Conversation: e.Conversation, Received: res.Seq, Read: res.Seq, ReadCount: res.Count, Pos: res.Pos,
-			})
-		}
 	} else {
 		s.metrics.duplicates.Inc()
 	}

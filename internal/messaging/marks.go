@@ -26,6 +26,13 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	if received > head.Seq {
 		return im.Errorf(im.CodeInvalidArgument, "mark %d is beyond the last entry", received)
 	}
+	var now [1]im.Mark
+	if err := s.journal.Marks(ctx, c, []im.UserID{from.User}, now[:]); err != nil {
+		return err
+	}
+	if received <= now[0].Received && read <= now[0].Read {
+		return nil // a device repeats what another one is past: nobody is told to go back
+	}
 	mark := im.Mark{User: from.User, Conversation: c, Received: received, Read: read}
 	if read > 0 {
 		if mark.ReadCount, err = s.countAt(ctx, c, read, head); err != nil {

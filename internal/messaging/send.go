@@ -146,13 +146,11 @@ func (s *Service) commit(items []*item) {
 		}
 	}
 	err := s.store(ctx)
-	sc.delivery, sc.marks = sc.delivery[:0], sc.marks[:0]
-	s.answer(ctx, items, err)
-	if len(sc.marks) > 0 {
-		if err := s.journal.SetMarks(ctx, sc.marks); err != nil {
-			s.log.Warn("marks not kept; devices repeat theirs", "err", err)
-		}
+	sc.delivery = sc.delivery[:0]
+	if err == nil {
+		s.markOwn(ctx, items)
 	}
+	s.answer(ctx, items, err)
 	s.deliverer.Deliver(sc.delivery)
 	clear(sc.batch)
 	clear(sc.delivery)

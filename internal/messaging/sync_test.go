@@ -206,6 +206,11 @@ func TestMarks(t *testing.T) {
 	if r := w.sync("bob", im.SyncQuery{}); r.Conversations[0].Unread != 1 {
 		t.Fatalf("%+v", r.Conversations[0])
 	}
+	// Nobody is told of a mark that lies behind, e.g. one that a device repeats
+	// after a reconnect.
+	if n := len(w.out.receipts); n != 2 {
+		t.Fatalf("%d receipts: %+v", n, w.out.receipts)
+	}
 	// Received concerns the other side, read also the own devices.
 	if !slices.Equal(w.out.to[0], []im.UserID{"alice"}) || !slices.Equal(w.out.to[1], []im.UserID{"alice", "bob"}) {
 		t.Fatalf("receipts to %v", w.out.to)
