@@ -223,7 +223,7 @@ func (k *core) reset(timeline string) {
 	k.held, k.heldOver, k.wantSync = nil, false, false
 	k.pullQueue = nil
 	for n, r := range k.reqs {
-		if r.kind != reqSync {
+		if r.kind > reqAfter {
 			delete(k.reqs, n)
 			r.abandon(ErrConnectionLost)
 		}

@@ -94,6 +94,8 @@ func (c *Client) WaitConnected(ctx context.Context) error {
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-c.stopped:
+		return c.end
 	}
 }
 
@@ -105,10 +107,10 @@ func (c *Client) lastErr() error {
 
 // do runs f on the core's goroutine and returns once what it changed is stored.
 func (c *Client) do(ctx context.Context, f func(*core)) error {
-	done := make(chan struct{})
+	done := make(chan error, 1)
 	cmd := func(k *core) {
 		f(k)
-		k.after = append(k.after, func() { close(done) })
+		k.after = append(k.after, func(err error) { done <- err })
 	}
 	select {
 	case c.cmds <- cmd:
@@ -118,15 +120,15 @@ func (c *Client) do(ctx context.Context, f func(*core)) error {
 		return ctx.Err()
 	}
 	select {
-	case <-done:
-		return nil
+	case err := <-done:
+		return err
 	case <-c.stopped:
 	}
 	select {
-	case <-done:
-		return nil
+	case err := <-done:
+		return err
 	default:
-		return c.end
+		return c.end // it was never run
 	}
 }
 

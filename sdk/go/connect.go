@@ -1,6 +1,7 @@
 package skein
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,9 +92,9 @@ func (k *core) setState(s State, err error) {
 	if s == StateConnected || s == StateStopped {
 		waiters := k.waiters
 		k.waiters = nil
-		k.after = append(k.after, func() {
+		k.after = append(k.after, func(failed error) {
 			for _, w := range waiters {
-				w <- err
+				w <- cmp.Or(failed, err)
 			}
 		})
 	}

@@ -31,7 +31,7 @@ type core struct {
 	// until lazyAt, the server repeats them with the next sync.
 	urgent bool
 	lazyAt time.Time
-	after  []func()
+	after  []func(error) // nil: stored; otherwise the client ends and it is not known
 
 	outbox
 	connection
@@ -98,12 +98,7 @@ func (k *core) run() {
 	k.startDial()
 	for k.over == nil {
 		k.gather(timer)
-		k.commit()
-		k.timers(k.o.now())
-		k.commit()
-		k.pump()
-		k.pumpPulls()
-		k.commit()
+		k.turn()
 		if d := k.nextDeadline(); !d.IsZero() {
 			timer.Reset(max(0, d.Sub(k.o.now())))
 		} else {
@@ -111,6 +106,21 @@ func (k *core) run() {
 		}
 	}
 	k.finish()
+}
+
+// turn stores what was gathered and then acts on it. After a store that failed
+// nothing may leave the device.
+func (k *core) turn() {
+	k.commit()
+	if k.over == nil {
+		k.timers(k.o.now())
+		k.commit()
+	}
+	if k.over == nil {
+		k.pump()
+		k.pumpPulls()
+		k.commit()
+	}
 }
 
 // gather waits for an input and takes those that are there already with it.
@@ -183,7 +193,7 @@ func (k *core) commit() {
 	after := k.after
 	k.after = nil
 	for _, f := range after {
-		f()
+		f(nil)
 	}
 }
 
@@ -224,7 +234,7 @@ func (k *core) nextDeadline() time.Time {
 		d = earliest(d, k.closeAt)
 	}
 	if k.link != nil {
-		d = earliest(d, k.pingAt(), k.answerDeadline())
+		d = earliest(d, k.pingAt(), k.answerDeadline(), k.goAway)
 	}
 	return d
 }
@@ -248,8 +258,12 @@ func (k *core) inbound(m inbound) {
 		k.lost(m.err)
 		return
 	}
-	k.heard()
-	switch f := m.frame.GetFrame().(type) {
+	k.handle(m.frame)
+	k.heard() // after: what this frame answered is no longer owed
+}
+
+func (k *core) handle(frame *wire.ServerFrame) {
+	switch f := frame.GetFrame().(type) {
 	case *wire.ServerFrame_SendAck:
 		k.onAck(f.SendAck)
 	case *wire.ServerFrame_SendError:
@@ -292,7 +306,11 @@ func (k *core) inbound(m inbound) {
 // post passes an event that may be lost on; it follows what was stored before it.
 func (k *core) post(key passingKey, e Event) {
 	if k.o.events {
-		k.after = append(k.after, func() { k.c.hub.post(key, e) })
+		k.after = append(k.after, func(err error) {
+			if err == nil {
+				k.c.hub.post(key, e)
+			}
+		})
 	}
 }
 
@@ -311,10 +329,10 @@ func (k *core) closeStep(now time.Time) {
 			k.over = ErrClosed
 		}
 	case k.state != StateConnected:
-		k.lazyAt = now // store what is still only in memory
-		k.after = append(k.after, func() { k.over = ErrClosed })
+		k.urgent = len(k.dirty) > 0 // store what is still only in memory
+		k.after = append(k.after, func(error) { k.over = ErrClosed })
 	case due(k.closeAt, now) || (k.idle() && k.marksAt.IsZero()):
-		k.lazyAt = now
+		k.urgent = len(k.dirty) > 0
 		k.send(wire.NewClientFrame(&wire.Bye{}))
 		k.byeAt = now.Add(time.Second)
 	}
@@ -331,6 +349,9 @@ func (k *core) die(err error) {
 // finish releases everything and everybody who waits.
 func (k *core) finish() {
 	k.c.end = k.over
+	for _, f := range k.after {
+		f(k.over)
+	}
 	k.dropLink(k.over)
 	if k.leaving != nil {
 		k.leaving.shut()

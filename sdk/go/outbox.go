@@ -294,7 +294,12 @@ func (k *core) stored(it *item, seq uint64) {
 
 func (k *core) resolve(it *item, m *Message, err error) {
 	if p := it.pending; p != nil {
-		k.after = append(k.after, func() { p.resolve(m, err) })
+		k.after = append(k.after, func(failed error) {
+			if failed != nil {
+				m, err = nil, failed
+			}
+			p.resolve(m, err)
+		})
 	}
 }
 

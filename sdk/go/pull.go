@@ -1,6 +1,7 @@
 package skein
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"time"
@@ -122,7 +123,7 @@ func (k *core) onRange(f *wire.Range) {
 		if err == nil {
 			k.extend(r, f.Entries)
 		}
-		k.after = append(k.after, func() { r.done(f, err) })
+		k.after = append(k.after, func(failed error) { r.done(f, cmp.Or(failed, err)) })
 	case reqCount:
 		if err == nil && len(f.Entries) > 0 && f.Entries[0].Seq == r.from && r.cv.rec.Read == r.from {
 			r.cv.rec.ReadCount = f.Entries[0].Count

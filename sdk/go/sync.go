@@ -34,6 +34,7 @@ type reqKind int
 
 const (
 	reqSync    reqKind = iota // from the position
+	reqAfter                  // the same, after the list: it may have missed conversations that moved
 	reqPage                   // a further page of the conversation list
 	reqFill                   // forward, to fill a hole
 	reqNewest                 // the newest, to begin anew
@@ -71,14 +72,16 @@ func (k *core) newSync() *wire.Sync {
 }
 
 // requestSync asks what changed since the position; at most one at a time.
-func (k *core) requestSync() {
+func (k *core) requestSync() { k.syncAs(reqSync) }
+
+func (k *core) syncAs(kind reqKind) {
 	if k.link == nil || k.syncing {
 		k.wantSync = true
 		return
 	}
 	s := k.newSync()
 	k.syncing, k.wantSync = true, false
-	k.reqs[s.Number] = &request{kind: reqSync, cold: s.Position == "", at: k.o.now(), tick: k.tick}
+	k.reqs[s.Number] = &request{kind: kind, cold: s.Position == "", at: k.o.now(), tick: k.tick}
 	k.send(wire.NewClientFrame(s))
 	k.owes()
 }
@@ -93,7 +96,7 @@ func (k *core) requestPage() {
 // onDelta applies an answer: the states, then the position, in one batch.
 func (k *core) onDelta(d *wire.SyncDelta) {
 	req := k.reqs[d.Number]
-	if req == nil || (req.kind != reqSync && req.kind != reqPage) {
+	if req == nil || req.kind > reqPage {
 		return
 	}
 	delete(k.reqs, d.Number)
@@ -107,7 +110,7 @@ func (k *core) onDelta(d *wire.SyncDelta) {
 	cold := req.cold || d.Reset_
 	told := map[*conv]bool{}
 	for _, s := range d.Conversations {
-		if cv := k.applyState(s, cold); cv != nil {
+		if cv := k.applyState(s, cold, req.kind); cv != nil {
 			told[cv] = true
 			cv.atPos = max(s.Seq, cv.atPos)
 		}
@@ -150,7 +153,7 @@ func (k *core) listing() bool {
 
 func (k *core) onPage(d *wire.SyncDelta) {
 	for _, s := range d.Conversations {
-		k.applyState(s, true)
+		k.applyState(s, true, reqPage)
 	}
 	k.meta.ListNext, k.meta.Listing = d.Next, d.Next != ""
 	k.metaDirty = true
@@ -159,7 +162,7 @@ func (k *core) onPage(d *wire.SyncDelta) {
 	}
 	if !k.syncing {
 		if !k.meta.Listing && k.holdsUnknown() {
-			k.requestSync() // conversations that are newer than the list
+			k.syncAs(reqAfter)
 			return
 		}
 		k.release()
@@ -198,7 +201,7 @@ func (k *core) failListing() {
 // applyState takes over what the server says of a conversation. Cold: a
 // conversation that was not known begins at its last entry, as history;
 // otherwise at its first visible one, as news.
-func (k *core) applyState(s *wire.ConversationState, cold bool) *conv {
+func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *conv {
 	if s.GetConversation() == "" {
 		return nil
 	}
@@ -206,7 +209,7 @@ func (k *core) applyState(s *wire.ConversationState, cold bool) *conv {
 	quiet := false
 	if cv == nil {
 		var base uint64
-		base, quiet = k.baseOf(s, cold)
+		base, quiet = k.baseOf(s, cold, kind)
 		cv = k.newConv(s.Conversation, base)
 	}
 	r := &cv.rec
@@ -240,15 +243,15 @@ func (k *core) applyState(s *wire.ConversationState, cold bool) *conv {
 }
 
 // baseOf is the seq after which the window of a new conversation begins.
-func (k *core) baseOf(s *wire.ConversationState, cold bool) (base uint64, quiet bool) {
-	if !cold {
+func (k *core) baseOf(s *wire.ConversationState, cold bool, kind reqKind) (base uint64, quiet bool) {
+	if !cold && kind == reqSync {
 		return max(s.FirstSeq, 1) - 1, false
 	}
 	base = s.Seq
 	if len(s.Entries) > 0 && s.Entries[0].Seq > 0 {
 		base = s.Entries[0].Seq - 1
 	}
-	quiet = true
+	quiet = cold // otherwise its entries are from after the position
 	for _, e := range k.held {
 		// Pushed while the list was read: from here on it is news.
 		if e.Conversation == s.Conversation && e.Seq <= base+1 {
