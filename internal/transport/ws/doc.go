@@ -17,7 +17,9 @@
 //     frames;
 //   - control frames are put in conn.control (bounded; the oldest pongs drop) and
 //     written by whoever has the right to write when the stream stands between two
-//     frames: the reader at once if nobody writes, else the writer when done.
+//     frames: the reader at once if nobody writes, else the writer when done. If
+//     the socket takes nothing then, they wait for the next write: a peer that does
+//     not read has no use for a pong yet.
 //
 // Locks: conn.writer before conn.control.mu, which is a leaf. Neither is held
 // while serve runs. Close wakes a waiting writer before it takes conn.writer.

@@ -153,7 +153,7 @@ func (c *conn) TryWrite(p []byte) (int, error) {
 	}
 	c.writer.Lock()
 	defer c.unlockWriter()
-	if c.closeWritten || c.sock.Closing() {
+	if c.sock.Closing() {
 		return 0, net.ErrClosed
 	}
 	free := c.writeControl()
@@ -171,7 +171,7 @@ func (c *conn) TryWrite(p []byte) (int, error) {
 func (c *conn) Write(p []byte, deadline time.Time) error {
 	c.writer.Lock()
 	defer c.unlockWriter()
-	if c.closeWritten || c.sock.Closing() {
+	if c.sock.Closing() {
 		return net.ErrClosed
 	}
 	if !c.writeControl() {
