@@ -69,8 +69,10 @@ func (a *appender) init(j *Journal, last sighting) {
 
 func (a *appender) close() { _ = a.b.Close() }
 
-// Append stores a batch. It is step four of a message's way:
-// message path 4/6
+// Append stores a batch as im.Journal says. One batch is in work at a time;
+// others wait.
+//
+// message path 4/6: dedup, number, store
 func (j *Journal) Append(ctx context.Context, batch []im.Append, out []im.Appended) error {
 	if len(out) != len(batch) {
 		return fmt.Errorf("%w: len(out) differs from len(batch)", im.ErrAppendInvalid)

@@ -31,14 +31,20 @@ type load struct {
 }
 
 func newLoad() *load {
-	l := &load{rng: rand.New(rand.NewPCG(1, 2)), body: make([]byte, 150), tick: 1_700_000_000_000 << 6}
+	l := &load{rng: rand.New(rand.NewPCG(1, 2)), body: make([]byte, 64<<10), tick: 1_700_000_000_000 << 6}
 	for i := range 2000 {
 		l.users = append(l.users, im.UserID(fmt.Sprintf("user%06d", i)))
 	}
 	for i := range l.body {
-		l.body[i] = byte(l.rng.UintN(256)) // content does not compress
+		l.body[i] = byte(l.rng.UintN(256))
 	}
 	return l
+}
+
+// text returns 150 bytes that do not compress.
+func (l *load) text() []byte {
+	at := l.rng.IntN(len(l.body) - 150)
+	return l.body[at : at+150]
 }
 
 func (l *load) fill(batch []im.Append, resend float64) {
@@ -57,7 +63,7 @@ func (l *load) fill(batch []im.Append, resend float64) {
 		batch[i] = im.Append{
 			Entry: im.Entry{
 				Conversation: im.DM(from, to), ID: id, Sender: from, Kind: im.EntryMessage,
-				Content: im.Content{Type: "text", Body: l.body, Text: true},
+				Content: im.Content{Type: "text", Body: l.text(), Text: true},
 			},
 			Hash: l.rng.Uint64(),
 		}
