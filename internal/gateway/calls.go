@@ -28,7 +28,10 @@ type calls struct {
 
 func (s *session) onCall(c *command, f *wire.ClientFrame) {
 	s.flushMarks()
-	call, k := f.GetCall(), &s.calls
+	if s.calls == nil {
+		s.calls = new(calls)
+	}
+	call, k := f.GetCall(), s.calls
 	size := call.SizeVT()
 	k.mu.Lock()
 	switch {
@@ -59,7 +62,7 @@ func (s *session) work(call *wire.Call) {
 }
 
 func (s *session) nextCall() *wire.Call {
-	k := &s.calls
+	k := s.calls
 	ending := s.isEnding()
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -13,14 +13,25 @@ import (
 // Control that arrives while its user authenticates is applied by one of them,
 // or by both, which is harmless.
 func (g *Gateway) Control(c im.Control) {
-	g.controls.remember(c)
+	r := g.controls.remember(c)
 	for _, s := range g.users.of(c.User) {
-		g.users.apply(c, s)
+		r.apply(s)
 	}
 }
 
+// remembered is a Control as this gateway saw it.
+type remembered struct {
+	c   im.Control
+	seq uint64 // place among this gateway's Controls
+	// began is when the handshake that caused a Yield began, if it is one of this
+	// gateway's (local).
+	began uint64
+	local bool
+}
+
 // apply ends s if the Control means it.
-func (r *users) apply(c im.Control, s *session) {
+func (r *remembered) apply(s *session) {
+	c := &r.c
 	if c.Session != "" && c.Session != s.actor.Session {
 		return
 	}
@@ -32,7 +43,7 @@ func (r *users) apply(c im.Control, s *session) {
 		s.kick(string(code), im.Errorf(code, "the session was ended"))
 		return
 	}
-	if !r.yields(c, s) {
+	if !r.beats(s) {
 		return
 	}
 	if c.By.ID == s.actor.Device.ID { // it came back: nobody reads what we would say
@@ -46,22 +57,27 @@ func (r *users) apply(c im.Control, s *session) {
 	s.finish("replaced", wire.CodeReplaced, "replaced", &wire.ServerFrame{Frame: &wire.ServerFrame_Kick{Kick: kick}}, false, finishTime)
 }
 
-// yields decides which of two logins stays: the greater (At, ByConnection). A
-// session learns its own At from the Control its own login caused; until then
-// the time its handshake began stands in, which is earlier.
-func (r *users) yields(c im.Control, s *session) bool {
-	sh := r.shard(s.actor.User)
-	sh.mu.Lock()
-	defer sh.mu.Unlock()
-	if c.ByConnection == s.id {
-		s.loginAt = c.At
+// beats tells whether s yields to the login that caused r: to any that began
+// after its own was decided; of two that overlapped, or were decided elsewhere,
+// the greater (At, ByConnection) stays. So of two on this gateway exactly one
+// stays, whatever the clock does. A session learns its own At from the Control
+// its own login caused; until then the time its handshake began stands in,
+// which is earlier.
+func (r *remembered) beats(s *session) bool {
+	c := &r.c
+	if c.ByConnection == s.id || (c.Class != im.DeviceUnspecified && c.Class != s.actor.Device.Class) {
 		return false
 	}
-	if c.Class != im.DeviceUnspecified && c.Class != s.actor.Device.Class {
-		return false
+	if r.local {
+		if s.began >= r.seq { // s began after r was decided: s is the later one
+			return false
+		}
+		if s.loginSeq != 0 && s.loginSeq <= r.began {
+			return true
+		}
 	}
-	if !c.At.Equal(s.loginAt) {
-		return c.At.After(s.loginAt)
+	if at := c.At.UnixNano(); at != s.loginAt {
+		return at > s.loginAt
 	}
 	return c.ByConnection > s.id
 }
@@ -73,35 +89,36 @@ type controls struct {
 	seq    uint64
 	marks  map[uint64]int // begin of each handshake in progress → how many
 	order  []uint64       // the keys of marks, oldest first; ended ones only behind the first
+	begun  map[im.ConnectionID]uint64
 	recent map[im.UserID][]remembered
 	queue  []im.UserID // who each of recent belongs to, oldest first
 	first  uint64      // seq of queue[0]
 }
 
-type remembered struct {
-	seq uint64
-	c   im.Control
-}
-
 func newControls() *controls {
-	return &controls{marks: map[uint64]int{}, recent: map[im.UserID][]remembered{}, first: 1}
+	return &controls{marks: map[uint64]int{}, begun: map[im.ConnectionID]uint64{}, recent: map[im.UserID][]remembered{}, first: 1}
 }
 
-func (k *controls) remember(c im.Control) {
+func (k *controls) remember(c im.Control) remembered {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	r := remembered{c: c}
 	if len(k.marks) == 0 {
-		return
+		return r
 	}
 	k.seq++
-	k.recent[c.User] = append(k.recent[c.User], remembered{k.seq, c})
+	r.seq = k.seq
+	r.began, r.local = k.begun[c.ByConnection]
+	k.recent[c.User] = append(k.recent[c.User], r)
 	k.queue = append(k.queue, c.User)
+	return r
 }
 
-// mark begins a handshake; unmark ends it.
-func (k *controls) mark() uint64 {
+// mark begins the handshake of a connection; unmark ends it.
+func (k *controls) mark(id im.ConnectionID) uint64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	k.begun[id] = k.seq
 	k.marks[k.seq]++
 	if n := len(k.order); n == 0 || k.order[n-1] != k.seq {
 		k.order = append(k.order, k.seq)
@@ -109,9 +126,10 @@ func (k *controls) mark() uint64 {
 	return k.seq
 }
 
-func (k *controls) unmark(since uint64) {
+func (k *controls) unmark(id im.ConnectionID, since uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	delete(k.begun, id)
 	if k.marks[since]--; k.marks[since] > 0 {
 		return
 	}
@@ -134,18 +152,18 @@ func (k *controls) unmark(since uint64) {
 		k.first++
 	}
 	if len(k.queue) == 0 {
-		k.queue = nil
+		k.queue, k.first = nil, k.seq+1
 	}
 }
 
 // since returns the user's Controls after a mark, in their order. A Yield
 // caused by the handshake's own login is among them.
-func (k *controls) since(u im.UserID, mark uint64) (out []im.Control) {
+func (k *controls) since(u im.UserID, mark uint64) (out []remembered) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, r := range k.recent[u] {
 		if r.seq > mark {
-			out = append(out, r.c)
+			out = append(out, r)
 		}
 	}
 	return out

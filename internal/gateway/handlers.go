@@ -34,7 +34,8 @@ func (s *session) onSend(c *command, f *wire.ClientFrame) {
 func (s *session) answerSend(c im.ConversationID, id im.MessageID, start time.Time, a im.Ack, err error) {
 	if err != nil {
 		s.logInternal("send", err)
-		s.send(sendError(id[:], err))
+		own := id // only errors pay for the copy
+		s.send(sendError(own[:], err))
 	} else {
 		b := s.g.pools.newAck()
 		b.id = id

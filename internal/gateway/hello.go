@@ -71,8 +71,9 @@ func (s *session) checkHello(h *wire.Hello) (im.Handshake, error) {
 func (s *session) authenticate(shake im.Handshake) error {
 	ctx, cancel := context.WithTimeout(s.g.ctx, authTime)
 	defer cancel()
-	began, since := s.g.o.Now(), s.g.controls.mark()
-	defer s.g.controls.unmark(since)
+	began := s.g.o.Now().UnixNano()
+	s.began = s.g.controls.mark(s.id)
+	defer s.g.controls.unmark(s.id, s.began)
 	actor, err := s.g.o.Logic.Authenticate(ctx, shake)
 	if err != nil {
 		return err
@@ -82,17 +83,17 @@ func (s *session) authenticate(shake im.Handshake) error {
 	}
 	actor.Connection = s.id
 	s.actor, s.loginAt = actor, began
-	for _, c := range s.g.controls.since(actor.User, since) {
-		if c.Yield && c.ByConnection == s.id { // caused by this login: it tells its time
-			s.loginAt = c.At
+	for _, r := range s.g.controls.since(actor.User, s.began) {
+		if r.c.Yield && r.c.ByConnection == s.id { // caused by this login: it tells its time and place
+			s.loginAt, s.loginSeq = r.c.At.UnixNano(), r.seq
 		}
 	}
 	if err := s.g.users.add(s, s.g.o.MaxPerUser); err != nil {
 		return err
 	}
 	// Controls from before the session could be found; later ones find it.
-	for _, c := range s.g.controls.since(actor.User, since) {
-		s.g.users.apply(c, s)
+	for _, r := range s.g.controls.since(actor.User, s.began) {
+		r.apply(s)
 	}
 	return nil
 }

@@ -10,9 +10,7 @@ import (
 )
 
 // scriptConn is a wire.Conn whose peer is the test itself: what it says is in
-// a queue, what it hears is kept, and how much it takes can be set. Framing is
-// a newline-free length of none: a message is a write of its own kind, so that
-// frames can be told apart by their order only through decode.
+// a queue, what it hears is kept, and how much it takes can be set.
 type scriptConn struct {
 	codec wire.Codec
 	info  wire.ConnInfo
@@ -29,8 +27,6 @@ type scriptConn struct {
 	got     []byte
 	bytes   int
 	writes  int
-	// appended counts AppendMessage calls.
-	appended int
 }
 
 func newScript(codec wire.Codec, frames ...*wire.ClientFrame) *scriptConn {

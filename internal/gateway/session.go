@@ -35,8 +35,12 @@ type session struct {
 
 	// Set before the session is registered under its user, never changed after.
 	actor im.Actor
-	// loginAt orders two logins that race (Control.At); guarded by the user's shard.
-	loginAt time.Time
+	// How this login stands to others that race with it (see yields): its time, and
+	// its place among the Controls of this gateway: when its handshake began, and
+	// where the Yield it caused stands, 0 if none was seen.
+	loginAt  int64 // Unix nanoseconds
+	began    uint64
+	loginSeq uint64
 
 	ready   bool
 	buckets [rateClasses]bucket
@@ -67,7 +71,7 @@ type session struct {
 		gone   bool
 		groups []*group
 	}
-	calls calls
+	calls *calls // nil before the first Call
 	// watching is guarded by presence.mu.
 	watching []im.UserID
 }
