@@ -1,14 +1,18 @@
 package soak
 
+// moment is when a mark was told.
+type moment struct {
+	at      int64
+	seq     uint64 // the greatest so far
+	receipt uint64 // the greatest so far of those that nobody asked for
+}
+
 // checkMarksSeen follows what one device was told about read marks and unread
 // counts. A crash of the server may cost marks, so going back counts within a
-// connection only.
+// connection only. A receipt travels a little behind: it is held against
+// earlier receipts, an answer against everything told before it was asked for.
 func (c *checker) checkMarksSeen(h []Record) {
 	type key struct{ conversation, of string }
-	type moment struct {
-		at  int64
-		seq uint64
-	}
 	seen := map[key][]moment{}
 	for i := range h {
 		rec := &h[i]
@@ -22,25 +26,39 @@ func (c *checker) checkMarksSeen(h []Record) {
 			}
 		case Mark:
 			k := key{rec.Conversation, rec.Of}
-			moments := seen[k]
-			// What had been told when the question was asked; a receipt asks nothing.
-			n := len(moments)
-			for n > 0 && rec.Since != 0 && moments[n-1].at >= rec.Since {
-				n--
+			floor, next := floorOf(seen[k], rec)
+			seen[k] = append(seen[k], next)
+			if rec.Seq < floor {
+				c.report.add(MarkBack, rec.Conversation, rec.Seq, "%s was told so of %s after %d", by, rec.Of, floor)
 			}
-			if n > 0 && rec.Seq < moments[n-1].seq {
-				c.report.add(MarkBack, rec.Conversation, rec.Seq, "%s was told so of %s after %d", by, rec.Of, moments[n-1].seq)
-			}
-			top := rec.Seq
-			if len(moments) > 0 {
-				top = max(top, moments[len(moments)-1].seq)
-			}
-			seen[k] = append(moments, moment{rec.Mono, top})
 			if head := c.heads[rec.Conversation]; rec.Timeline == c.final && rec.Seq > head {
 				c.report.add(MarkBeyond, rec.Conversation, rec.Seq, "%s was told so of %s, the end is %d", by, rec.Of, head)
 			}
 		}
 	}
+}
+
+// floorOf returns what rec may not lie below, and the moment after it.
+func floorOf(before []moment, rec *Record) (floor uint64, next moment) {
+	next = moment{at: rec.Mono}
+	if n := len(before); n > 0 {
+		next.seq, next.receipt = before[n-1].seq, before[n-1].receipt
+	}
+	if rec.Since == 0 {
+		floor = next.receipt
+		next.receipt = max(next.receipt, rec.Seq)
+	} else {
+		// What had been told when the question was asked.
+		n := len(before)
+		for n > 0 && before[n-1].at >= rec.Since {
+			n--
+		}
+		if n > 0 {
+			floor = before[n-1].seq
+		}
+	}
+	next.seq = max(next.seq, rec.Seq)
+	return floor, next
 }
 
 // checkFinalMarks holds the read marks at the end against what the devices

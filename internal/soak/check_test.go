@@ -240,6 +240,13 @@ func TestCleanHistory(t *testing.T) {
 	// cid comes back and sees nothing of what was between.
 	s.event([]string{"cid"}, nil)
 	s.say("cid/1", grp, "again")
+	// A receipt may lie behind what a sync told, an answer behind what came after
+	// it was asked for.
+	asked := s.rec("ann/1", Record{Kind: Cursor, Conversation: dm})
+	s.rec("ann/1", Record{Kind: Mark, Conversation: dm, Of: "ann", Seq: 3, Since: asked})
+	s.marked("ann/1", dm, "ann", 1)
+	s.marked("ann/1", dm, "ann", 4)
+	s.rec("ann/1", Record{Kind: Mark, Conversation: dm, Of: "ann", Seq: 3, Since: asked})
 	// A new connection may be told less of marks than the one before.
 	s.rec("ann/1", Record{Kind: Connected})
 	s.marked("ann/1", dm, "bob", 1)
@@ -456,6 +463,10 @@ var violations = []violation{
 		s.asks("bob/1", dm, 2)
 	}, nil, []Invariant{HeadBack}},
 	{"a mark goes back", func(s *story) { s.marked("ann/1", dm, "bob", 1) }, nil, []Invariant{MarkBack}},
+	{"a mark goes back in an answer", func(s *story) {
+		since := s.rec("ann/1", Record{Kind: Cursor, Conversation: dm})
+		s.rec("ann/1", Record{Kind: Mark, Conversation: dm, Of: "bob", Seq: 1, Since: since})
+	}, nil, []Invariant{MarkBack}},
 	{"a mark beyond the end", func(s *story) { s.marked("ann/1", dm, "bob", 7) }, nil, []Invariant{MarkBeyond}},
 	{"what was read is forgotten", func(s *story) {
 		s.rec("ann/2", Record{Kind: ReadSet, Conversation: dm, Seq: 2})

@@ -120,7 +120,8 @@ func (c *sdkClient) Send(ctx context.Context, conversation, text string) error {
 	return nil
 }
 
-// follow writes down what the program is told.
+// follow writes down what the program is told. Receipts are left out: the SDK
+// keeps the latest of each, in no order with the connection's ends.
 func (c *sdkClient) follow() {
 	for e := range c.client.Events(c.ctx) {
 		switch e := e.(type) {
@@ -141,10 +142,6 @@ func (c *sdkClient) follow() {
 				c.h.Add(Record{Kind: Misbehaved, Code: "the store after a reset: " + err.Error()})
 			}
 			c.h.Add(Record{Kind: Reset, Timeline: c.line()})
-		case *skein.ReceiptEvent:
-			if e.Read > 0 {
-				c.h.Add(Record{Kind: Mark, Conversation: e.Conversation, Of: e.User, Seq: e.Read, Timeline: c.line()})
-			}
 		case *skein.StateEvent:
 			c.state(e)
 		}
@@ -158,7 +155,7 @@ func (c *sdkClient) state(e *skein.StateEvent) {
 	case skein.StateDisconnected:
 		c.h.Add(Record{Kind: Disconnected, Timeline: c.line()})
 	case skein.StateStopped, skein.StateClosed:
-		if c.ctx.Err() == nil && e.Err != nil {
+		if e.Err != nil && !errors.Is(e.Err, skein.ErrClosed) {
 			c.h.Add(Record{Kind: Misbehaved, Code: fmt.Sprintf("the SDK ended: %v", e.Err)})
 		}
 	}

@@ -153,8 +153,11 @@ func (s *server) stop(ctx context.Context) error {
 		}
 		return nil
 	case <-ctx.Done():
-		s.kill()
-		return errors.New("the server did not end within a minute of SIGTERM")
+		// Its stacks tell where it hangs.
+		_ = s.cmd.Process.Signal(syscall.SIGQUIT)
+		<-s.exited
+		s.cmd = nil
+		return fmt.Errorf("the server did not end within a minute of SIGTERM: %s", s.log)
 	}
 }
 
@@ -180,7 +183,7 @@ type tail struct {
 	buf []byte
 }
 
-const tailBytes = 16 << 10
+const tailBytes = 64 << 10
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
