@@ -164,13 +164,17 @@ func closeOf(payload []byte) error {
 	return statusError(status)
 }
 
-func listen(t *testing.T, rawURL string, o wire.ListenOptions) wire.Listener {
-	t.Helper()
+func parse(rawURL string) *url.URL {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	l, err := Transport{}.Listen(context.Background(), u, o)
+	return u
+}
+
+func listen(t *testing.T, rawURL string, o wire.ListenOptions) wire.Listener {
+	t.Helper()
+	l, err := Transport{}.Listen(context.Background(), parse(rawURL), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -410,11 +409,7 @@ func TestAppendCloseKeepsCharactersWhole(t *testing.T) {
 
 func TestListenRefuses(t *testing.T) {
 	for _, raw := range []string{"wss://127.0.0.1:0", "ws://127.0.0.1", "http://127.0.0.1:0", "ws://127.0.0.1:99999"} {
-		u, err := url.Parse(raw)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if l, err := (Transport{}).Listen(t.Context(), u, options()); err == nil {
+		if l, err := (Transport{}).Listen(t.Context(), parse(raw), options()); err == nil {
 			_ = l.Close()
 			t.Errorf("%s is listened on", raw)
 		}
