@@ -1,0 +1,83 @@
+package pebble
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+func TestGenCache(t *testing.T) {
+	c := newGenCache[int, int](4)
+	for i := range 100 {
+		c.put(i, i)
+		if v, ok := c.get(0); !ok || v != 0 {
+			t.Fatalf("what is used was dropped after %d", i)
+		}
+		if n := len(c.young) + len(c.old); n > 8 {
+			t.Fatalf("%d values, want 8 at most", n)
+		}
+	}
+	if _, ok := c.get(50); ok {
+		t.Fatal("what is not used was kept")
+	}
+}
+
+// TestTinyCaches: nothing depends on what the caches hold. Conversations,
+// senders and marks fall out all the time, and ids come in any order.
+func TestTinyCaches(t *testing.T) {
+	const names, rounds = 40, 1500
+	j := open(t, vfs.NewMem())
+	j.heads = newGenCache[im.ConversationID, *conversation](8)
+	j.appender.senders = newGenCache[im.UserID, *sender](8)
+	j.marks.clean = newGenCache[markKey, im.Mark](2)
+	ctx := context.Background()
+	rng := rand.New(rand.NewPCG(5, 6))
+	seqs := map[im.ConversationID]uint64{}
+	stored := map[string]im.Appended{}
+	marks := map[markKey]uint64{}
+	for range rounds {
+		batch, out := make([]im.Append, 4), make([]im.Appended, 4)
+		for i := range batch {
+			n := rng.IntN(names * 20)
+			batch[i] = message(im.Group(fmt.Sprint(n%names)), n)
+			batch[i].Entry.Sender = im.UserID(fmt.Sprint("u", n%names))
+		}
+		if err := j.Append(ctx, batch, out); err != nil {
+			t.Fatal(err)
+		}
+		for i := range out {
+			e := &batch[i].Entry
+			key := fmt.Sprint(e.Sender, e.ID)
+			first, known := stored[key]
+			switch {
+			case known && (out[i].Status != im.Duplicate || out[i].Seq != first.Seq || out[i].Pos != first.Pos):
+				t.Fatalf("a resend got %+v, want %+v", out[i], first)
+			case !known && (out[i].Status != im.Stored || out[i].Seq != seqs[e.Conversation]+1):
+				t.Fatalf("a new one got %+v after seq %d", out[i], seqs[e.Conversation])
+			case !known:
+				seqs[e.Conversation], stored[key] = out[i].Seq, out[i]
+			}
+		}
+		k := markKey{batch[0].Entry.Sender, batch[0].Entry.Conversation}
+		read := rng.Uint64N(100)
+		marks[k] = max(marks[k], read)
+		if err := j.SetMarks(ctx, []im.Mark{{User: k.user, Conversation: k.conversation, Read: read}}); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]im.Mark, 1)
+		if err := j.Marks(ctx, k.conversation, []im.UserID{k.user}, got); err != nil || got[0].Read != marks[k] {
+			t.Fatalf("mark %+v, %v, want read %d", got[0], err, marks[k])
+		}
+		head := make([]im.Head, 1)
+		c := im.Group(fmt.Sprint(rng.IntN(names)))
+		if err := j.Heads(ctx, []im.ConversationID{c}, head); err != nil || head[0].Seq != seqs[c] {
+			t.Fatalf("head %+v, %v, want seq %d", head[0], err, seqs[c])
+		}
+	}
+	closeJournal(t, j)
+}
