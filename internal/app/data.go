@@ -29,6 +29,11 @@ func openData(path string) (*dataDir, error) {
 	if err := os.MkdirAll(filepath.Join(path, "keys"), 0o700); err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", path, err)
 	}
+	for _, dir := range []string{path, filepath.Dir(path)} {
+		if err := syncDir(dir); err != nil {
+			return nil, fmt.Errorf("data directory %s: %w", path, err)
+		}
+	}
 	f, err := os.OpenFile(filepath.Join(path, "LOCK"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", path, err)
@@ -79,13 +84,39 @@ func (d *dataDir) makeAdminKey(path string) (string, error) {
 	var raw [32]byte
 	rand.Read(raw[:]) // never fails
 	key := "skk_" + base64.RawURLEncoding.EncodeToString(raw[:])
-	// Written beside and renamed: a crash leaves a whole key or none.
-	tmp := path + ".new"
-	if err := os.WriteFile(tmp, []byte(key+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("admin key: %w", err)
-	}
-	if err := os.Rename(tmp, path); err != nil {
+	if err := writeDurably(path, key+"\n"); err != nil {
 		return "", fmt.Errorf("admin key: %w", err)
 	}
 	return key, nil
+}
+
+// writeDurably makes a file that is there, whole, after a power cut as well,
+// once it has returned; before, there is none. Without the syncs the rename can
+// outlive the content: a key file that is empty.
+func writeDurably(path, content string) error {
+	tmp := path + ".new"
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+// syncDir makes the names in a directory durable.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
