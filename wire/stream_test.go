@@ -2,6 +2,8 @@ package wire_test
 
 import (
 	"bytes"
+	"net"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -42,4 +44,29 @@ func TestStreamRefusesLengthZero(t *testing.T) {
 	if _, err := conn.ReadMessage(); !bytes.Contains([]byte(err.Error()), []byte("protocol_error")) {
 		t.Fatalf("a message of length 0: %v", err)
 	}
+}
+
+// TestConformanceOfAnyStream: what a transport gets from NewStreamListener, here
+// on Unix sockets as in examples/transport-unix.
+func TestConformanceOfAnyStream(t *testing.T) {
+	transporttest.Run(t, transporttest.Subject{
+		Listen: func(t *testing.T, o wire.ListenOptions) wire.Listener {
+			ln, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return wire.NewStreamListener(ln, o)
+		},
+		Connect: func(t *testing.T, l wire.Listener) net.Conn {
+			nc, err := net.Dial("unix", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return nc
+		},
+		Handshake: transporttest.StreamHandshake,
+		Announce:  transporttest.StreamAnnounce,
+		TryWrites: true,
+		Orderly:   true,
+	})
 }

@@ -109,7 +109,8 @@ type Conn interface {
 	ReadMessage() ([]byte, error)
 	// Buffered reports whether the next message has arrived already.
 	Buffered() bool
-	// SetReadLimit bounds the length of messages from now on.
+	// SetReadLimit bounds the length of messages from now on; 16 KiB at first. It
+	// belongs to the reader.
 	SetReadLimit(bytes int)
 	// AppendMessage appends payload in the transport's framing to dst. It depends
 	// on ConnInfo only.

@@ -20,6 +20,8 @@ func (c *conn) SetReadLimit(bytes int) { c.limit = bytes }
 
 func (c *conn) Received() uint64 { return c.sock.Received() }
 
+// message path 1/6: a frame comes off the socket.
+//
 // ReadMessage returns a message of one frame where it lies in the read buffer,
 // and one of several frames from memory of its own.
 func (c *conn) ReadMessage() ([]byte, error) {
