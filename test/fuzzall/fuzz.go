@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// result is what became of a target.
+type result struct {
+	target
+	execs, interesting, corpus int64
+	took                       time.Duration
+	// maxRSS is the largest resident size of any process of the target, in bytes.
+	maxRSS int64
+	failed bool
+	output string
+}
+
+// addressSpace is what a worker may map beyond its heap: Go reserves far more
+// than it uses, and the fuzzer shares 100 MiB with every worker.
+const addressSpace = 3 << 30
+
+// fuzz runs one target in its package's directory.
+func fuzz(ctx context.Context, o options, binary string, t target) result {
+	r := result{target: t}
+	cache, err := cacheDir(ctx, t.pkg)
+	if err != nil {
+		r.failed, r.output = true, err.Error()
+		return r
+	}
+	// A run that hangs is a failure as well.
+	ctx, cancel := context.WithTimeout(ctx, o.time+2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary,
+		"-test.fuzz=^"+t.name+"$", "-test.run=^$", "-test.fuzztime="+o.time.String(),
+		"-test.parallel="+strconv.Itoa(o.parallel), "-test.fuzzcachedir="+cache, "-test.timeout=0")
+	cmd.Dir = t.dir
+	cmd.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%dMiB", o.memory))
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // lets it end its workers
+	cmd.WaitDelay = 10 * time.Second
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	start := time.Now()
+	if err = cmd.Start(); err == nil {
+		// The workers, which are started later, inherit it.
+		err = limitAddressSpace(cmd.Process.Pid, uint64(o.memory)<<20+addressSpace)
+		if err != nil {
+			_ = cmd.Cancel()
+		}
+		if werr := cmd.Wait(); err == nil {
+			err = werr
+		}
+	}
+	r.took = time.Since(start)
+	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		r.maxRSS = maxRSSBytes(u)
+	}
+	r.output = out.String()
+	r.read(r.output)
+	r.failed = err != nil
+	if err != nil {
+		r.output += "\n" + err.Error()
+	}
+	if !r.failed && r.execs == 0 {
+		r.failed = true
+		r.output += "\nnothing was executed"
+	}
+	return r
+}
+
+// e.g. fuzz: elapsed: 3s, execs: 102 (34/sec), new interesting: 5 (total: 17)
+var progress = regexp.MustCompile(`(?m)^fuzz: elapsed: [^,]+, execs: (\d+) .*new interesting: (\d+) \(total: (\d+)\)`)
+
+// read takes the figures from the last line of progress.
+func (r *result) read(output string) {
+	all := progress.FindAllStringSubmatch(output, -1)
+	if len(all) == 0 {
+		return
+	}
+	number := func(i int) int64 {
+		n, _ := strconv.ParseInt(all[len(all)-1][i], 10, 64) // digits by the expression
+		return n
+	}
+	r.execs, r.interesting, r.corpus = number(1), number(2), number(3)
+}
+
+// cacheDir is where `go test -fuzz` keeps what it found interesting, so that
+// both go on from there.
+func cacheDir(ctx context.Context, pkg string) (string, error) {
+	raw, err := exec.CommandContext(ctx, "go", "env", "GOCACHE").Output()
+	if err != nil {
+		return "", fmt.Errorf("go env GOCACHE: %w", err)
+	}
+	return filepath.Join(strings.TrimSpace(string(raw)), "fuzz", filepath.FromSlash(pkg)), nil
+}
