@@ -54,24 +54,52 @@ func Strings[T ~string](ids []T) []string {
 	return out
 }
 
-// Entry translates an entry. The result shares e's id and body, which nobody
-// writes to.
-func Entry(e *im.Entry) *wire.Entry {
-	w := &wire.Entry{
-		Conversation: string(e.Conversation),
-		Seq:          e.Seq,
-		Id:           e.ID[:],
-		Sender:       string(e.Sender),
-		StoredAtMs:   Millis(e.Stored),
-		Kind:         wire.EntryKind(e.Kind),
-		ReplyTo:      e.ReplyTo,
-		Mentions:     Strings(e.Mentions),
-		Count:        e.Count,
-		Recalled:     e.Recalled,
-		Target:       e.Target,
+// Entry translates an entry. The result shares e's body, which nobody writes
+// to.
+func Entry(e *im.Entry) *wire.Entry { return new(EntryBox).Fill(e) }
+
+// Entries translates entries in their order.
+func Entries(es []im.Entry) []*wire.Entry {
+	out, boxes := make([]*wire.Entry, len(es)), make([]EntryBox, len(es))
+	for i := range es {
+		out[i] = boxes[i].Fill(&es[i])
 	}
+	return out
+}
+
+// EntryBox is an entry's wire form in one piece of memory, so that a hot path
+// can use it again.
+type EntryBox struct {
+	entry   wire.Entry
+	content wire.Content
+	text    wire.Content_Text
+	data    wire.Content_Data
+	id      im.MessageID
+}
+
+// Fill makes the box the wire form of e and returns it. It shares e's body until
+// it is filled again or cleared.
+func (b *EntryBox) Fill(e *im.Entry) *wire.Entry {
+	b.id = e.ID
+	w := &b.entry
+	w.Conversation, w.Seq, w.Id, w.Sender = string(e.Conversation), e.Seq, b.id[:], string(e.Sender)
+	w.StoredAtMs, w.Kind, w.ReplyTo = Millis(e.Stored), wire.EntryKind(e.Kind), e.ReplyTo
+	w.Count, w.Recalled, w.Target = e.Count, e.Recalled, e.Target
+	w.Mentions = w.Mentions[:0]
+	for _, u := range e.Mentions {
+		w.Mentions = append(w.Mentions, string(u))
+	}
+	w.Content, w.Event = nil, nil
 	if e.Kind == im.EntryMessage && !e.Recalled {
-		w.Content = Content(e.Content)
+		w.Content = &b.content
+		b.content.Type = e.Content.Type
+		if e.Content.Text {
+			b.text.Text = string(e.Content.Body)
+			b.content.Body = &b.text
+		} else {
+			b.data.Data = e.Content.Body
+			b.content.Body = &b.data
+		}
 	}
 	if e.Event != nil {
 		w.Event = Event(e.Event)
@@ -79,22 +107,8 @@ func Entry(e *im.Entry) *wire.Entry {
 	return w
 }
 
-// Entries translates entries in their order.
-func Entries(es []im.Entry) []*wire.Entry {
-	out := make([]*wire.Entry, len(es))
-	for i := range es {
-		out[i] = Entry(&es[i])
-	}
-	return out
-}
-
-// Content translates the content of a message.
-func Content(c im.Content) *wire.Content {
-	if c.Text {
-		return &wire.Content{Type: c.Type, Body: &wire.Content_Text{Text: string(c.Body)}}
-	}
-	return &wire.Content{Type: c.Type, Body: &wire.Content_Data{Data: c.Body}}
-}
+// Clear lets go of what the box shares or keeps alive.
+func (b *EntryBox) Clear() { b.text.Text, b.data.Data, b.entry.Event = "", nil, nil }
 
 // Event translates what happened.
 func Event(e *im.Event) *wire.Event {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"sync"
 
+	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -52,7 +53,7 @@ func (r *remembered) apply(s *session) {
 	}
 	kick := &wire.Kick{
 		Error: fromError(im.Errorf(im.CodeReplaced, "another device took this one's place")),
-		By:    fromDevice(c.By), AtMs: unixMilli(c.At),
+		By:    contract.Device(c.By), AtMs: contract.Millis(c.At),
 	}
 	s.finish("replaced", wire.CodeReplaced, "replaced", &wire.ServerFrame{Frame: &wire.ServerFrame_Kick{Kick: kick}}, false, finishTime)
 }

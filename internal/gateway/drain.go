@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -63,7 +64,7 @@ func (s *session) leave() {
 		s.fail("drain", errGoingAway())
 		return
 	}
-	s.finish("drain", wire.CodeGoingAway, "the server stops", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: millis(goAwayRetry)}), true, leaveTime)
+	s.finish("drain", wire.CodeGoingAway, "the server stops", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: contract.RetryMillis(goAwayRetry)}), true, leaveTime)
 }
 
 func errGoingAway() error {

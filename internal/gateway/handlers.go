@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -39,7 +40,7 @@ func (s *session) answerSend(c im.ConversationID, id im.MessageID, start time.Ti
 	} else {
 		b := s.g.pools.newAck()
 		b.id = id
-		b.ack.Conversation, b.ack.Seq, b.ack.StoredAtMs, b.ack.Count = string(c), a.Seq, unixMilli(a.Stored), a.Count
+		b.ack.Conversation, b.ack.Seq, b.ack.StoredAtMs, b.ack.Count = string(c), a.Seq, contract.Millis(a.Stored), a.Count
 		s.send(&b.frame)
 		s.g.pools.acks.Put(b)
 		s.g.metrics.sendSeconds.Observe(s.g.o.Now().Sub(start).Seconds())
@@ -113,20 +114,18 @@ func (s *session) sync(p *wire.Sync) {
 	s.flushMarks()
 	ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
 	defer cancel()
-	limit := int(p.GetLimit())
-	if limit == 0 {
-		limit = 100
+	q, err := contract.SyncQuery(p)
+	var res im.SyncResult
+	if err == nil {
+		res, err = s.g.o.Logic.Sync(ctx, s.actor, q)
 	}
-	res, err := s.g.o.Logic.Sync(ctx, s.actor, im.SyncQuery{Position: p.GetPosition(), Timeline: p.GetTimeline(), Limit: min(limit, 500), Cursor: p.GetCursor()})
 	if err != nil {
 		s.logInternal("sync", err)
 		s.send(errorFrame(err))
 		return
 	}
-	d := &wire.SyncDelta{Number: p.GetNumber(), Timeline: res.Timeline, Position: res.Position, Next: res.Next, Reset_: res.Reset}
-	for i := range res.Conversations {
-		d.Conversations = append(d.Conversations, fromState(&res.Conversations[i]))
-	}
+	d := contract.SyncResult(&res)
+	d.Number = p.GetNumber()
 	s.g.compareRoster(s, res.Conversations)
 	s.send(&wire.ServerFrame{Frame: &wire.ServerFrame_SyncDelta{SyncDelta: d}})
 }
@@ -134,24 +133,21 @@ func (s *session) sync(p *wire.Sync) {
 func (s *session) onPull(c *command, f *wire.ClientFrame) {
 	p := f.GetPull()
 	s.flushMarks()
-	conv, err := im.ParseConversationID(p.GetConversation())
+	q, err := contract.PullQuery(p)
 	if err != nil {
 		s.refuse(c, f, err)
 		return
 	}
-	limit := int(p.GetLimit())
-	if limit == 0 {
-		limit = 50
-	}
+	q.Limit = min(q.Limit, s.g.o.Limits.PullEntries)
 	ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
 	defer cancel()
-	res, err := s.g.o.Logic.Pull(ctx, s.actor, im.PullQuery{Conversation: conv, From: p.GetFrom(), Backward: p.GetBackward(), Limit: min(limit, s.g.o.Limits.PullEntries)})
+	res, err := s.g.o.Logic.Pull(ctx, s.actor, q)
 	if err != nil {
 		s.refuse(c, f, err)
 		return
 	}
 	s.send(&wire.ServerFrame{Frame: &wire.ServerFrame_Range{Range: &wire.Range{
-		Number: p.GetNumber(), Conversation: string(conv), Entries: fromEntries(res.Entries), Head: res.Head,
+		Number: p.GetNumber(), Conversation: string(q.Conversation), Entries: contract.Entries(res.Entries), Head: res.Head,
 	}}})
 }
 
@@ -171,7 +167,7 @@ func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
 		s.refuse(c, f, im.Errorf(im.CodeTooLarge, "at most %d users can be watched", maxListed))
 		return
 	}
-	users, err := toUsers(ids)
+	users, err := contract.Users("users", ids)
 	if err == nil && len(users) > 0 {
 		ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
 		defer cancel()

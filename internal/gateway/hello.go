@@ -5,6 +5,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -103,7 +104,7 @@ func (s *session) welcome() bool {
 	o := &s.g.o
 	payload := s.encode(&wire.ServerFrame{Frame: &wire.ServerFrame_Welcome{Welcome: &wire.Welcome{
 		Version: versionMax, User: string(s.actor.User), Session: string(s.actor.Session), Timeline: o.Timeline(),
-		Heartbeat: &wire.Heartbeat{IdleMs: millis(o.Heartbeat.Idle), SilenceMs: millis(o.Heartbeat.Silence), DeadMs: millis(o.Heartbeat.Dead)},
+		Heartbeat: &wire.Heartbeat{IdleMs: contract.RetryMillis(o.Heartbeat.Idle), SilenceMs: contract.RetryMillis(o.Heartbeat.Silence), DeadMs: contract.RetryMillis(o.Heartbeat.Dead)},
 		Limits: &wire.Limits{
 			FrameBytes: uint32(o.Limits.FrameBytes), ContentBytes: uint32(o.Limits.ContentBytes), Mentions: uint32(o.Limits.Mentions),
 			PullEntries: uint32(o.Limits.PullEntries), InFlight: uint32(o.Limits.InFlight),

@@ -52,7 +52,7 @@ func TestHelloRefused(t *testing.T) {
 		"no token":         {hello: change(func(h *wire.Hello) { h.Token = "" }), want: "token_invalid"},
 		"no device":        {hello: change(func(h *wire.Hello) { h.Device = nil }), want: "invalid_argument"},
 		"device id":        {hello: change(func(h *wire.Hello) { h.Device.Id = "a.b" }), want: "invalid_argument"},
-		"device name":      {hello: change(func(h *wire.Hello) { h.Device.Name = strings.Repeat("é", 101) }), want: "invalid_argument"},
+		"device name":      {hello: change(func(h *wire.Hello) { h.Device.Name = strings.Repeat("é", 101) }), want: "too_large"},
 		"client":           {hello: change(func(h *wire.Hello) { h.Client = strings.Repeat("c", 101) }), want: "invalid_argument"},
 		"bad token":        {world: bad(im.CodeTokenInvalid), want: "token_invalid"},
 		"expired":          {world: bad(im.CodeTokenExpired), want: "token_expired"},
