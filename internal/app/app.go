@@ -192,10 +192,7 @@ func (a *App) codecs(o Options) []wire.Codec {
 
 // openListeners binds every port, so that one in use ends the start.
 func (a *App) openListeners(ctx context.Context, o Options) error {
-	lo := wire.ListenOptions{HandshakeTimeout: 5 * time.Second, Origins: a.cfg.HTTP.Origins}
-	for _, c := range a.codecs(o) {
-		lo.Codecs = append(lo.Codecs, c.Name())
-	}
+	lo := wire.ListenOptions{HandshakeTimeout: 5 * time.Second, Origins: a.cfg.HTTP.Origins, Log: a.log}.WithCodecs(a.codecs(o)...)
 	if a.cfg.TLS.Cert != "" {
 		cert, err := tls.LoadX509KeyPair(a.cfg.TLS.Cert, a.cfg.TLS.Key)
 		if err != nil {
