@@ -143,7 +143,10 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	}
 	switch {
 	case own && e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE:
-		k.readUpTo(cv, e.Seq, e.Count) // sending is reading, SPEC §4.2
+		// Sending is reading, SPEC §4.2: the server knows, unless it forgets; see repeatMarks.
+		k.readUpTo(cv, e.Seq, e.Count)
+		cv.sentRead = max(cv.sentRead, e.Seq)
+		r.MarkedAtMs = k.o.now().UnixMilli()
 	case !own:
 		r.Received = e.Seq
 		if !quiet || r.HeadCount > r.ReadCount {

@@ -175,6 +175,12 @@ func checkWindow(t *testing.T, c *Client, store Store, f *fake, conversation str
 	}
 }
 
+// pause lets synthetic time pass and everything settle.
+func pause(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
 func texts(ms []*Message) []string {
 	var out []string
 	for _, m := range ms {
@@ -193,7 +199,7 @@ func TestSendAndReceive(t *testing.T) {
 		eq(t, "seq", m.Seq, 1)
 		eq(t, "status", m.Status, StatusSent)
 		r.say(dm, "bob", "hello")
-		time.Sleep(time.Second)
+		pause(time.Second)
 		r.checkStore(dm)
 		eq(t, "messages", r.events.messages(), []string{"hello"})
 		acks := eventsOf[*AckEvent](r.events)
@@ -216,7 +222,7 @@ func TestMarksAreCombined(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.dial()
 		r.sayMany(dm, "bob", 20)
-		time.Sleep(time.Second)
+		pause(time.Second)
 		rec := frames(r.fake, (*wire.ClientFrame).GetReceived)
 		if len(rec) != 1 || rec[0].Seq != 20 {
 			t.Errorf("received marks = %v, want one of seq 20", rec)
@@ -276,7 +282,7 @@ func TestReadMarks(t *testing.T) {
 		if err := v.MarkRead(bg, 6); !errors.Is(err, ErrInvalidArgument) {
 			t.Errorf("a mark beyond the head: %v", err)
 		}
-		time.Sleep(time.Second)
+		pause(time.Second)
 		reads := frames(r.fake, (*wire.ClientFrame).GetRead)
 		if len(reads) != 1 || reads[0].Seq != 3 {
 			t.Errorf("reads = %v", reads)
@@ -289,11 +295,34 @@ func TestReadMarks(t *testing.T) {
 		// A lost connection: both marks are told again.
 		r.do(func() { r.seen = nil })
 		r.hangUp()
-		time.Sleep(time.Minute / 2)
+		pause(time.Minute / 2)
 		reads = frames(r.fake, (*wire.ClientFrame).GetRead)
 		if len(reads) == 0 || reads[0].Seq != 5 {
 			t.Errorf("reads repeated = %v, want 5", reads)
 		}
+	})
+}
+
+// Own messages move the read mark on the server, which writes marks behind: the
+// device repeats what it moved.
+func TestOwnMessagesMarksAreRepeated(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		c := r.dial()
+		if _, err := c.Conversation(dm).Send(bg, "x"); err != nil {
+			t.Fatal(err)
+		}
+		pause(time.Second)
+		eq(t, "reads told without need", len(frames(r.fake, (*wire.ClientFrame).GetRead)), 0)
+		r.hangUp()
+		pause(5 * time.Second)
+		reads := frames(r.fake, (*wire.ClientFrame).GetRead)
+		if len(reads) != 1 || reads[0].Seq != 1 {
+			t.Errorf("reads = %v, want 1 repeated", reads)
+		}
+		pause(2 * time.Minute) // pings were answered: the marks are safe
+		r.hangUp()
+		pause(5 * time.Second)
+		eq(t, "reads after they were settled", len(frames(r.fake, (*wire.ClientFrame).GetRead)), 1)
 	})
 }
 
@@ -336,9 +365,16 @@ func TestPipelinedResendKeepsOrder(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		c := r.dial(WithPipeline(8))
 		sends := 0
-		r.onSend = func(*fakeConn, *wire.Send) verdict {
-			sends++
-			return verdict{noStore: sends <= 5 && sends > 2, noAck: sends <= 5, hangUp: sends == 5}
+		var first *fakeConn
+		r.onSend = func(fc *fakeConn, _ *wire.Send) verdict {
+			if first == nil {
+				first = fc
+			}
+			if fc != first {
+				return verdict{}
+			}
+			sends++ // two are stored, none is answered, the rest is lost
+			return verdict{noStore: sends > 2, noAck: true, hangUp: sends == 5}
 		}
 		var want []string
 		var last *Pending
@@ -538,7 +574,7 @@ func TestPushesDuplicatedReorderedGapped(t *testing.T) {
 			want = append(want, r.say(dm, "bob", fmt.Sprintf("m%d", i)).Content.GetText())
 			synctest.Wait()
 		}
-		time.Sleep(time.Second)
+		pause(time.Second)
 		r.checkStore(dm)
 		eq(t, "messages", r.events.messages(), want)
 	})
@@ -598,7 +634,7 @@ func TestDigestAgrees(t *testing.T) {
 			if _, err := c.Conversation(grp).Send(bg, "x"); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(40 * time.Second)
+			pause(40 * time.Second)
 		}
 		if n := len(frames(r.fake, (*wire.ClientFrame).GetSync)); n != 0 {
 			t.Errorf("%d syncs, want none", n)
@@ -621,7 +657,7 @@ func TestBusyClientComparesHeads(t *testing.T) {
 		r.onPush = func(*fakeConn, *wire.Entry) []*wire.Entry { return nil }
 		r.say(dm, "bob", "lost")
 		for range 10 {
-			time.Sleep(10 * time.Second)
+			pause(10 * time.Second)
 			if _, err := c.Conversation(grp).Send(bg, "x"); err != nil {
 				t.Fatal(err)
 			}
@@ -648,7 +684,7 @@ func TestResumeAfterRestart(t *testing.T) {
 		r.sayMany(dm, "bob", 120) // more than a delta carries
 		r.say(grp, "bob", "new group")
 		r.dial()
-		time.Sleep(time.Second)
+		pause(time.Second)
 		r.checkStore(dm)
 		r.checkStore(grp)
 		ms := r.events.messages()
@@ -671,7 +707,7 @@ func TestColdStartInPages(t *testing.T) {
 			r.say(c, "bob", "last "+c)
 		}
 		c := r.dial()
-		time.Sleep(time.Second)
+		pause(time.Second)
 		list, err := c.Conversations(bg)
 		if err != nil {
 			t.Fatal(err)
@@ -712,7 +748,7 @@ func TestPushesDuringTheList(t *testing.T) {
 			return false
 		}
 		c := r.dial()
-		time.Sleep(time.Second)
+		pause(time.Second)
 		got := r.events.messages()
 		slices.Sort(got)
 		eq(t, "events", got, []string{"new grp:brandnew", "new grp:g003", "new grp:g249"})
@@ -734,7 +770,7 @@ func TestListGoesOnAfterRestart(t *testing.T) {
 		r.dial()
 		r.do(func() { r.onFrame = nil })
 		c := r.restart()
-		time.Sleep(time.Second)
+		pause(time.Second)
 		list, _ := c.Conversations(bg)
 		eq(t, "conversations", len(list), 250)
 	})
@@ -775,7 +811,7 @@ func TestUnreadablePosition(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.dial()
 		r.sayMany(dm, "bob", 5)
-		time.Sleep(time.Minute)
+		pause(time.Minute)
 		r.do(func() { r.changes = r.changes[:1] })
 		r.restart()
 		r.checkStore(dm)
@@ -791,7 +827,7 @@ func TestLargeGap(t *testing.T) {
 		r.end()
 		r.sayMany(dm, "bob", 2000)
 		c := r.dial()
-		time.Sleep(time.Second)
+		pause(time.Second)
 		gaps := eventsOf[*GapEvent](r.events)
 		if len(gaps) != 1 || gaps[0].From != 4 {
 			t.Fatalf("gaps = %+v, want one from 4", gaps)
@@ -840,7 +876,7 @@ func TestNoGapLimit(t *testing.T) {
 		r.end()
 		r.sayMany(dm, "bob", 1500)
 		r.dial()
-		time.Sleep(time.Second)
+		pause(time.Second)
 		eq(t, "messages", len(r.events.messages()), 1500)
 		r.checkStore(dm)
 	})

@@ -93,7 +93,7 @@ func TestBackoffIsFullJitter(t *testing.T) {
 			at = append(at, time.Now())
 			return nil, errors.New("down")
 		}))
-		time.Sleep(11 * time.Second)
+		pause(11 * time.Second)
 		eq(t, "attempts", attempts, []int{0, 1, 2, 3, 4})
 		for i := 1; i < len(at); i++ {
 			eq(t, "wait", at[i].Sub(at[i-1]), time.Duration(i)*time.Second)
@@ -165,7 +165,7 @@ func TestKick(t *testing.T) {
 		if last.State != StateStopped || !errors.Is(last.Err, ErrReplaced) || last.By.GetName() != "Phone" || last.At.UnixMilli() != 1000 {
 			t.Errorf("last state = %+v", last)
 		}
-		time.Sleep(time.Hour)
+		pause(time.Hour)
 		eq(t, "it stays away", len(r.hellos), 1)
 		if err := c.Call(bg, "skein.v1.X/Y", &wire.Ping{}, &wire.Pong{}); !errors.Is(err, ErrReplaced) {
 			t.Errorf("Call while stopped: %v", err)
@@ -199,7 +199,7 @@ func TestTokenSourceIsAskedAnew(t *testing.T) {
 		}
 		r.dial(WithTokenSource(source))
 		broadcast(r.fake, &wire.Kick{Error: wire.NewError(wire.CodeTokenExpired, "")})
-		time.Sleep(30 * time.Second)
+		pause(30 * time.Second)
 		eq(t, "rejected tokens", rejected, []string{"", "tok1", "tok2"})
 		state, _ := r.c.State()
 		eq(t, "state", state, StateConnected)
@@ -251,7 +251,7 @@ func TestGoAway(t *testing.T) {
 		if _, err := c.Conversation(dm).Send(bg, "finish"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Second)
+		pause(10 * time.Second)
 		synctest.Wait()
 		eq(t, "connections", len(r.hellos), 2)
 		eq(t, "bye", len(frames(r.fake, (*wire.ClientFrame).GetBye)), 1)
@@ -265,7 +265,7 @@ func TestGoAwayThenTheServerCloses(t *testing.T) {
 		c := r.dial()
 		broadcast(r.fake, &wire.GoAway{RetryAfterMs: 10_000})
 		r.hangUp()
-		time.Sleep(10 * time.Second)
+		pause(10 * time.Second)
 		synctest.Wait()
 		eq(t, "connections", len(r.hellos), 2)
 		state, _ := c.State()
@@ -325,7 +325,7 @@ func TestSparseWelcome(t *testing.T) {
 		if _, err := c.Conversation(dm).Send(bg, "x"); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(31 * time.Second)
+		pause(31 * time.Second)
 		eq(t, "pings", len(frames(r.fake, (*wire.ClientFrame).GetPing)), 1)
 	})
 }
@@ -337,7 +337,7 @@ func TestSilentServerIsLeft(t *testing.T) {
 			mute := r.conns[0]
 			r.onFrame = func(c *fakeConn, f *wire.ClientFrame) bool { return c == mute } // half-open: nothing comes back
 		})
-		time.Sleep(time.Minute)
+		pause(time.Minute)
 		eq(t, "connections", len(r.hellos), 2)
 	})
 }
@@ -516,7 +516,7 @@ func TestPresenceAndTyping(t *testing.T) {
 		broadcast(r.fake, &wire.Presence{User: "bob", Online: true})
 		broadcast(r.fake, &wire.Typing{Conversation: dm, User: "bob"})
 		r.hangUp()
-		time.Sleep(time.Minute / 2)
+		pause(time.Minute / 2)
 		eq(t, "watches, repeated", len(frames(r.fake, (*wire.ClientFrame).GetWatchPresence)), 2)
 		eq(t, "typing, throttled", len(frames(r.fake, (*wire.ClientFrame).GetTyping)), 1)
 		if ev := eventsOf[*PresenceEvent](r.events); len(ev) != 1 || !ev[0].Online || ev[0].User != "bob" {

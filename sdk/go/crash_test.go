@@ -83,7 +83,7 @@ func crashStory(t *testing.T, r *rig, n int, after bool) bool {
 				_, _ = p.Wait(bg)
 			}
 			r.say(dm, "bob", fmt.Sprintf("b%d", i))
-			time.Sleep(200 * time.Millisecond)
+			pause(200 * time.Millisecond)
 			_ = c.Conversation(dm).MarkRead(bg, uint64(i+1))
 		}
 		r.do(func() { // lost pushes, repaired later
@@ -92,7 +92,7 @@ func crashStory(t *testing.T, r *rig, n int, after bool) bool {
 		r.say(dm, "bob", fmt.Sprintf("b%d lost", from))
 		r.do(func() { r.onPush = nil })
 		r.say(grp, "bob", "g")
-		time.Sleep(40 * time.Second)
+		pause(40 * time.Second)
 	}
 	process(0)
 	first := r.events
@@ -184,7 +184,8 @@ func TestChaos(t *testing.T) {
 }
 
 func chaos(t *testing.T, r *rig, rnd *rand.Rand) {
-	chance := func(percent int) bool { return rnd.IntN(100) < percent }
+	server := rand.New(rand.NewPCG(rnd.Uint64(), 2)) // used under the server's lock only
+	chance := func(percent int) bool { return server.IntN(100) < percent }
 	var stash []*wire.Entry
 	misbehave := func() {
 		r.onPush = func(_ *fakeConn, e *wire.Entry) []*wire.Entry {
@@ -246,7 +247,7 @@ func chaos(t *testing.T, r *rig, rnd *rand.Rand) {
 			r.sayMany(conv, "bob", rnd.IntN(80))
 			c = r.dial(WithMaxGap(0), pipeline)
 		case p < 97:
-			time.Sleep(time.Duration(rnd.IntN(20)) * time.Second)
+			pause(time.Duration(rnd.IntN(20)) * time.Second)
 		default:
 			r.do(func() {
 				h := &wire.Heads{}
@@ -258,12 +259,12 @@ func chaos(t *testing.T, r *rig, rnd *rand.Rand) {
 				}
 			})
 		}
-		if chance(50) {
+		if rnd.IntN(2) == 0 {
 			synctest.Wait()
 		}
 	}
 	r.do(func() { r.onPush, r.onSend = nil, nil })
-	time.Sleep(5 * time.Minute) // heal: retries, back-off, and heads compared
+	pause(5 * time.Minute) // heal: retries, back-off, and heads compared
 	synctest.Wait()
 	out, err := c.Outbox(bg)
 	if err != nil || len(out) != 0 {
@@ -356,7 +357,7 @@ func TestReceivedAfterStored(t *testing.T) {
 		}
 		for i := range 20 {
 			r.say(dm, "bob", fmt.Sprint(i))
-			time.Sleep(30 * time.Millisecond)
+			pause(30 * time.Millisecond)
 		}
 	})
 }
