@@ -81,3 +81,24 @@ func TestTinyCaches(t *testing.T) {
 	}
 	closeJournal(t, j)
 }
+
+// TestLateHead: a head that was read before a commit must not be remembered
+// after it.
+func TestLateHead(t *testing.T) {
+	j := open(t, vfs.NewMem())
+	mustAppend(t, j, "grp:g", 1, 3)
+	r, err := j.newHeadReader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := r.read("grp:g")
+	r.close()
+	if err != nil || h.Seq != 3 {
+		t.Fatalf("%+v, %v", h, err)
+	}
+	mustAppend(t, j, "grp:g", 4, 4)
+	j.heads = newGenCache[im.ConversationID, *conversation](8) // evicted meanwhile
+	j.keepHead("grp:g", h, r.durable)
+	mustAppend(t, j, "grp:g", 5, 5)
+	closeJournal(t, j)
+}
