@@ -47,6 +47,8 @@ type session struct {
 	out  chan []byte
 	// asked are the questions without an answer, by number.
 	asked map[uint32]question
+	// other: the server has another timeline; the sync will say so.
+	other bool
 }
 
 type question struct {
@@ -220,6 +222,7 @@ func (c *rawClient) greet(s *session) bool {
 	if c.timeline == "" {
 		c.timeline = w.Timeline
 	}
+	s.other = c.timeline != w.Timeline
 	if w.User != c.o.User {
 		c.misbehaved("", 0, "welcomed as "+w.User)
 	}
@@ -260,7 +263,7 @@ func (c *rawClient) readFrame(s *session) (*wire.ServerFrame, error) {
 }
 
 // began takes the session into use: what was in flight is sent again, in the
-// original order, and the marks are repeated.
+// original order, the marks are repeated, and what is missing is pulled.
 func (c *rawClient) began(s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -268,6 +271,9 @@ func (c *rawClient) began(s *session) {
 	for _, m := range c.outbox {
 		m.resend = time.Time{}
 		c.transmit(m)
+	}
+	if s.other {
+		return // marks and heads of the old timeline mean nothing
 	}
 	for _, v := range c.convs {
 		v.pulling = false

@@ -95,6 +95,7 @@ func (c *rawClient) acked(a *wire.SendAck) {
 	c.outbox = slices.Delete(c.outbox, i, i+1)
 	<-c.slots
 	v := c.conv(a.Conversation)
+	v.read = max(v.read, a.Seq) // sending is reading (SPEC §4.2): repeated with the other marks
 	c.place(v, Entry{
 		Conversation: a.Conversation, Seq: a.Seq, ID: id, Sender: c.o.User, Hash: m.hash, Message: true, Count: a.Count,
 	})

@@ -44,6 +44,8 @@ type options struct {
 	acceptLoss bool
 	control    bool
 	verbose    bool
+	// serverEnv is added to the server's environment.
+	serverEnv []string
 }
 
 const usage = `usage: faults kill|powercut [flags]
@@ -69,7 +71,7 @@ func main() {
 	fs.Float64Var(&o.rate, "rate", 400, "messages per second of all together")
 	fs.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the moments and the load")
 	fs.BoolVar(&o.json, "json", false, "print the report as JSON")
-	fs.BoolVar(&o.keep, "keep", false, "keep the histories, the stores and the data directory")
+	fs.BoolVar(&o.keep, "keep", false, "keep the histories, the stores and the data directory; a run that fails keeps them anyway")
 	fs.BoolVar(&o.verbose, "v", false, "tell every round on stderr")
 	fs.StringVar(&o.bin, "bin", "", "the server; built from this module if empty")
 	fs.StringVar(&o.tags, "build-tags", "", "to build the server with; skein_nosync leaves fsync out")
@@ -100,8 +102,12 @@ func main() {
 	}
 }
 
-// errBroken: the report tells what.
-var errBroken = errors.New("promises were broken")
+var (
+	// errBroken: the report tells what.
+	errBroken = errors.New("promises were broken")
+	// errNoLoss: a check that cannot fail proves nothing.
+	errNoLoss = errors.New("a loss was expected and none was found: this check cannot fail")
+)
 
 func kill(ctx context.Context, o options, out io.Writer) error {
 	return judge(ctx, o, out, "kill -9", func(dir string) (fault, error) { return killing{dir}, nil })
@@ -124,19 +130,18 @@ func judge(ctx context.Context, o options, out io.Writer, name string, makeFault
 	r := &run{o: o, name: name}
 	err := r.run(ctx, makeFault)
 	if err != nil {
-		return fmt.Errorf("%s (seed %d): %w", name, o.seed, err)
+		return fmt.Errorf("%s (seed %d, files in %s): %w", name, o.seed, r.dir, err)
 	}
 	result := r.result()
-	if err := result.print(out, o.json); err != nil {
+	if err := result.print(out, o); err != nil {
 		return err
 	}
-	switch lost := result.lost(); {
-	case o.expectLoss && !lost:
-		return fmt.Errorf("%s (seed %d): a loss was expected and none was found: this check cannot fail", name, o.seed)
-	case o.expectLoss:
-		return nil
-	case lost || !result.Check.OK():
-		return fmt.Errorf("%s (seed %d): %w", name, o.seed, errBroken)
+	if err := result.verdict(o.expectLoss); err != nil {
+		return fmt.Errorf("%s (seed %d, files in %s): %w", name, o.seed, r.dir, err)
 	}
-	return nil
+	if o.keep {
+		fmt.Fprintln(os.Stderr, "kept", r.dir)
+		return nil
+	}
+	return os.RemoveAll(r.dir)
 }

@@ -51,8 +51,19 @@ func (r *result) lost() bool {
 	return len(r.Shortened) > 0 || (r.Check != nil && r.Check.Lost > 0)
 }
 
-func (r *result) print(w io.Writer, asJSON bool) error {
-	if asJSON {
+// verdict returns nil if the run went as it must.
+func (r *result) verdict(expectLoss bool) error {
+	switch {
+	case expectLoss && !r.lost():
+		return errNoLoss
+	case !expectLoss && (r.lost() || r.NotCalm != "" || r.Check == nil || !r.Check.OK()):
+		return errBroken
+	}
+	return nil
+}
+
+func (r *result) print(w io.Writer, o options) error {
+	if o.json {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		return enc.Encode(r)
@@ -78,20 +89,39 @@ func (r *result) print(w io.Writer, asJSON bool) error {
 		row("lost", "%d", c.Lost)
 		row("duplicated", "%d", c.Duplicated)
 		row("disordered", "%d", c.Disordered)
-		verdict := "every promise was kept"
-		if !c.OK() {
-			verdict = fmt.Sprintf("broken: %v", c.Broken)
-		}
-		row("verdict", "%s", verdict)
+	}
+	switch err := r.verdict(o.expectLoss); {
+	case err != nil && r.Check != nil && len(r.Check.Broken) > 0:
+		row("verdict", "%v: %v", err, r.Check.Broken)
+	case err != nil:
+		row("verdict", "%v", err)
+	case o.expectLoss:
+		row("verdict", "the loss was noticed, as it must be")
+	default:
+		row("verdict", "every promise was kept")
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
 	if r.Check != nil {
-		for _, v := range r.Check.Violations {
-			fmt.Fprintln(w, "  ", v)
-		}
+		r.printViolations(w, o.expectLoss)
 	}
 	_, err := fmt.Fprintln(w)
 	return err
+}
+
+// printViolations shows them; of an expected loss, a few.
+func (r *result) printViolations(w io.Writer, lossOnly bool) {
+	const few = 5
+	shown := 0
+	for _, v := range r.Check.Violations {
+		if lossOnly && (v.Invariant != soak.Lost || shown == few) {
+			continue
+		}
+		shown++
+		fmt.Fprintln(w, "  ", v)
+	}
+	if lossOnly && r.Check.Lost > shown {
+		fmt.Fprintf(w, "   … and %d more\n", r.Check.Lost-shown)
+	}
 }

@@ -51,20 +51,19 @@ type run struct {
 	check     *soak.Report
 }
 
-// heal bounds the time until all is quiet after the last fault.
-const heal = 30 * time.Second
+// What a run may take at most: heal is from the last fault to silence.
+const (
+	buildTime = 10 * time.Minute // with all that is not done in rounds
+	roundTime = 10 * time.Second
+	heal      = 30 * time.Second
+)
 
 func (r *run) run(ctx context.Context, makeFault func(dir string) (fault, error)) (err error) {
 	if r.dir, err = os.MkdirTemp("", "skein-faults-"); err != nil {
 		return err
 	}
-	defer func() {
-		if r.o.keep {
-			fmt.Fprintln(os.Stderr, "kept", r.dir)
-			return
-		}
-		err = errors.Join(err, os.RemoveAll(r.dir))
-	}()
+	ctx, cancel := context.WithTimeout(ctx, buildTime+time.Duration(r.o.rounds)*roundTime)
+	defer cancel()
 	bin := r.o.bin
 	if bin == "" {
 		if bin, err = build(ctx, r.dir, r.o.tags); err != nil {
@@ -79,6 +78,7 @@ func (r *run) run(ctx context.Context, makeFault func(dir string) (fault, error)
 	if r.server, err = newServer(bin, f.data()); err != nil {
 		return err
 	}
+	r.server.env = r.o.serverEnv
 	defer r.server.kill()
 	if _, err := r.server.start(ctx); err != nil {
 		return err

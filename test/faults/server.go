@@ -20,8 +20,8 @@ import (
 // processes one after the other.
 type server struct {
 	bin, data        string
-	http, admin, tcp string // host:port
-	extra            []string
+	http, admin, tcp string   // host:port
+	env              []string // beside ours
 	cmd              *exec.Cmd
 	exited           chan error // gets the process's end
 	log              *tail
@@ -63,10 +63,10 @@ func (s *server) start(ctx context.Context, args ...string) (time.Duration, erro
 	args = append([]string{
 		"serve", "--data", s.data, "--http", s.http, "--admin", s.admin, "--listen", "tcp://" + s.tcp,
 		"--set", "accounts.dm_policy=everyone", "--set", "accounts.device_policy=all",
-		"--set", "gateway.send_rate=100000", "--set", "gateway.send_burst=100000",
+		"--set", "gateway.send_rate=100000", "--set", "gateway.send_burst=100000", "--set", "gateway.drain_time=200ms",
 	}, args...)
 	s.cmd = exec.Command(s.bin, args...)
-	s.cmd.Env = environ()
+	s.cmd.Env = append(environ(), s.env...)
 	s.log = &tail{}
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	// In a group of its own: a signal for the terminal's group is ours to deal with.
