@@ -181,3 +181,18 @@ func TestIDsFromManyGoroutines(t *testing.T) {
 		t.Errorf("%d different ids of 8000", len(seen))
 	}
 }
+
+// TestCompactJSON: protojson decides by the program's hash whether it writes
+// spaces, so the other tests may not see any.
+func TestCompactJSON(t *testing.T) {
+	for in, want := range map[string]string{
+		`{}`:       `{}`,
+		`{"a": 1}`: `{"a":1}`,
+		`{ "a b" : " x \" , \\" ,  "c": [ 1, "\\\"  ", true ] }`: `{"a b":" x \" , \\","c":[1,"\\\"  ",true]}`,
+	} {
+		b := []byte(in)
+		if got := b[:compactJSON(b)]; string(got) != want {
+			t.Errorf("%s becomes %s, want %s", in, got, want)
+		}
+	}
+}

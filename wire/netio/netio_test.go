@@ -197,6 +197,38 @@ func TestCloseDeliversLast(t *testing.T) {
 	}
 }
 
+// TestCloseDeliversWhatWasWritten: also what the peer had no room for yet.
+func TestCloseDeliversWhatWasWritten(t *testing.T) {
+	server, client := tcpPair(t)
+	s := netio.New(server)
+	if _, err := client.Write(make([]byte, 20_000)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Fill(20_000); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Write(make([]byte, 20_000)); err != nil { // stays unread
+		t.Fatal(err)
+	}
+	written := 0
+	for {
+		n, err := s.TryWrite(make([]byte, 64<<10))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if written += n; n == 0 {
+			break
+		}
+	}
+	s.BeginClose()
+	if err := s.Close(nil); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(client); err != nil || len(got) != written {
+		t.Fatalf("%d bytes of %d arrive, %v", len(got), written, err)
+	}
+}
+
 func TestLingerEnds(t *testing.T) {
 	server, client := tcpPair(t)
 	s := netio.New(server)

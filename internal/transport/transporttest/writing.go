@@ -130,7 +130,7 @@ func closeWakes(t *testing.T, s Subject) {
 
 func closeFromMany(t *testing.T, s Subject) {
 	srv := serve(t, s, wire.ListenOptions{})
-	for range 20 {
+	for range 5 {
 		conn, peer := srv.connect(t, wire.ProtobufName)
 		var wg sync.WaitGroup
 		wg.Go(func() {
