@@ -190,11 +190,16 @@ func (c *conn) take(n int) ([]byte, error) {
 	return c.in, err
 }
 
+// device is what every virtual user's connection is.
+func device() *wire.Device {
+	return &wire.Device{Id: "bench", Class: wire.DeviceClass_DEVICE_CLASS_PHONE, Name: "bench"}
+}
+
 // hello logs in and waits for the Welcome.
-func (c *conn) hello(token, device string) (*wire.Welcome, error) {
+func (c *conn) hello(token string) (*wire.Welcome, error) {
 	f := &wire.ClientFrame{Frame: &wire.ClientFrame_Hello{Hello: &wire.Hello{
 		VersionMin: 1, VersionMax: 1, Token: token, Client: "skein-bench",
-		Device: &wire.Device{Id: device, Class: wire.DeviceClass_DEVICE_CLASS_PHONE, Name: "bench"},
+		Device: device(),
 	}}}
 	if err := errors.Join(c.queue(f), c.flush()); err != nil {
 		return nil, err

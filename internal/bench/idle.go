@@ -119,7 +119,7 @@ func connect(ctx context.Context, s *Server, i int, dial func() (*conn, error)) 
 	if u.conn, err = dial(); err != nil {
 		return nil, err
 	}
-	if _, err := u.hello(token, "bench"); err != nil {
+	if _, err := u.hello(token); err != nil {
 		u.Close()
 		return nil, err
 	}

@@ -124,36 +124,58 @@ func (s *Server) target(transport string) (string, error) {
 	return "", fmt.Errorf("transport %q: want ws or tcp", transport)
 }
 
-// mint makes an access token for a user.
+// mint makes an access token for a user, as fast as the server's rate limit lets.
 func (s *Server) mint(ctx context.Context, user string) (string, error) {
-	body, err := protojson.Marshal(&wire.MintTokenRequest{User: user})
+	body, err := protojson.Marshal(&wire.MintTokenRequest{User: user, Device: device()})
 	if err != nil {
 		return "", err
 	}
+	for {
+		token, wait, err := s.mintOnce(ctx, body)
+		if err != nil || wait == 0 {
+			return token, err
+		}
+		select {
+		case <-ctx.Done():
+			return "", ctx.Err()
+		case <-time.After(wait):
+		}
+	}
+}
+
+// mintOnce returns a token, or how long to wait before asking again.
+func (s *Server) mintOnce(ctx context.Context, body []byte) (token string, wait time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.HTTP+"/api/skein.v1.AdminService/MintToken", bytes.NewReader(body))
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	req.Header.Set("Authorization", "Bearer "+s.key)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	var got struct {
 		Tokens struct {
 			AccessToken string `json:"accessToken"`
 		} `json:"tokens"`
+		RetryAfterMs int64 `json:"retryAfterMs"`
 	}
-	if err := json.Unmarshal(raw, &got); err != nil || got.Tokens.AccessToken == "" {
-		return "", fmt.Errorf("mint: %s: %s", resp.Status, raw)
+	if err := json.Unmarshal(raw, &got); err != nil {
+		return "", 0, fmt.Errorf("mint: %s: %s", resp.Status, raw)
 	}
-	return got.Tokens.AccessToken, nil
+	switch {
+	case resp.StatusCode == http.StatusTooManyRequests:
+		return "", time.Duration(got.RetryAfterMs+1) * time.Millisecond, nil
+	case got.Tokens.AccessToken == "":
+		return "", 0, fmt.Errorf("mint: %s: %s", resp.Status, raw)
+	}
+	return got.Tokens.AccessToken, 0, nil
 }
 
 // usage is what the kernel says of the server's process.

@@ -34,6 +34,8 @@ type command struct {
 	// answer is the form an error has for this frame.
 	answer func(f *wire.ClientFrame, err error) *wire.ServerFrame
 	index  int
+	// aside: the handler asks the stores and needs a deep stack (see session.aside).
+	aside bool
 }
 
 // The rows of the table, in the order of ClientFrame's fields.
@@ -68,24 +70,24 @@ func plainError(_ *wire.ClientFrame, err error) *wire.ServerFrame { return error
 // commands is the table: everything a client can say, and under which
 // conditions. It is never written to.
 var commands = [commandCount]command{
-	cmdUnknown: {"unknown", stateReady, classSignal, whoUser, wholeFrame, (*session).onUnknown, plainError, cmdUnknown},
-	cmdHello:   {"hello", stateNew, classNone, whoAnyone, fixed(helloBytes), (*session).onHello, plainError, cmdHello},
+	cmdUnknown: {"unknown", stateReady, classSignal, whoUser, wholeFrame, (*session).onUnknown, plainError, cmdUnknown, false},
+	cmdHello:   {"hello", stateNew, classNone, whoAnyone, fixed(helloBytes), (*session).onHello, plainError, cmdHello, false},
 	cmdSend: {"send", stateReady, classSend, whoUser, sendBytes, (*session).onSend,
-		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return sendError(f.GetSend().GetId(), err) }, cmdSend},
-	cmdReceived: {"received", stateReady, classMark, whoUser, fixed(1 << 10), (*session).onReceived, plainError, cmdReceived},
-	cmdRead:     {"read", stateReady, classMark, whoUser, fixed(1 << 10), (*session).onRead, plainError, cmdRead},
-	cmdSync:     {"sync", stateReady, classRead, whoUser, fixed(4 << 10), (*session).onSync, plainError, cmdSync},
+		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return sendError(f.GetSend().GetId(), err) }, cmdSend, false},
+	cmdReceived: {"received", stateReady, classMark, whoUser, fixed(1 << 10), (*session).onReceived, plainError, cmdReceived, false},
+	cmdRead:     {"read", stateReady, classMark, whoUser, fixed(1 << 10), (*session).onRead, plainError, cmdRead, false},
+	cmdSync:     {"sync", stateReady, classRead, whoUser, fixed(4 << 10), (*session).onSync, plainError, cmdSync, true},
 	cmdPull: {"pull", stateReady, classRead, whoUser, fixed(1 << 10), (*session).onPull,
-		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return rangeError(f.GetPull(), err) }, cmdPull},
-	cmdTyping:        {"typing", stateReady, classSignal, whoUser, fixed(1 << 10), (*session).onTyping, plainError, cmdTyping},
-	cmdWatchPresence: {"watch_presence", stateReady, classSignal, whoUser, fixed(maxListed*(im.MaxID+4) + 1024), (*session).onWatchPresence, plainError, cmdWatchPresence},
+		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return rangeError(f.GetPull(), err) }, cmdPull, true},
+	cmdTyping:        {"typing", stateReady, classSignal, whoUser, fixed(1 << 10), (*session).onTyping, plainError, cmdTyping, true},
+	cmdWatchPresence: {"watch_presence", stateReady, classSignal, whoUser, fixed(maxListed*(im.MaxID+4) + 1024), (*session).onWatchPresence, plainError, cmdWatchPresence, true},
 	cmdCall: {"call", stateReady, classCall, whoUser, wholeFrame, (*session).onCall,
 		func(f *wire.ClientFrame, err error) *wire.ServerFrame {
 			return resultError(f.GetCall().GetNumber(), err)
-		}, cmdCall},
-	cmdPing: {"ping", stateReady, classSignal, whoUser, fixed(4 << 10), (*session).onPing, plainError, cmdPing},
-	cmdPong: {"pong", stateReady, classSignal, whoUser, fixed(4 << 10), (*session).onPong, plainError, cmdPong},
-	cmdBye:  {"bye", stateReady, classNone, whoUser, fixed(1 << 10), (*session).onBye, plainError, cmdBye},
+		}, cmdCall, false},
+	cmdPing: {"ping", stateReady, classSignal, whoUser, fixed(4 << 10), (*session).onPing, plainError, cmdPing, true},
+	cmdPong: {"pong", stateReady, classSignal, whoUser, fixed(4 << 10), (*session).onPong, plainError, cmdPong, false},
+	cmdBye:  {"bye", stateReady, classNone, whoUser, fixed(1 << 10), (*session).onBye, plainError, cmdBye, false},
 }
 
 // commandOf returns the row of a frame.

@@ -124,7 +124,11 @@ func (s *session) run() {
 		if s.isEnding() {
 			continue // told to go: nothing more is done for it
 		}
-		s.handle(msg)
+		if s.ready {
+			s.handle(msg)
+		} else {
+			s.aside(func() { s.handle(msg) })
+		}
 		if !s.conn.Buffered() {
 			s.flushMarks()
 			s.flush()
@@ -164,7 +168,24 @@ func (s *session) handle(msg []byte) {
 		s.refuse(c, frame, im.Errorf(im.CodeTooLarge, "a %s may have %d bytes", c.name, c.bytes(&s.g.o.Limits)))
 		return
 	}
+	if c.aside && s.ready {
+		s.aside(func() { c.handle(s, c, frame) })
+		return
+	}
 	c.handle(s, c, frame)
+}
+
+// aside runs f on a goroutine of its own and waits for it. The deep stack that
+// logging in, syncing and reading stores take is given back when it ends,
+// instead of staying with an idle connection for its life.
+func (s *session) aside(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer s.recover("session")
+		f()
+	}()
+	<-done
 }
 
 // refuse answers a frame with an error in the form the frame has for it.
