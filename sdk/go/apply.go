@@ -148,6 +148,9 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 		cv.sentRead = max(cv.sentRead, e.Seq)
 		r.MarkedAtMs = k.o.now().UnixMilli()
 	case !own:
+		if e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE && e.Sender == peerOf(r.ID, k.meta.User) && e.Sender != "" {
+			k.peerMarks(cv, e.Sender, e.Seq, e.Seq) // they read what they answer
+		}
 		r.Received = e.Seq
 		if !quiet || r.HeadCount > r.ReadCount {
 			k.markLater(cv)

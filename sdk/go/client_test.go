@@ -253,13 +253,22 @@ func TestTicks(t *testing.T) {
 		if n := len(eventsOf[*ReceiptEvent](r.events)); n != 1 {
 			t.Errorf("%d receipt events, want 1", n)
 		}
+		// Who answers has read: seq 4 is bob's.
+		r.say(dm, "bob", "answer")
+		synctest.Wait()
+		s, err := v.Summary(bg)
+		eq(t, "peer read after their answer", s.PeerRead, 4)
+		eq(t, "err", err, nil)
+		if n := len(eventsOf[*ReceiptEvent](r.events)); n != 2 {
+			t.Errorf("%d receipt events, want 2", n)
+		}
 		// Marks reach the store lazily; the next start has them.
 		c = r.restart()
-		s, err := c.Conversation(dm).Summary(bg)
+		s, err = c.Conversation(dm).Summary(bg)
 		if err != nil {
 			t.Fatal(err)
 		}
-		eq(t, "peer read after a restart", s.PeerRead, 1)
+		eq(t, "peer read after a restart", s.PeerRead, 4)
 	})
 }
 

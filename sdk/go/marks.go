@@ -124,13 +124,25 @@ func (k *core) onReceipt(f *wire.Receipt) {
 			}
 			cv.sentRead = max(cv.sentRead, f.Read)
 		}
-	} else if kindOf(f.Conversation) == KindDM {
-		r.PeerReceived = max(r.PeerReceived, f.Received, f.Read)
-		r.PeerRead = max(r.PeerRead, f.Read)
+		k.touch(cv, false)
+		e := &ReceiptEvent{Conversation: f.Conversation, User: f.User, Received: f.Received, Read: f.Read}
+		k.post(passingKey{"receipt", f.Conversation, f.User}, e)
+	} else if peerOf(f.Conversation, k.meta.User) == f.User && f.User != "" {
+		k.peerMarks(cv, f.User, f.Received, f.Read)
 	}
+}
+
+// peerMarks takes over the marks of a dm's other side, as far as they are news.
+func (k *core) peerMarks(cv *conv, user string, received, read uint64) {
+	r := &cv.rec
+	received = max(received, read)
+	if received <= r.PeerReceived && read <= r.PeerRead {
+		return
+	}
+	r.PeerReceived, r.PeerRead = max(r.PeerReceived, received), max(r.PeerRead, read)
 	k.touch(cv, false)
-	e := &ReceiptEvent{Conversation: f.Conversation, User: f.User, Received: f.Received, Read: f.Read}
-	k.post(passingKey{"receipt", f.Conversation, f.User}, e)
+	e := &ReceiptEvent{Conversation: r.ID, User: user, Received: r.PeerReceived, Read: r.PeerRead}
+	k.post(passingKey{"receipt", r.ID, user}, e)
 }
 
 // countAt is the running count at seq, if it is known here.

@@ -15,47 +15,36 @@ import (
 
 // Apply implements skein.Store: one transaction.
 func (s *Store) Apply(ctx context.Context, b *skein.Batch) error {
-	return s.inTx(ctx, func(tx *sql.Tx) error {
-		w := &writer{tx: tx, ctx: ctx, stmts: map[string]*sql.Stmt{}}
-		defer w.close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ctx = context.WithoutCancel(ctx) // all or nothing, and known which
+	err := s.inTx(ctx, func() error {
+		w := &writer{s: s, ctx: ctx}
 		w.window(b)
 		w.records(b)
 		w.feed(b)
 		return w.err
 	})
+	if err != nil {
+		return fmt.Errorf("sqlitestore: apply: %w", err)
+	}
+	return nil
 }
 
 // writer runs statements until the first error.
 type writer struct {
-	tx    *sql.Tx
-	ctx   context.Context
-	stmts map[string]*sql.Stmt
-	err   error
-}
-
-func (w *writer) stmt(text string) *sql.Stmt {
-	st := w.stmts[text]
-	if st == nil {
-		if st, w.err = w.tx.PrepareContext(w.ctx, text); w.err != nil {
-			return nil
-		}
-		w.stmts[text] = st
-	}
-	return st
+	s   *Store
+	ctx context.Context
+	err error
 }
 
 func (w *writer) exec(text string, args ...any) {
 	if w.err != nil {
 		return
 	}
-	if st := w.stmt(text); st != nil {
+	var st *sql.Stmt
+	if st, w.err = w.s.stmt(w.ctx, text); w.err == nil {
 		_, w.err = st.ExecContext(w.ctx, args...)
-	}
-}
-
-func (w *writer) close() {
-	for _, st := range w.stmts {
-		_ = st.Close()
 	}
 }
 
@@ -134,18 +123,16 @@ func (w *writer) erase(read, write string, r skein.EntryRef) {
 	if w.err != nil {
 		return
 	}
-	var body []byte
-	err := w.tx.QueryRowContext(w.ctx, read, r.Conversation, int64(r.Seq)).Scan(&body)
-	if err == sql.ErrNoRows {
-		return
-	}
-	if err != nil {
-		w.err = err
-		return
-	}
-	e, err := decodeEntry(body)
-	if err != nil || e == nil {
-		w.err = err
+	var e *wire.Entry
+	w.err = w.s.query(w.ctx, func(rows *sql.Rows) error {
+		var body []byte
+		err := rows.Scan(&body)
+		if err == nil {
+			e, err = decodeEntry(body)
+		}
+		return err
+	}, read, r.Conversation, int64(r.Seq))
+	if w.err != nil || e == nil {
 		return
 	}
 	w.exec(write, w.marshal(skein.Erased(e)), r.Conversation, int64(r.Seq))

@@ -3,8 +3,8 @@
 //
 // It owns the file and its schema; it knows nothing of the protocol beyond the
 // messages it stores. It is the only package of the SDK that imports SQLite
-// (pure Go, no cgo). One connection serves all calls, so there are no locks and
-// no goroutines of its own beyond database/sql's.
+// (pure Go, no cgo). One connection serves all calls, one at a time: Store.mu is
+// held for each. There are no goroutines beyond database/sql's.
 //
 // Invariants: every batch is one transaction, durable when Apply returns
 // (journal_mode WAL, synchronous FULL, both read back); the file is locked by
@@ -14,10 +14,11 @@ package sqlitestore
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
+	"math"
 	"net/url"
 	"os"
+	"sync"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -28,7 +29,13 @@ import (
 )
 
 // Store is a skein.Store in a file.
-type Store struct{ db *sql.DB }
+type Store struct {
+	db *sql.DB
+
+	mu    sync.Mutex
+	conn  *sql.Conn
+	stmts map[string]*sql.Stmt
+}
 
 var _ skein.Store = (*Store)(nil)
 
@@ -74,184 +81,216 @@ func Open(path string) (*Store, error) {
 	f.Close()
 	q := url.Values{"_pragma": {
 		"busy_timeout(1000)", "locking_mode(EXCLUSIVE)", "journal_mode(WAL)", "synchronous(FULL)",
-	}, "_txlock": {"immediate"}}
+	}}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Opaque: url.PathEscape(path), RawQuery: q.Encode()}).String())
 	if err != nil {
 		return nil, fmt.Errorf("sqlitestore: %w", err)
 	}
-	db.SetMaxOpenConns(1)
-	s := &Store{db}
-	if err := s.prepare(); err != nil {
+	s := &Store{db: db, stmts: map[string]*sql.Stmt{}}
+	if s.conn, err = db.Conn(context.Background()); err == nil {
+		err = s.prepare(context.Background())
+	}
+	if err != nil {
 		db.Close()
-		return nil, fmt.Errorf("sqlitestore: %s: %w", path, err)
+		return nil, fmt.Errorf("sqlitestore: %s: open (is it in use by another process?): %w", path, err)
 	}
 	return s, nil
 }
 
 // prepare checks that the file is ours alone and as durable as promised, and
 // makes the tables.
-func (s *Store) prepare() error {
+func (s *Store) prepare(ctx context.Context) error {
 	var mode string
-	var sync int
-	if err := s.db.QueryRow("PRAGMA journal_mode").Scan(&mode); err != nil {
-		return fmt.Errorf("open (is it in use by another process?): %w", err)
+	var sync, v int
+	if err := s.conn.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
+		return err
 	}
-	if err := s.db.QueryRow("PRAGMA synchronous").Scan(&sync); err != nil {
+	if err := s.conn.QueryRowContext(ctx, "PRAGMA synchronous").Scan(&sync); err != nil {
 		return err
 	}
 	if mode != "wal" || sync != 2 {
 		return fmt.Errorf("journal_mode %s, synchronous %d: want wal, 2 (FULL)", mode, sync)
 	}
-	return s.inTx(context.Background(), func(tx *sql.Tx) error {
-		var v int
-		if err := tx.QueryRow("PRAGMA user_version").Scan(&v); err != nil {
+	if err := s.conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v); err != nil {
+		return err
+	}
+	switch {
+	case v > version:
+		return fmt.Errorf("written by a newer version (schema %d, this is %d)", v, version)
+	case v == version:
+		// A write takes the lock that keeps other processes out.
+		_, err := s.conn.ExecContext(ctx, "UPDATE counter SET n = n WHERE name = 'feed'")
+		return err
+	}
+	return s.inTx(ctx, func() error {
+		if _, err := s.conn.ExecContext(ctx, schema); err != nil {
 			return err
 		}
-		switch {
-		case v > version:
-			return fmt.Errorf("written by a newer version (schema %d, this is %d)", v, version)
-		case v == version:
-			// A write takes the lock that keeps other processes out.
-			_, err := tx.Exec("UPDATE counter SET n = n WHERE name = 'feed'")
-			return err
-		}
-		if _, err := tx.Exec(schema); err != nil {
-			return err
-		}
-		_, err := tx.Exec(fmt.Sprintf("INSERT INTO counter VALUES ('feed', 0); PRAGMA user_version = %d", version))
+		_, err := s.conn.ExecContext(ctx, fmt.Sprintf("INSERT INTO counter VALUES ('feed', 0); PRAGMA user_version = %d", version))
 		return err
 	})
 }
 
-func (s *Store) inTx(ctx context.Context, f func(*sql.Tx) error) error {
-	tx, err := s.db.BeginTx(ctx, nil)
+// inTx runs f in a transaction; mu is held.
+func (s *Store) inTx(ctx context.Context, f func() error) error {
+	if _, err := s.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	err := f()
+	if err == nil {
+		_, err = s.conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		_, _ = s.conn.ExecContext(ctx, "ROLLBACK")
+	}
+	return err
+}
+
+// stmt returns a prepared statement, which lives as long as the store; mu is held.
+func (s *Store) stmt(ctx context.Context, text string) (*sql.Stmt, error) {
+	if st := s.stmts[text]; st != nil {
+		return st, nil
+	}
+	st, err := s.conn.PrepareContext(ctx, text)
+	if err == nil {
+		s.stmts[text] = st
+	}
+	return st, err
+}
+
+// query runs a read and hands its rows to scan; mu is held. Once begun it is not cancelled.
+func (s *Store) query(ctx context.Context, scan func(*sql.Rows) error, text string, args ...any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	st, err := s.stmt(ctx, text)
 	if err != nil {
 		return err
 	}
-	if err := f(tx); err != nil {
-		_ = tx.Rollback()
+	rows, err := st.QueryContext(ctx, args...)
+	if err != nil {
 		return err
 	}
-	return tx.Commit()
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // Close releases the file.
-func (s *Store) Close() error { return s.db.Close() }
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, st := range s.stmts {
+		_ = st.Close()
+	}
+	clear(s.stmts)
+	_ = s.conn.Close()
+	return s.db.Close()
+}
 
 // Load implements skein.Store.
 func (s *Store) Load(ctx context.Context) (*skein.Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	snap := &skein.Snapshot{}
 	m := &snap.Meta
-	err := s.db.QueryRowContext(ctx, "SELECT user, timeline, device, position, listing, list_next, settled_at FROM meta").
-		Scan(&m.User, &m.Timeline, &m.Device, &m.Position, &m.Listing, &m.ListNext, &m.SettledAtMs)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return nil, err
+	err := s.query(ctx, func(rows *sql.Rows) error {
+		return rows.Scan(&m.User, &m.Timeline, &m.Device, &m.Position, &m.Listing, &m.ListNext, &m.SettledAtMs)
+	}, "SELECT user, timeline, device, position, listing, list_next, settled_at FROM meta")
+	if err == nil {
+		err = s.query(ctx, func(rows *sql.Rows) error { return rows.Scan(&snap.LastFeed) }, "SELECT n FROM counter WHERE name = 'feed'")
 	}
-	if err := s.db.QueryRowContext(ctx, "SELECT n FROM counter WHERE name = 'feed'").Scan(&snap.LastFeed); err != nil {
-		return nil, err
+	if err == nil {
+		err = s.loadConversations(ctx, snap)
 	}
-	if snap.Conversations, err = s.loadConversations(ctx); err != nil {
-		return nil, err
+	if err == nil {
+		err = s.loadOutbox(ctx, snap)
 	}
-	snap.Outbox, err = s.loadOutbox(ctx)
-	return snap, err
+	if err != nil {
+		return nil, fmt.Errorf("sqlitestore: load: %w", err)
+	}
+	return snap, nil
 }
 
-func (s *Store) loadConversations(ctx context.Context) ([]skein.ConversationRecord, error) {
-	rows, err := s.db.QueryContext(ctx, `SELECT id, title, first_seq, until_seq, low, high, head, head_count, last_at,
-		read_seq, read_count, received, marked_at, peer_received, peer_read, last FROM conversation`)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []skein.ConversationRecord
-	for rows.Next() {
+func (s *Store) loadConversations(ctx context.Context, snap *skein.Snapshot) error {
+	return s.query(ctx, func(rows *sql.Rows) error {
 		var c skein.ConversationRecord
 		var last []byte
-		if err := rows.Scan(&c.ID, &c.Title, &c.First, &c.Until, &c.Low, &c.High, &c.Head, &c.HeadCount, &c.LastAtMs,
-			&c.Read, &c.ReadCount, &c.Received, &c.MarkedAtMs, &c.PeerReceived, &c.PeerRead, &last); err != nil {
-			return nil, err
+		err := rows.Scan(&c.ID, &c.Title, &c.First, &c.Until, &c.Low, &c.High, &c.Head, &c.HeadCount, &c.LastAtMs,
+			&c.Read, &c.ReadCount, &c.Received, &c.MarkedAtMs, &c.PeerReceived, &c.PeerRead, &last)
+		if err == nil {
+			c.Last, err = decodeEntry(last)
 		}
-		if c.Last, err = decodeEntry(last); err != nil {
-			return nil, err
-		}
-		out = append(out, c)
-	}
-	return out, rows.Err()
+		snap.Conversations = append(snap.Conversations, c)
+		return err
+	}, `SELECT id, title, first_seq, until_seq, low, high, head, head_count, last_at,
+		read_seq, read_count, received, marked_at, peer_received, peer_read, last FROM conversation`)
 }
 
-func (s *Store) loadOutbox(ctx context.Context) ([]skein.OutboxRecord, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT n, state, send, made_at, seq, code, reason FROM outbox ORDER BY n")
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out []skein.OutboxRecord
-	for rows.Next() {
-		var o skein.OutboxRecord
+func (s *Store) loadOutbox(ctx context.Context, snap *skein.Snapshot) error {
+	return s.query(ctx, func(rows *sql.Rows) error {
+		o := skein.OutboxRecord{Send: &wire.Send{}}
 		var send []byte
-		if err := rows.Scan(&o.N, &o.State, &send, &o.MadeAtMs, &o.Seq, &o.Code, &o.Reason); err != nil {
-			return nil, err
+		err := rows.Scan(&o.N, &o.State, &send, &o.MadeAtMs, &o.Seq, &o.Code, &o.Reason)
+		if err == nil {
+			err = proto.Unmarshal(send, o.Send)
 		}
-		o.Send = &wire.Send{}
-		if err := proto.Unmarshal(send, o.Send); err != nil {
-			return nil, fmt.Errorf("outbox %d: %w", o.N, err)
-		}
-		out = append(out, o)
-	}
-	return out, rows.Err()
+		snap.Outbox = append(snap.Outbox, o)
+		return err
+	}, "SELECT n, state, send, made_at, seq, code, reason FROM outbox ORDER BY n")
 }
 
 // Entries implements skein.Store.
 func (s *Store) Entries(ctx context.Context, conversation string, from, to uint64, limit int) ([]*wire.Entry, error) {
-	const most = 1<<63 - 1
-	rows, err := s.db.QueryContext(ctx, `SELECT body FROM (
-		SELECT seq, body FROM entry WHERE conversation = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?) ORDER BY seq`,
-		conversation, int64(min(from, most)), int64(min(to, most)), limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var out []*wire.Entry
-	for rows.Next() {
+	err := s.query(ctx, func(rows *sql.Rows) error {
 		var b []byte
-		if err := rows.Scan(&b); err != nil {
-			return nil, err
+		err := rows.Scan(&b)
+		if err != nil {
+			return err
 		}
 		e, err := decodeEntry(b)
-		if err != nil {
-			return nil, err
-		}
 		out = append(out, e)
+		return err
+	}, `SELECT body FROM (
+		SELECT seq, body FROM entry WHERE conversation = ? AND seq BETWEEN ? AND ? ORDER BY seq DESC LIMIT ?) ORDER BY seq`,
+		conversation, int64(min(from, math.MaxInt64)), int64(min(to, math.MaxInt64)), limit)
+	if err != nil {
+		return nil, fmt.Errorf("sqlitestore: entries: %w", err)
 	}
-	return out, rows.Err()
+	return out, nil
 }
 
 // Feed implements skein.Store.
 func (s *Store) Feed(ctx context.Context, after uint64, limit int) ([]skein.FeedItem, error) {
-	rows, err := s.db.QueryContext(ctx,
-		"SELECT n, kind, conversation, from_seq, seq, entry, failed FROM feed WHERE n > ? ORDER BY n LIMIT ?", int64(after), limit)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var out []skein.FeedItem
-	for rows.Next() {
+	err := s.query(ctx, func(rows *sql.Rows) error {
 		var f skein.FeedItem
 		var entry []byte
 		var failed sql.NullString
-		if err := rows.Scan(&f.N, &f.Kind, &f.Conversation, &f.From, &f.Seq, &entry, &failed); err != nil {
-			return nil, err
+		err := rows.Scan(&f.N, &f.Kind, &f.Conversation, &f.From, &f.Seq, &entry, &failed)
+		if err == nil {
+			f.Entry, err = decodeEntry(entry)
 		}
-		if f.Entry, err = decodeEntry(entry); err != nil {
-			return nil, err
-		}
-		if f.Failed, err = decodeFailed(failed); err != nil {
-			return nil, err
+		if err == nil {
+			f.Failed, err = decodeFailed(failed)
 		}
 		out = append(out, f)
+		return err
+	}, "SELECT n, kind, conversation, from_seq, seq, entry, failed FROM feed WHERE n > ? ORDER BY n LIMIT ?", int64(after), limit)
+	if err != nil {
+		return nil, fmt.Errorf("sqlitestore: feed: %w", err)
 	}
-	return out, rows.Err()
+	return out, nil
 }
 
 func decodeEntry(b []byte) (*wire.Entry, error) {
