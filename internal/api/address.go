@@ -6,6 +6,21 @@ import (
 	"strings"
 )
 
+// BehindProxies sets the RemoteAddr of requests that come through trusted
+// proxies to the client's address, for handlers beside this package's own.
+func BehindProxies(trusted []netip.Prefix, next http.Handler) http.Handler {
+	if len(trusted) == 0 {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if addr := address(r, trusted); addr.IsValid() && addr != parseAddr(r.RemoteAddr) {
+			r = r.WithContext(r.Context()) // a shallow copy: the original is the server's
+			r.RemoteAddr = netip.AddrPortFrom(addr, 0).String()
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 // address returns who is at the other end: the peer of the connection, or, as
 // far as that is a trusted proxy, the one the proxy names in X-Forwarded-For.
 // The header is read from its end; the first address that is no trusted proxy

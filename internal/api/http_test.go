@@ -386,6 +386,11 @@ func TestAddressBehindProxies(t *testing.T) {
 		if got := address(r, trusted).String(); got != tc.want {
 			t.Errorf("%s for %q: %s, want %s", tc.remote, tc.forwarded, got, tc.want)
 		}
+		var seen string
+		BehindProxies(trusted, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = r.RemoteAddr })).ServeHTTP(nil, r)
+		if got := parseAddr(seen).String(); got != tc.want {
+			t.Errorf("%s for %q: the next handler sees %s, want %s", tc.remote, tc.forwarded, got, tc.want)
+		}
 	}
 	r := httptest.NewRequest("POST", "/", nil)
 	r.RemoteAddr = "10.0.0.1:5"

@@ -233,7 +233,7 @@ func (a *App) openHTTP(lo wire.ListenOptions) (err error) {
 	plain := lo
 	plain.TLS = nil // the public server ends TLS itself
 	public := http.NewServeMux()
-	public.Handle("/ws", ws.Handler(plain, a.gateway.Serve))
+	public.Handle("/ws", api.BehindProxies(proxies, ws.Handler(plain, a.gateway.Serve)))
 	public.Handle("/", api.NewHTTP(a.logic, api.HTTPOptions{
 		Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Metrics: a.metrics,
 	}))

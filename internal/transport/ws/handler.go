@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"net"
 	"net/http"
 	"net/url"
 	"path"
@@ -14,7 +15,9 @@ import (
 
 // Handler upgrades requests to WebSocket connections and calls serve for each,
 // in a goroutine of its own that outlives the request and holds nothing of it.
-// serve returns when the connection is over.
+// serve returns when the connection is over. The connection's address is the
+// request's RemoteAddr, which a handler before this one may have set to what a
+// trusted proxy says.
 func Handler(o wire.ListenOptions, serve func(wire.Conn)) http.Handler {
 	return &handler{o: o, serve: serve}
 }
@@ -64,7 +67,11 @@ func (h *handler) upgrade(w http.ResponseWriter, r *http.Request, codec string) 
 		_ = nc.Close()
 		return nil
 	}
-	return newConn(nc, early, codec, h.o.Binary(codec))
+	c := newConn(nc, early, codec, h.o.Binary(codec))
+	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
+		c.info.RemoteAddr = strings.Clone(host) // nothing of the request stays
+	}
+	return c
 }
 
 func hasToken(values []string, token string) bool {
