@@ -290,7 +290,7 @@ func TestPongsStandBetweenFrames(t *testing.T) {
 
 	const messages = 300
 	go func() { // the peer pings all the time
-		for i := range messages {
+		for i := 0; ; i++ {
 			if _, err := client.Write(frameBytes(fin|ping, fmt.Append(nil, i))); err != nil {
 				return
 			}
@@ -323,7 +323,7 @@ func TestPongsStandBetweenFrames(t *testing.T) {
 		}
 	}()
 	next, pongs := 0, 0
-	for next < messages {
+	for next < messages || pongs == 0 {
 		f, err := client.read()
 		if err != nil {
 			t.Fatal(err)
@@ -339,9 +339,6 @@ func TestPongsStandBetweenFrames(t *testing.T) {
 		default:
 			t.Fatalf("opcode %d", f.op)
 		}
-	}
-	if pongs == 0 {
-		t.Error("no pong came")
 	}
 	_ = client.Close()
 	_ = conn.Close("", "")
