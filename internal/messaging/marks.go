@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"hash/maphash"
 	"sync"
 
 	"github.com/skein-im/skein/internal/im"
@@ -26,6 +27,10 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	if received > head.Seq {
 		return im.Errorf(im.CodeInvalidArgument, "mark %d is beyond the last entry", received)
 	}
+	mark := im.Mark{User: from.User, Conversation: c, Received: received, Read: read}
+	lock := s.marking.of(&mark)
+	lock.Lock()
+	defer lock.Unlock()
 	var now [1]im.Mark
 	if err := s.journal.Marks(ctx, c, []im.UserID{from.User}, now[:]); err != nil {
 		return err
@@ -33,7 +38,6 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	if received <= now[0].Received && read <= now[0].Read {
 		return nil // a device repeats what another one is past: nobody is told to go back
 	}
-	mark := im.Mark{User: from.User, Conversation: c, Received: received, Read: read}
 	if read > 0 {
 		if mark.ReadCount, err = s.countAt(ctx, c, read, head); err != nil {
 			return err
@@ -53,6 +57,21 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 		s.deliverer.Receipt(mark, to)
 	}
 	return nil
+}
+
+// marking makes the marks of a user in a conversation take turns, from the
+// look at the present one to the receipt: of two devices that mark at the same
+// time, the one behind must not be told about after the other.
+type marking struct {
+	seed  maphash.Seed
+	locks [64]sync.Mutex
+}
+
+func (m *marking) init() { m.seed = maphash.MakeSeed() }
+
+func (m *marking) of(k *im.Mark) *sync.Mutex {
+	h := maphash.Comparable(m.seed, [2]string{string(k.User), string(k.Conversation)})
+	return &m.locks[h%uint64(len(m.locks))]
 }
 
 // receiptFor: the other side of a dm sees both marks, the user's own other

@@ -10,7 +10,8 @@
 // items back into the queue.
 //
 // Locks: queue.mu guards the queue; touched.mu the recent mark changes. Neither
-// is held while calling out, and they are never held together.
+// is held while calling out, and they are never held together. One of marking's
+// is held, and taken before touched.mu, while a mark is moved and told of.
 //
 // Invariants (handbook 02 §2.2; each has a test):
 //  1. A reply that says stored, and any delivery, happen only after
@@ -94,6 +95,7 @@ type Service struct {
 
 	queue   queue
 	touched touched
+	marking marking
 
 	// Owned by the committer.
 	opened  map[im.ConversationID]struct{} // dms known to have membership rows
@@ -132,6 +134,7 @@ func New(o Options) *Service {
 	}
 	s.queue.init(o.MaxQueued)
 	s.touched.init()
+	s.marking.init()
 	s.stopped.Add(1)
 	go s.commitLoop()
 	return s

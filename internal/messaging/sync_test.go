@@ -3,6 +3,7 @@ package messaging
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -214,6 +215,35 @@ func TestMarks(t *testing.T) {
 	// Received concerns the other side, read also the own devices.
 	if !slices.Equal(w.out.to[0], []im.UserID{"alice"}) || !slices.Equal(w.out.to[1], []im.UserID{"alice", "bob"}) {
 		t.Fatalf("receipts to %v", w.out.to)
+	}
+}
+
+// Two devices of a user mark at the same time: nobody is told of the one
+// behind after the other.
+func TestMarksOfTwoDevicesTakeTurns(t *testing.T) {
+	const last = 200
+	w := newWorld(t)
+	for range last {
+		w.mustSend("alice", ab, "x")
+	}
+	var devices sync.WaitGroup
+	for range 2 {
+		devices.Go(func() {
+			for seq := uint64(1); seq <= last; seq++ {
+				if err := w.Mark(t.Context(), im.Actor{User: "bob"}, ab, seq, seq); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	devices.Wait()
+	for i := 1; i < len(w.out.receipts); i++ {
+		if a, b := w.out.receipts[i-1].Read, w.out.receipts[i].Read; b <= a {
+			t.Fatalf("told of %d after %d", b, a)
+		}
+	}
+	if n := len(w.out.receipts); n != last {
+		t.Errorf("%d receipts, want %d", n, last)
 	}
 }
 
