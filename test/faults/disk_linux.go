@@ -26,6 +26,7 @@ type disk struct {
 	loop  string // /dev/loopN
 	mount string
 	up    bool
+	gate  *gate
 }
 
 // canCutPower tells what is missing.
@@ -42,7 +43,7 @@ func canCutPower() error {
 }
 
 func newDisk(dir string) (_ *disk, err error) {
-	d := &disk{mount: filepath.Join(dir, "disk")}
+	d := &disk{mount: filepath.Join(dir, "disk"), gate: newGate()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, d.close())
@@ -102,9 +103,12 @@ func (d *disk) detach() error {
 
 func (d *disk) data() string { return filepath.Join(d.mount, "data") }
 
+func (d *disk) address(server string) (string, error) { return d.gate.guard(server) }
+
 // strike cuts the power, then takes the dead disk off and starts it again; ext4
 // recovers from its journal.
 func (d *disk) strike(s *server) error {
+	d.gate.shut() // the ghost of the server talks to nobody
 	if err := d.cut(); err != nil {
 		return err
 	}
@@ -112,6 +116,7 @@ func (d *disk) strike(s *server) error {
 	if err := d.detach(); err != nil {
 		return err
 	}
+	d.gate.open()
 	return d.attach()
 }
 
@@ -129,6 +134,7 @@ func (d *disk) cut() error {
 }
 
 func (d *disk) close() error {
+	d.gate.close()
 	var errs []error
 	if d.up {
 		errs = append(errs, d.detach())

@@ -21,6 +21,8 @@ import (
 type fault interface {
 	// data is where the server keeps its data.
 	data() string
+	// address is where clients reach the server that listens at the given one.
+	address(server string) (string, error)
 	// strike hurts; the server is dead when it returns.
 	strike(s *server) error
 	// close takes away what the fault needed.
@@ -33,6 +35,8 @@ type killing struct{ dir string }
 func (k killing) data() string           { return filepath.Join(k.dir, "data") }
 func (k killing) strike(s *server) error { s.kill(); return nil }
 func (k killing) close() error           { return nil }
+
+func (k killing) address(server string) (string, error) { return server, nil }
 
 // run is one run from the build to the judgement.
 type run struct {
@@ -86,7 +90,7 @@ func (r *run) run(ctx context.Context, makeFault func(dir string) (fault, error)
 	if r.fsync, err = measureFsync(f.data()); err != nil {
 		return err
 	}
-	if err := r.makeWorld(ctx); err != nil {
+	if err := r.makeWorld(ctx, f); err != nil {
 		return err
 	}
 	closed := false
@@ -109,8 +113,16 @@ func (r *run) run(ctx context.Context, makeFault func(dir string) (fault, error)
 	return r.judge(ctx, views)
 }
 
-func (r *run) makeWorld(ctx context.Context) error {
+func (r *run) makeWorld(ctx context.Context, f fault) error {
 	key, err := r.server.adminKey()
+	if err != nil {
+		return err
+	}
+	public, err := f.address(r.server.http)
+	if err != nil {
+		return err
+	}
+	stream, err := f.address(r.server.tcp)
 	if err != nil {
 		return err
 	}
@@ -121,7 +133,7 @@ func (r *run) makeWorld(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	r.world, err = soak.NewWorld(ctx, soak.Plan{
-		HTTP: "http://" + r.server.http, WS: "ws://" + r.server.http + "/ws", TCP: "tcp://" + r.server.tcp,
+		HTTP: "http://" + public, WS: "ws://" + public + "/ws", TCP: "tcp://" + stream,
 		AdminKey: key, Dir: dir, Clients: r.o.clients, Rate: r.o.rate, Seed: r.o.seed,
 	})
 	return err
