@@ -217,7 +217,8 @@ func (k *core) jump(cv *conv, seq uint64, tell bool) {
 	k.applyEarly(cv, false)
 }
 
-// reset forgets everything of another timeline; the outbox stays and is sent again.
+// reset forgets everything of another timeline; the outbox stays and is sent
+// again. What was pushed on this connection is of the new one: it stays held.
 func (k *core) reset(timeline string) {
 	k.log.Warn("timeline changed: everything is read anew")
 	k.commit() // the batch of the old one first
@@ -226,8 +227,7 @@ func (k *core) reset(timeline string) {
 	clear(k.dirty)
 	clear(k.changed)
 	clear(k.markDue)
-	k.held, k.heldOver, k.wantSync = nil, false, false
-	k.pullQueue = nil
+	k.pullQueue, k.wantSync = nil, false
 	for n, r := range k.reqs {
 		if r.kind > reqAfter {
 			delete(k.reqs, n)

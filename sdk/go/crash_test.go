@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -169,130 +168,6 @@ func checkEvents(t *testing.T, r *rig, events []string) {
 	}
 	if last != len(all)-1 {
 		t.Errorf("events end at %d of %v: %v", last, all, events)
-	}
-}
-
-// TestChaos is a random walk: a server that loses, repeats and reorders pushes,
-// loses acks, turns sends away and hangs up, and a client that is restarted. At
-// the end everything is everywhere, once, in order.
-func TestChaos(t *testing.T) {
-	for seed := range uint64(30) {
-		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			inBubble(t, func(t *testing.T, r *rig) { chaos(t, r, rand.New(rand.NewPCG(seed, 1))) })
-		})
-	}
-}
-
-func chaos(t *testing.T, r *rig, rnd *rand.Rand) {
-	server := rand.New(rand.NewPCG(rnd.Uint64(), 2)) // used under the server's lock only
-	chance := func(percent int) bool { return server.IntN(100) < percent }
-	var stash []*wire.Entry
-	misbehave := func() {
-		r.onPush = func(_ *fakeConn, e *wire.Entry) []*wire.Entry {
-			out := []*wire.Entry{e}
-			switch {
-			case chance(15):
-				stash = append(stash, e)
-				return nil
-			case chance(15):
-				return nil
-			case chance(15):
-				out = append(out, e)
-			}
-			if chance(30) {
-				out = append(out, stash...)
-				stash = nil
-			}
-			return out
-		}
-		r.onSend = func(*fakeConn, *wire.Send) verdict {
-			v := verdict{noAck: chance(8), ackTwice: chance(10), hangUp: chance(8), noStore: chance(4)}
-			if chance(10) {
-				v = verdict{code: wire.CodeOverloaded}
-			}
-			return v
-		}
-	}
-	r.do(misbehave)
-	r.deltaMax = 1 + rnd.IntN(20)
-	convs := []string{dm, grp, "grp:g2", "dm:alice:carol", "grp:g3"}
-	heard := map[string][]string{} // per conversation
-	collect := func() {
-		for _, e := range eventsOf[*MessageEvent](r.events) {
-			c := e.Message.Conversation
-			heard[c] = append(heard[c], e.Message.Text)
-		}
-	}
-	pipeline := WithPipeline(1)
-	c := r.dial(WithMaxGap(0), pipeline)
-	sent := map[string][]string{}
-	for step := range 300 {
-		conv := convs[rnd.IntN(len(convs))]
-		switch p := rnd.IntN(100); {
-		case p < 40:
-			r.say(conv, "bob", fmt.Sprintf("b%d", step))
-		case p < 80:
-			s := fmt.Sprintf("a%d", step)
-			if _, err := c.Conversation(conv).SendAsync(bg, s); err != nil {
-				t.Fatal(err)
-			}
-			sent[conv] = append(sent[conv], s)
-		case p < 85:
-			r.hangUp()
-		case p < 90:
-			broadcast(r.fake, &wire.Resync{})
-		case p < 93:
-			r.end()
-			collect()
-			r.sayMany(conv, "bob", rnd.IntN(80))
-			c = r.dial(WithMaxGap(0), pipeline)
-		case p < 97:
-			pause(time.Duration(rnd.IntN(20)) * time.Second)
-		default:
-			r.do(func() {
-				h := &wire.Heads{}
-				for _, x := range convs {
-					h.Heads = append(h.Heads, &wire.Head{Conversation: x, Seq: uint64(len(r.journal[x]))})
-				}
-				for _, fc := range r.conns {
-					reply(fc, h)
-				}
-			})
-		}
-		if rnd.IntN(2) == 0 {
-			synctest.Wait()
-		}
-	}
-	r.do(func() { r.onPush, r.onSend = nil, nil })
-	pause(5 * time.Minute) // heal: retries, back-off, and heads compared
-	synctest.Wait()
-	out, err := c.Outbox(bg)
-	if err != nil || len(out) != 0 {
-		t.Errorf("outbox = %v, %v", out, err)
-	}
-	collect()
-	for _, conv := range convs {
-		if len(r.journal[conv]) == 0 {
-			continue
-		}
-		r.checkStore(conv)
-		var mine, theirs []string
-		for _, e := range r.journal[conv] {
-			if e.Sender == "alice" {
-				mine = append(mine, e.Content.GetText())
-			} else {
-				theirs = append(theirs, e.Content.GetText())
-			}
-		}
-		eq(t, conv+": own messages stored", mine, sent[conv])
-		eq(t, conv+": events", heard[conv], theirs)
-		n, _ := c.Conversation(conv).Unread(bg)
-		j := r.journal[conv]
-		want := j[len(j)-1].Count
-		if rd := r.read[conv]; rd > 0 {
-			want -= j[rd-1].Count
-		}
-		eq(t, conv+": unread", n, want)
 	}
 }
 

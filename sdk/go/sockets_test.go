@@ -28,6 +28,59 @@ func TestSocketsAndCodecs(t *testing.T) {
 
 const dm = "dm:alice:bob"
 
+// session is a client with its store on disk.
+type session struct {
+	t     *testing.T
+	ctx   context.Context
+	path  string
+	url   string
+	codec wire.Codec
+	c     *skein.Client
+	store *sqlitestore.Store
+}
+
+func (s *session) dial() {
+	s.t.Helper()
+	var err error
+	if s.store, err = sqlitestore.Open(s.path); err != nil {
+		s.t.Fatal(err)
+	}
+	s.c, err = skein.Dial(s.ctx, s.url, skein.WithToken("tok"), skein.WithStore(s.store), skein.WithCodec(s.codec))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// die ends the process as a crash does: what is written is written, nothing is after this.
+func (s *session) die() {
+	s.store.Close()
+	if err := s.c.Conversation(dm).MarkRead(s.ctx, 3); !errors.Is(err, skein.ErrStore) {
+		s.t.Errorf("MarkRead: %v", err)
+	}
+	_ = s.c.Close()
+}
+
+func (s *session) send(text string, opts ...skein.SendOption) {
+	s.t.Helper()
+	if _, err := s.c.Conversation(dm).Send(s.ctx, text, opts...); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// wantMessage waits for the next MessageEvent.
+func (s *session) wantMessage(text string) {
+	s.t.Helper()
+	for e := range s.c.Events(s.ctx) {
+		if m, ok := e.(*skein.MessageEvent); ok {
+			if m.Message.Text != text {
+				s.t.Errorf("message = %+v, want %q", m.Message, text)
+			}
+			return
+		}
+	}
+	s.t.Fatal("no more events")
+}
+
 func overSockets(t *testing.T, transport string, codec wire.Codec) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -36,109 +89,78 @@ func overSockets(t *testing.T, transport string, codec wire.Codec) {
 	if transport == "ws" {
 		listen = f.ListenWS
 	}
-	url := listen()
-	path := filepath.Join(t.TempDir(), "alice.db")
-	dial := func() (*skein.Client, *sqlitestore.Store) {
-		store, err := sqlitestore.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := skein.Dial(ctx, url, skein.WithToken("tok"), skein.WithStore(store), skein.WithCodec(codec))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c, store
-	}
-	end := func(c *skein.Client, s *sqlitestore.Store) {
-		if err := c.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-		if err := s.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	}
-	nextMessage := func(c *skein.Client) *skein.Message {
-		for e := range c.Events(ctx) {
-			if m, ok := e.(*skein.MessageEvent); ok {
-				return m.Message
-			}
-		}
-		t.Fatal("no more events")
-		return nil
-	}
-
-	c, store := dial()
-	if _, err := c.Conversation(dm).Send(ctx, "héllo ✓"); err != nil {
-		t.Fatal(err)
-	}
+	s := &session{t: t, ctx: ctx, path: filepath.Join(t.TempDir(), "alice.db"), url: listen(), codec: codec}
+	s.dial()
+	s.send("héllo ✓")
 	data := []byte{0, 0xff, 1<<7 + 3}
-	if _, err := c.Conversation(dm).Send(ctx, "", skein.ContentType("com.example.x"), skein.Data(data)); err != nil {
-		t.Fatal(err)
-	}
+	s.send("", skein.ContentType("com.example.x"), skein.Data(data))
 	f.Say(dm, "bob", "你好")
-	if m := nextMessage(c); m.Text != "你好" || m.Seq != 3 {
-		t.Errorf("message = %+v", m)
-	}
-	f.Answer(func(*wire.Call) *wire.Result {
-		b, _ := proto.Marshal(&wire.GetUsersResponse{Users: []*wire.User{{Id: "bob"}}})
-		return &wire.Result{Response: &wire.Result_Body{Body: b}}
-	})
-	if us, err := c.Users().Get(ctx, "bob"); err != nil || len(us) != 1 {
-		t.Errorf("Get = %v, %v", us, err)
-	}
-	// Stored by the server, but the ack never came and the process died.
-	f.LoseAcks(true)
-	p, err := c.Conversation(dm).SendAsync(ctx, "was it stored?")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for len(f.Texts()) < 4 {
-		if _, err := c.Users().Get(ctx, "bob"); err != nil { // a round trip
-			t.Fatal(err)
-		}
-	}
-	store.Close() // what is written is written; nothing is after this
-	if err := c.Conversation(dm).MarkRead(ctx, 3); !errors.Is(err, skein.ErrStore) {
-		t.Errorf("MarkRead: %v", err)
-	}
-	_ = c.Close()
-	f.LoseAcks(false)
+	s.wantMessage("你好")
+	id := s.crashBeforeTheAck(f)
 	f.Say(dm, "bob", "while you were out")
 
-	c, store = dial()
-	if m := nextMessage(c); m.Text != "while you were out" {
-		t.Errorf("message = %+v", m)
-	}
-	ms, err := c.Conversation(dm).History(ctx, 0, 10)
+	s.dial()
+	s.wantMessage("while you were out")
+	ms, err := s.c.Conversation(dm).History(ctx, 0, 10)
 	if err != nil || len(ms) != 5 {
 		t.Fatalf("history = %v, %v", ms, err)
 	}
-	if !bytes.Equal(ms[1].Data, data) || ms[0].Text != "héllo ✓" || ms[3].ID != p.ID {
+	if !bytes.Equal(ms[1].Data, data) || ms[0].Text != "héllo ✓" || ms[3].ID != id {
 		t.Errorf("history = %+v", ms)
 	}
-	out, err := c.Outbox(ctx)
+	out, err := s.c.Outbox(ctx)
 	if err != nil || len(out) != 0 {
 		t.Errorf("outbox = %v, %v", out, err)
 	}
 	if n := len(f.Texts()); n != 5 {
 		t.Errorf("%d messages are stored, want 5: %q", n, f.Texts())
 	}
-	skein.CheckWindow(t, c, store, f, dm)
+	skein.CheckWindow(t, s.c, s.store, f, dm)
 	f.HangUp()
-	if _, err := c.Conversation(dm).Send(ctx, "after a reconnect"); err != nil {
-		t.Fatal(err)
+	s.send("after a reconnect")
+	s.refused(f)
+	if err := s.c.Close(); err != nil {
+		t.Errorf("Close: %v", err)
 	}
-	f.Refuse(wire.CodeBanned)
-	f.HangUp()
-	for e := range c.Events(ctx) {
-		if s, ok := e.(*skein.StateEvent); ok && s.State == skein.StateStopped {
-			if !errors.Is(s.Err, skein.ErrBanned) {
-				t.Errorf("stopped by %v", s.Err)
-			}
-			break
+	if err := s.store.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+// crashBeforeTheAck: stored by the server, but the ack never came and the process died.
+func (s *session) crashBeforeTheAck(f *skein.Fake) skein.MessageID {
+	f.Answer(func(*wire.Call) *wire.Result {
+		b, _ := proto.Marshal(&wire.GetUsersResponse{Users: []*wire.User{{Id: "bob"}}})
+		return &wire.Result{Response: &wire.Result_Body{Body: b}}
+	})
+	f.LoseAcks(true)
+	p, err := s.c.Conversation(dm).SendAsync(s.ctx, "was it stored?")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for len(f.Texts()) < 4 { // a round trip each
+		if us, err := s.c.Users().Get(s.ctx, "bob"); err != nil || len(us) != 1 {
+			s.t.Fatalf("Get = %v, %v", us, err)
 		}
 	}
-	end(c, store)
+	s.die()
+	f.LoseAcks(false)
+	return p.ID
+}
+
+// refused: banned while connected.
+func (s *session) refused(f *skein.Fake) {
+	f.Refuse(wire.CodeBanned)
+	f.HangUp()
+	for e := range s.c.Events(s.ctx) {
+		if ev, ok := e.(*skein.StateEvent); ok && ev.State == skein.StateStopped {
+			if !errors.Is(ev.Err, skein.ErrBanned) {
+				s.t.Errorf("stopped by %v", ev.Err)
+			}
+			return
+		}
+	}
+	s.t.Error("not stopped")
 }
 
 // The outbox on disk: written, not sent, the process dies; the next one sends
