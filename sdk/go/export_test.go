@@ -1,6 +1,7 @@
 package skein
 
 import (
+	"crypto/tls"
 	"testing"
 
 	"github.com/skein-im/skein/wire"
@@ -12,11 +13,12 @@ type Fake = fake
 
 func NewFake(t *testing.T) *Fake { return newFake(t) }
 
-func (f *fake) ListenTCP() string { return f.listenTCP() }
-func (f *fake) ListenWS() string  { return f.listenWS() }
-func (f *fake) HangUp()           { f.hangUp() }
-func (f *fake) Texts() []string   { return f.texts() }
-func (f *fake) Stop()             { f.stop() }
+func (f *fake) ListenTCP() string                                { return f.listenTCP() }
+func (f *fake) ListenWS() string                                 { return f.listenWS() }
+func (f *fake) ListenTLS() (wss, tls string, client *tls.Config) { return f.listenTLS() }
+func (f *fake) HangUp()                                          { f.hangUp() }
+func (f *fake) Texts() []string                                  { return f.texts() }
+func (f *fake) Stop()                                            { f.stop() }
 
 func (f *fake) Say(conversation, sender, text string) { f.say(conversation, sender, text) }
 

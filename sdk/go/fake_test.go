@@ -3,6 +3,7 @@ package skein
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -124,6 +125,11 @@ func (f *fake) listenTCP() string {
 	if err != nil {
 		f.t.Fatal(err)
 	}
+	f.acceptStreams(l)
+	return "tcp://" + l.Addr().String()
+}
+
+func (f *fake) acceptStreams(l net.Listener) {
 	f.wg.Go(func() {
 		for {
 			c, err := l.Accept()
@@ -134,11 +140,29 @@ func (f *fake) listenTCP() string {
 		}
 	})
 	f.t.Cleanup(func() { l.Close(); f.stop() })
-	return "tcp://" + l.Addr().String()
 }
 
 func (f *fake) listenWS() string {
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(f.upgrade())
+	f.t.Cleanup(func() { f.stop(); s.Close() })
+	return "ws" + s.URL[len("http"):] + "/ws"
+}
+
+// listenTLS opens a wss:// and a tls:// listener with a certificate of the tests' own authority.
+func (f *fake) listenTLS() (wss, tlsURL string, client *tls.Config) {
+	s := httptest.NewTLSServer(f.upgrade())
+	l, err := tls.Listen("tcp", "127.0.0.1:0", s.TLS)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.t.Cleanup(s.Close)
+	f.acceptStreams(l)
+	client = s.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	return "wss" + s.URL[len("https"):] + "/ws", "tls://" + l.Addr().String(), client
+}
+
+func (f *fake) upgrade() http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
 		c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{wire.ProtobufName, wire.JSONName}})
 		if err != nil {
 			return
@@ -156,9 +180,7 @@ func (f *fake) listenWS() string {
 			}
 			return b, err
 		}, func(b []byte) error { return c.Write(ctx, typ, b) }, func() { c.CloseNow() })
-	}))
-	f.t.Cleanup(func() { f.stop(); s.Close() })
-	return "ws" + s.URL[len("http"):] + "/ws"
+	}
 }
 
 func (f *fake) stop() {

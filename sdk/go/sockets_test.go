@@ -3,8 +3,11 @@ package skein_test
 import (
 	"bytes"
 	"context"
+	crypto "crypto/tls"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -234,6 +237,55 @@ func copyFile(t *testing.T, path string) string {
 		}
 	}
 	return to
+}
+
+func TestTLS(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	f := skein.NewFake(t)
+	wss, tls, trusted := f.ListenTLS()
+	for _, url := range []string{wss, tls} {
+		c, err := skein.Dial(ctx, url, skein.WithToken("tok"), skein.WithTLS(trusted))
+		if err != nil {
+			t.Fatalf("%s: %v", url, err)
+		}
+		if _, err := c.Conversation(dm).Send(ctx, "over TLS"); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+		if err := c.Close(); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+		// A certificate nobody vouches for is no server of ours.
+		c, err = skein.Dial(ctx, url, skein.WithToken("tok"), skein.WithOffline())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for e := range c.Events(ctx) {
+			if s, ok := e.(*skein.StateEvent); ok && s.State != skein.StateConnecting {
+				var bad *crypto.CertificateVerificationError
+				if s.State != skein.StateDisconnected || !errors.As(s.Err, &bad) {
+					t.Errorf("%s: %v, %v", url, s.State, s.Err)
+				}
+				break
+			}
+		}
+		if err := c.Close(); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+// What the server answers instead of the upgrade is the error.
+func TestUpgradeRefused(t *testing.T) {
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnsupportedMediaType)
+		_, _ = w.Write([]byte(`{"code":"codec_unsupported","message":"known are …"}`))
+	}))
+	defer srv.Close()
+	_, err := skein.Dial(t.Context(), "ws"+srv.URL[len("http"):], skein.WithToken("tok"))
+	if !errors.Is(err, wire.CodeCodecUnsupported) {
+		t.Errorf("Dial: %v", err)
+	}
 }
 
 func TestUnreachableAndBadURLs(t *testing.T) {
