@@ -133,7 +133,9 @@ func (s *Service) views(ctx context.Context, u im.UserID) ([]view, error) {
 	for i := range views {
 		views[i].head = heads[i]
 	}
-	return slices.DeleteFunc(views, func(v view) bool { return v.head.Seq == 0 }), nil
+	// Before its first visible entry a conversation is not there. A membership can
+	// begin beyond the end: when a loss of the journal was accepted.
+	return slices.DeleteFunc(views, func(v view) bool { return v.head.Seq < max(v.m.First, 1) }), nil
 }
 
 // cut replaces the head by the entry with which the user left.

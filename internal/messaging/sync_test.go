@@ -164,6 +164,34 @@ func TestVisibilityIsTheTimeOfMembership(t *testing.T) {
 	wantCode(t, err, im.CodeNotFound)
 }
 
+// After an accepted loss of the journal's end, memberships may begin or end
+// beyond it. One such group must not keep a user from all conversations.
+func TestSyncAfterAcceptedLoss(t *testing.T) {
+	w := newWorld(t)
+	lost, cut := im.Group("lost"), im.Group("cut")
+	w.members.add("bob", im.Membership{Conversation: lost, First: 28})
+	w.members.add("bob", im.Membership{Conversation: cut, First: 1, Until: 40})
+	w.mustSend("alice", ab, "hi")
+	for _, g := range []im.ConversationID{lost, cut} {
+		w.members.add("alice", im.Membership{Conversation: g, First: 1})
+		w.mustSend("alice", g, "what is left")
+	}
+	for _, q := range []im.SyncQuery{{}, {Position: "0", Timeline: w.journal.Timeline()}} {
+		var names []im.ConversationID
+		for _, c := range w.sync("bob", q).Conversations {
+			names = append(names, c.Conversation)
+		}
+		slices.Sort(names)
+		if !slices.Equal(names, []im.ConversationID{ab, cut}) {
+			t.Errorf("bob sees %v", names)
+		}
+	}
+	got, err := w.Pull(t.Context(), im.Actor{User: "bob"}, im.PullQuery{Conversation: lost})
+	if err != nil || len(got.Entries) != 0 {
+		t.Errorf("bob pulls %v, %v", got, err)
+	}
+}
+
 func TestDigest(t *testing.T) {
 	w := newWorld(t)
 	w.mustSend("bob", ab, "1")
