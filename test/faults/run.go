@@ -79,9 +79,10 @@ func (r *run) run(ctx context.Context, makeFault func(dir string) (fault, error)
 		return err
 	}
 	defer func() { err = errors.Join(err, f.close()) }()
-	if r.server, err = newServer(bin, f.data()); err != nil {
+	if r.server, err = newServer(bin, f.data(), filepath.Join(r.dir, "server.log")); err != nil {
 		return err
 	}
+	defer r.server.logFile.Close()
 	r.server.env = r.o.serverEnv
 	defer r.server.kill()
 	if _, err := r.server.start(ctx); err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -22,6 +23,7 @@ type server struct {
 	bin, data        string
 	http, admin, tcp string   // host:port
 	env              []string // beside ours
+	logFile          *os.File // everything the processes say
 	cmd              *exec.Cmd
 	exited           chan error // gets the process's end
 	log              *tail
@@ -38,8 +40,11 @@ func build(ctx context.Context, dir, tags string) (string, error) {
 	return bin, nil
 }
 
-func newServer(bin, data string) (*server, error) {
+func newServer(bin, data, logFile string) (_ *server, err error) {
 	s := &server{bin: bin, data: data}
+	if s.logFile, err = os.Create(logFile); err != nil {
+		return nil, err
+	}
 	for _, addr := range []*string{&s.http, &s.admin, &s.tcp} {
 		// The port is free now and stays the server's own over its restarts.
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -67,7 +72,7 @@ func (s *server) start(ctx context.Context, args ...string) (time.Duration, erro
 	}, args...)
 	s.cmd = exec.Command(s.bin, args...)
 	s.cmd.Env = append(environ(), s.env...)
-	s.log = &tail{}
+	s.log = &tail{also: s.logFile}
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	// In a group of its own: a signal for the terminal's group is ours to deal with.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -177,8 +182,10 @@ func environ() []string {
 	return out
 }
 
-// tail keeps the end of a process's output.
+// tail keeps the end of a process's output and passes all of it on.
 type tail struct {
+	also io.Writer
+
 	mu  sync.Mutex
 	buf []byte
 }
@@ -192,7 +199,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	if over := len(t.buf) - tailBytes; over > 0 {
 		t.buf = append(t.buf[:0], t.buf[over:]...)
 	}
-	return len(p), nil
+	return t.also.Write(p)
 }
 
 func (t *tail) String() string {
