@@ -102,7 +102,10 @@ type Report struct {
 	Applied  int `json:"applied"`
 	Connects int `json:"connects"`
 
-	Lost       int `json:"lost"`
+	Lost int `json:"lost"`
+	// Gone are those of Lost that are not in the server's store; the others are,
+	// but somebody does not see them.
+	Gone       int `json:"gone"`
 	Duplicated int `json:"duplicated"`
 	Disordered int `json:"disordered"`
 	// LongestNoAck is the longest time without any acknowledgement between the

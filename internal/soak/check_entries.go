@@ -188,6 +188,9 @@ func (c *checker) checkLost() {
 		for _, v := range c.views {
 			if c.shouldHold(v, s) {
 				missing = append(missing, v.name)
+				if v.Source == SourceJournal {
+					c.report.Gone++
+				}
 			}
 		}
 		if len(missing) > 0 {
@@ -231,5 +234,6 @@ func (c *checker) checkVanished(v *viewIndex) {
 			continue // counted already
 		}
 		c.report.add(Lost, p.conversation, p.seq, "%s saw %s, which is not in the store", s.by, s.id)
+		c.report.Gone++
 	}
 }

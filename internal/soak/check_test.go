@@ -549,7 +549,7 @@ func TestTimelines(t *testing.T) {
 	run := s.end()
 	each(&run, "", func(v *View) { v.Timeline = line2 })
 	r := Check(run)
-	if len(r.Broken) != 1 || r.Broken[Lost] != 1 || r.Lost != 1 || r.Violations[0].Seq != lost.Seq {
+	if len(r.Broken) != 1 || r.Broken[Lost] != 1 || r.Lost != 1 || r.Gone != 1 || r.Violations[0].Seq != lost.Seq {
 		t.Errorf("want exactly the one lost message, got %v", r.Violations)
 	}
 }

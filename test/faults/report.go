@@ -86,7 +86,7 @@ func (r *result) print(w io.Writer, o options) error {
 		row("on the way", "%d resent after a lost connection, %d told to come later", c.Unanswered, c.Rejected)
 		row("devices", "%d connections, %d entries applied", c.Connects, c.Applied)
 		row("longest no-ack", "%v", c.LongestNoAck.Round(time.Millisecond))
-		row("lost", "%d", c.Lost)
+		row("lost", "%d (%d of them from the store)", c.Lost, c.Gone)
 		row("duplicated", "%d", c.Duplicated)
 		row("disordered", "%d", c.Disordered)
 	}

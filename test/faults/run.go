@@ -60,6 +60,8 @@ const (
 	buildTime = 10 * time.Minute // with all that is not done in rounds
 	roundTime = 10 * time.Second
 	heal      = 30 * time.Second
+	// healLossy is enough where a loss is expected: nobody waits for calm there.
+	healLossy = 5 * time.Second
 )
 
 func (r *run) run(ctx context.Context, makeFault func(dir string) (fault, error)) (err error) {
@@ -185,7 +187,11 @@ func (r *run) rounds(ctx context.Context, f fault) (stopped bool, err error) {
 // readServer lets all become quiet and reads the server twice: through the
 // API, and in its store once it has stopped.
 func (r *run) readServer(ctx context.Context) ([]soak.View, error) {
-	calm, cancel := context.WithTimeout(ctx, heal)
+	limit := heal
+	if r.o.expectLoss {
+		limit = healLossy
+	}
+	calm, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	r.calm = r.world.Quiesce(calm)
 	if ctx.Err() != nil {
