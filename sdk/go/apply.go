@@ -21,7 +21,7 @@ func (k *core) take(entries []*wire.Entry) {
 			continue
 		}
 		cv := k.convs[e.Conversation]
-		if cv == nil && (k.meta.Listing || e.Seq != 1) {
+		if cv == nil && e.Seq != 1 {
 			k.hold(e)
 			if !k.meta.Listing {
 				k.requestSync()

@@ -513,6 +513,7 @@ func TestPresenceAndTyping(t *testing.T) {
 		for range 5 {
 			_ = c.Conversation(dm).Typing(bg)
 		}
+		synctest.Wait()
 		broadcast(r.fake, &wire.Presence{User: "bob", Online: true})
 		broadcast(r.fake, &wire.Typing{Conversation: dm, User: "bob"})
 		r.hangUp()

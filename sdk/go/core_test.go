@@ -105,3 +105,44 @@ func TestDigestKeepsWhatCameSince(t *testing.T) {
 	k.onPong(&wire.Pong{Position: "p3"})
 	eq(t, "position", k.meta.Position, "p2")
 }
+
+// What the turn had applied before a reset does not survive it.
+func TestResetForgetsWhatTheTurnAdded(t *testing.T) {
+	store := NewMemoryStore()
+	k := still(t, store)
+	k.take([]*wire.Entry{said(1), said(2)})
+	k.reset("t2")
+	k.commit()
+	es, err := store.Entries(bg, dm, 1, 10, 10)
+	if err != nil || len(es) != 0 {
+		t.Errorf("entries = %v, %v, want none", es, err)
+	}
+}
+
+// The read mark may be ahead of what is applied (another device was faster); an
+// own message below it does not take it back.
+func TestReadMarkNeverGoesBack(t *testing.T) {
+	k := still(t, NewMemoryStore())
+	cv := k.newConv(dm, 0)
+	k.applyState(&wire.ConversationState{Conversation: dm, Seq: 5, Count: 5, ReadSeq: 5, FirstSeq: 1}, false, reqSync)
+	mine := said(1)
+	mine.Sender = "alice"
+	k.take([]*wire.Entry{mine})
+	eq(t, "read", cv.rec.Read, 5)
+	eq(t, "unread", cv.unread(), 0)
+}
+
+// Older entries that do not touch the window are not added, and say nothing
+// about its beginning.
+func TestExtendOnlyWhatTouches(t *testing.T) {
+	k := still(t, NewMemoryStore())
+	cv := k.newConv(dm, 99)
+	k.take([]*wire.Entry{said(100)})
+	k.extend(&request{cv: cv, from: 50}, []*wire.Entry{said(49), said(50)})
+	eq(t, "low", cv.rec.Low, 100)
+	eq(t, "first", cv.rec.First, 0)
+	k.extend(&request{cv: cv, from: 99}, []*wire.Entry{said(98), said(99)})
+	eq(t, "low", cv.rec.Low, 98)
+	k.extend(&request{cv: cv, from: 97}, nil)
+	eq(t, "first", cv.rec.First, 98)
+}

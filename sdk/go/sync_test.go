@@ -317,6 +317,9 @@ func TestStoredMessageInAGap(t *testing.T) {
 		if m, err := c.Conversation(dm).Send(bg, "mine"); err != nil || m.Seq != 3 {
 			t.Fatalf("Send = %v, %v", m, err)
 		}
+		if m, err := c.Conversation(dm).Send(bg, "mine too"); err != nil || m.Seq != 4 {
+			t.Fatalf("a hole holds up what comes after it: %v, %v", m, err)
+		}
 		r.end()
 		r.do(func() { r.onPush, r.onFrame = nil, nil })
 		r.sayMany(dm, "bob", 2000)
@@ -326,6 +329,52 @@ func TestStoredMessageInAGap(t *testing.T) {
 		out, _ := c.Outbox(bg)
 		eq(t, "outbox", len(out), 0)
 		r.checkStore(dm)
+	})
+}
+
+// Acknowledged, not applied yet, and then the server loses it: it is sent again.
+func TestStoredMessageOfALostTimeline(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		c := r.dial()
+		r.say(dm, "bob", "x")
+		synctest.Wait()
+		r.do(func() {
+			r.onPush = func(*fakeConn, *wire.Entry) []*wire.Entry { return nil }
+			r.onFrame = func(_ *fakeConn, f *wire.ClientFrame) bool { return f.GetPull() != nil }
+		})
+		r.say(dm, "bob", "lost")
+		if m, err := c.Conversation(dm).Send(bg, "mine"); err != nil || m.Seq != 3 {
+			t.Fatalf("Send = %v, %v", m, err)
+		}
+		r.do(func() {
+			r.onPush, r.onFrame = nil, nil
+			r.timeline, r.journal[dm], r.changes = "t2", r.journal[dm][:1], r.changes[:1]
+			clear(r.byID)
+			clear(r.read)
+		})
+		r.restart()
+		r.checkStore(dm)
+		eq(t, "stored", r.texts(), []string{"x", "lost", "mine", "mine"})
+	})
+}
+
+// The head was learned and the position moved on, but the entries never came:
+// the next process asks for them.
+func TestKnownMissingIsPulledAfterRestart(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.dial()
+		r.say(dm, "bob", "a")
+		r.end()
+		r.sayMany(dm, "bob", 3)
+		r.do(func() {
+			r.deltaMax = 0
+			r.onFrame = func(_ *fakeConn, f *wire.ClientFrame) bool { return f.GetPull() != nil }
+		})
+		r.dial()
+		r.do(func() { r.onFrame = nil })
+		r.restart()
+		r.checkStore(dm)
+		eq(t, "messages", r.events.messages(), []string{"m1", "m2", "m3"})
 	})
 }
 
