@@ -157,12 +157,3 @@ func WithPipeline(n int) Option { return func(o *options) { o.pipeline = max(1, 
 
 // WithOutboxLimit bounds the messages that wait to be sent; default 10,000.
 func WithOutboxLimit(n int) Option { return func(o *options) { o.outboxLimit = n } }
-
-// withClock is for tests.
-func withClock(now func() time.Time) Option { return func(o *options) { o.now = now } }
-
-func (o *options) finish() {
-	if o.store == nil {
-		o.store = NewMemoryStore()
-	}
-}
