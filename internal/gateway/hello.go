@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"time"
-	"unicode/utf8"
 
 	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
@@ -60,10 +59,11 @@ func (s *session) checkHello(h *wire.Hello) (im.Handshake, error) {
 	if shake.Token == "" {
 		return shake, im.Errorf(im.CodeTokenInvalid, "the Hello has no token")
 	}
-	if utf8.RuneCountInString(shake.Client) > 100 {
-		return shake, im.Errorf(im.CodeInvalidArgument, "client is longer than 100 characters")
+	// It is shown in session lists, on terminals too.
+	err := contract.CheckText("client", shake.Client, 0, 100)
+	if err != nil {
+		return shake, err
 	}
-	var err error
 	shake.Device, err = toDevice(h.GetDevice())
 	return shake, err
 }

@@ -46,18 +46,19 @@ func TestHelloRefused(t *testing.T) {
 		world func(*world)
 		want  string
 	}{
-		"newer version":    {hello: change(func(h *wire.Hello) { h.VersionMin, h.VersionMax = 2, 3 }), want: "version_unsupported"},
-		"no version":       {hello: change(func(h *wire.Hello) { h.VersionMin, h.VersionMax = 0, 0 }), want: "version_unsupported"},
-		"versions crossed": {hello: change(func(h *wire.Hello) { h.VersionMin, h.VersionMax = 1, 0 }), want: "version_unsupported"},
-		"no token":         {hello: change(func(h *wire.Hello) { h.Token = "" }), want: "token_invalid"},
-		"no device":        {hello: change(func(h *wire.Hello) { h.Device = nil }), want: "invalid_argument"},
-		"device id":        {hello: change(func(h *wire.Hello) { h.Device.Id = "a.b" }), want: "invalid_argument"},
-		"device name":      {hello: change(func(h *wire.Hello) { h.Device.Name = strings.Repeat("é", 101) }), want: "too_large"},
-		"client":           {hello: change(func(h *wire.Hello) { h.Client = strings.Repeat("c", 101) }), want: "invalid_argument"},
-		"bad token":        {world: bad(im.CodeTokenInvalid), want: "token_invalid"},
-		"expired":          {world: bad(im.CodeTokenExpired), want: "token_expired"},
-		"revoked":          {world: bad(im.CodeSessionRevoked), want: "session_revoked"},
-		"other device":     {world: bad(im.CodeDeviceMismatch), want: "device_mismatch"},
+		"newer version":     {hello: change(func(h *wire.Hello) { h.VersionMin, h.VersionMax = 2, 3 }), want: "version_unsupported"},
+		"no version":        {hello: change(func(h *wire.Hello) { h.VersionMin, h.VersionMax = 0, 0 }), want: "version_unsupported"},
+		"versions crossed":  {hello: change(func(h *wire.Hello) { h.VersionMin, h.VersionMax = 1, 0 }), want: "version_unsupported"},
+		"no token":          {hello: change(func(h *wire.Hello) { h.Token = "" }), want: "token_invalid"},
+		"no device":         {hello: change(func(h *wire.Hello) { h.Device = nil }), want: "invalid_argument"},
+		"device id":         {hello: change(func(h *wire.Hello) { h.Device.Id = "a.b" }), want: "invalid_argument"},
+		"device name":       {hello: change(func(h *wire.Hello) { h.Device.Name = strings.Repeat("é", 101) }), want: "too_large"},
+		"client":            {hello: change(func(h *wire.Hello) { h.Client = strings.Repeat("c", 101) }), want: "too_large"},
+		"client's controls": {hello: change(func(h *wire.Hello) { h.Client = "c\x1b[2J" }), want: "invalid_argument"},
+		"bad token":         {world: bad(im.CodeTokenInvalid), want: "token_invalid"},
+		"expired":           {world: bad(im.CodeTokenExpired), want: "token_expired"},
+		"revoked":           {world: bad(im.CodeSessionRevoked), want: "session_revoked"},
+		"other device":      {world: bad(im.CodeDeviceMismatch), want: "device_mismatch"},
 		"nobody's token": {world: func(w *world) {
 			w.logic.authenticate = func(im.Handshake) (im.Actor, error) { return im.Actor{Admin: true}, nil }
 		}, want: "token_invalid"},
