@@ -138,17 +138,27 @@ func (d *Dispatcher) run() {
 	}
 }
 
+// sendReceipts sends what no Deliver took along.
 func (d *Dispatcher) sendReceipts() {
+	if d.queueReceipts() {
+		d.gateways.Flush()
+	}
+}
+
+// queueReceipts passes the waiting receipts on and reports whether there were any.
+func (d *Dispatcher) queueReceipts() bool {
 	d.mu.Lock()
 	batch := d.receipts
+	if len(batch) == 0 {
+		d.mu.Unlock()
+		return false
+	}
 	d.receipts = make(map[receiptKey]receipt, len(batch))
 	d.mu.Unlock()
 	for _, r := range batch {
 		d.gateways.ToUsers(r.to, im.Parcel{Receipt: &r.mark})
 	}
-	if len(batch) > 0 {
-		d.gateways.Flush()
-	}
+	return true
 }
 
 // sendBeacons repeats the head of every conversation that has been quiet.

@@ -46,7 +46,7 @@ type Journal interface {
 
 	// SetMarks moves marks forward (Received and Read each by itself, never back;
 	// ReadCount goes with Read; Pos is given by the journal) and makes them durable
-	// no later than the next durable Append; losing some in a crash is allowed.
+	// within a second or so, and at Close; losing some in a crash is allowed.
 	SetMarks(ctx context.Context, marks []Mark) error
 
 	// UserMarks returns all marks of a user, in any order.

@@ -65,6 +65,7 @@ func Run(t *testing.T, h Harness) {
 		{"MarksNeverGoBack", testMarks},
 		{"MarksOfUser", testUserMarks},
 		{"MarksSurviveReopen", testMarksReopen},
+		{"ManyMarksSurviveReopen", testManyMarksReopen},
 		{"MarkPosition", testMarkPosition},
 		{"ManyMarks", testManyMarks},
 		{"Concurrency", testConcurrency},

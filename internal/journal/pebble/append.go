@@ -347,9 +347,6 @@ func (a *appender) store() error {
 	if err := a.b.Set(a.key, a.value, nil); err != nil {
 		return err
 	}
-	if err := j.takeMarks(a.b); err != nil {
-		return err
-	}
 	start := time.Now()
 	if err := j.commit(a.b); err != nil {
 		return err
@@ -368,7 +365,6 @@ func (a *appender) store() error {
 		c.head = c.next
 		j.heads.put(c.name, c)
 	}
-	j.marks.landed()
 	j.mu.Unlock()
 	j.witness.saw(next)
 	return nil

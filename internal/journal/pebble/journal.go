@@ -21,7 +21,8 @@ const (
 	cachedMarks   = 1 << 16
 )
 
-// marksEvery is how long a mark waits for an Append to take it along.
+// marksEvery is how long a mark waits in memory: marks move with every message,
+// and only the last one of a second is worth a key.
 const marksEvery = time.Second
 
 // Journal is the engine. It implements im.Journal.

@@ -44,6 +44,23 @@ func (t *markTable) get(k markKey) (im.Mark, bool) {
 	return t.clean.get(k)
 }
 
+// takeOff makes dirty marks flying, those of whole users, about n.
+func (t *markTable) takeOff(n int) {
+	if t.dirty.n <= n {
+		t.dirty, t.flying = t.flying, t.dirty
+		return
+	}
+	for u, list := range t.dirty.m {
+		if t.flying.n >= n {
+			return
+		}
+		t.flying.m[u] = list
+		t.flying.n += len(list.marks)
+		delete(t.dirty.m, u)
+		t.dirty.n -= len(list.marks)
+	}
+}
+
 // landed makes the flying marks clean: they are stored.
 func (t *markTable) landed() {
 	for u, list := range t.flying.m {
@@ -132,8 +149,8 @@ func forward(old, m im.Mark) (im.Mark, bool) {
 	return next, next.Received != old.Received || next.Read != old.Read
 }
 
-// SetMarks moves marks forward in memory; the next Append, or the writer within
-// a second, stores them.
+// SetMarks moves marks forward in memory; the writer stores them within a second
+// or so.
 func (j *Journal) SetMarks(ctx context.Context, marks []im.Mark) error {
 	if err := j.enter(); err != nil {
 		return err
@@ -311,15 +328,18 @@ func (j *Journal) Marks(ctx context.Context, c im.ConversationID, us []im.UserID
 	return nil
 }
 
-// takeMarks adds the dirty marks to a batch that is about to be committed.
-// appendMu is held; landed ends their flight.
-func (j *Journal) takeMarks(b *pebble.Batch) error {
+// marksPerCommit bounds how long the marks' commit keeps an Append waiting.
+const marksPerCommit = 4096
+
+// takeMarks adds dirty marks to a batch that is about to be committed, and
+// returns how many. appendMu is held; landed ends their flight.
+func (j *Journal) takeMarks(b *pebble.Batch) (int, error) {
 	j.mu.Lock()
 	// Before a failed commit they may be flying already; then nothing lands any more.
 	if j.marks.flying.n == 0 {
-		j.marks.dirty, j.marks.flying = j.marks.flying, j.marks.dirty
+		j.marks.takeOff(marksPerCommit)
 	}
-	flying := j.marks.flying.m
+	flying, n := j.marks.flying.m, j.marks.flying.n
 	j.mu.Unlock()
 	// Nobody changes flying ones, so they are read without the lock.
 	var key, value []byte
@@ -329,41 +349,46 @@ func (j *Journal) takeMarks(b *pebble.Batch) error {
 			key = appendMarkKey(key[:0], u, m.Conversation)
 			value = appendMarkValue(value[:0], m)
 			if err := b.Set(key, value, nil); err != nil {
-				return err
+				return 0, err
 			}
 		}
 	}
-	return nil
+	return n, nil
 }
 
-// flushMarks stores the marks that wait.
+// flushMarks stores the marks that wait, a part at a time, so that an Append
+// gets in between.
 func (j *Journal) flushMarks() error {
+	for {
+		n, err := j.flushSomeMarks()
+		if n < marksPerCommit || err != nil {
+			return err
+		}
+	}
+}
+
+func (j *Journal) flushSomeMarks() (int, error) {
 	j.appendMu.Lock()
 	defer j.appendMu.Unlock()
 	if err := j.failure(); err != nil {
-		return err
-	}
-	j.mu.Lock()
-	n := j.marks.dirty.n
-	j.mu.Unlock()
-	if n == 0 {
-		return nil
+		return 0, err
 	}
 	b := j.db.NewBatch()
 	defer b.Close()
-	if err := j.takeMarks(b); err != nil {
-		return err
+	n, err := j.takeMarks(b)
+	if n == 0 || err != nil {
+		return 0, err
 	}
 	if err := j.commit(b); err != nil {
-		return err
+		return 0, err
 	}
 	j.mu.Lock()
 	j.marks.landed()
 	j.mu.Unlock()
-	return nil
+	return n, nil
 }
 
-// writeMarks stores marks no Append took along, a second after they were set.
+// writeMarks stores marks a second after the first of them was set.
 func (j *Journal) writeMarks() {
 	defer close(j.marksDone)
 	t := time.NewTimer(0)
