@@ -57,6 +57,8 @@ type conv struct {
 	pullFailed int
 	// Marks as told to this connection.
 	sentReceived, sentRead uint64
+	// ownReceived is the furthest of the user's devices, as far as it was told here.
+	ownReceived uint64
 }
 
 // maxEarly bounds the entries of a conversation that wait in memory.

@@ -55,7 +55,8 @@ type (
 	// Everything synced was forgotten and is read anew; the outbox is kept.
 	ResetEvent struct{}
 
-	// ReceiptEvent: marks of a dm's other side, or the user's own from another device.
+	// ReceiptEvent: marks of a dm's other side, or the user's own from another
+	// device. Both are the furthest known, also when only one of them moved.
 	ReceiptEvent struct {
 		Conversation   string
 		User           string

@@ -124,8 +124,10 @@ func (k *core) onReceipt(f *wire.Receipt) {
 			}
 			cv.sentRead = max(cv.sentRead, f.Read)
 		}
+		cv.ownReceived = max(cv.ownReceived, f.Received, r.Received, r.Read)
 		k.touch(cv, false)
-		e := &ReceiptEvent{Conversation: f.Conversation, User: f.User, Received: f.Received, Read: f.Read}
+		// All that is known, not the frame's: only the latest of these events waits.
+		e := &ReceiptEvent{Conversation: f.Conversation, User: f.User, Received: cv.ownReceived, Read: r.Read}
 		k.post(passingKey{"receipt", f.Conversation, f.User}, e)
 	} else if peerOf(f.Conversation, k.meta.User) == f.User && f.User != "" {
 		k.peerMarks(cv, f.User, f.Received, f.Read)

@@ -134,6 +134,27 @@ func TestReadMarks(t *testing.T) {
 	})
 }
 
+// Of the receipts of one user only the last waits for a slow program, so each
+// tells all that is known: a later one about one mark must not hide the other.
+func TestReceiptsTellBothMarks(t *testing.T) {
+	for user, writer := range map[string]string{"bob": "alice", "alice": "bob"} { // marks of the peer, of the user's other device
+		inBubble(t, func(t *testing.T, r *rig) {
+			r.dial()
+			r.sayMany(dm, writer, 6)
+			for _, f := range []*wire.Receipt{{Received: 7, Read: 5}, {Received: 6}, {Received: 4, Read: 4}} {
+				f.Conversation, f.User = dm, user
+				broadcast(r.fake, f)
+			}
+			synctest.Wait()
+			all := eventsOf[*ReceiptEvent](r.events)
+			if len(all) == 0 {
+				t.Fatal("no receipt")
+			}
+			eq(t, user, *all[len(all)-1], ReceiptEvent{Conversation: dm, User: user, Received: 7, Read: 5})
+		})
+	}
+}
+
 // Own messages move the read mark on the server, which writes marks behind: the
 // device repeats what it moved.
 func TestOwnMessagesMarksAreRepeated(t *testing.T) {
