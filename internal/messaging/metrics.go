@@ -6,7 +6,7 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// metrics of the messaging role; names as in handbook 06.
+// metrics of the messaging role.
 type metrics struct {
 	accepted     prometheus.Counter
 	duplicates   prometheus.Counter

@@ -13,7 +13,7 @@
 // is held while calling out, and they are never held together. One of marking's
 // is held, and taken before touched.mu, while a mark is moved and told of.
 //
-// Invariants (handbook 02 §2.2; each has a test):
+// Invariants (ARCHITECTURE.md; each has a test):
 //  1. A reply that says stored, and any delivery, happen only after
 //     Journal.Append returned without error for the batch.
 //  2. Replies and deliveries of one conversation are in the order of its seqs,
