@@ -41,26 +41,48 @@ type chat struct {
 	failed chan error
 }
 
+// chatUser is one user. In a closed loop its reader also sends: what a read
+// buffer brought (acks, messages) is answered in one write, as a client would.
 type chatUser struct {
 	*user
-	c     *chat
-	peer  *chatUser
-	to    string // conversation
-	ids   *wire.IDSource
-	mu    sync.Mutex // guards sending: queue, flush, pending, n
+	c    *chat
+	peer *chatUser
+	to   string // conversation
+	ids  *wire.IDSource
+	body []byte
+
+	mu    sync.Mutex // guards all below, and writing
 	n     uint64     // messages sent
-	wait  map[[16]byte]sending
-	free  chan struct{} // closed loop: a place in the window
-	got   map[uint64]bool
-	last  uint64          // greatest number received
-	marks uint64          // greatest seq received
-	acks  map[uint64]bool // numbers acknowledged
+	wait  []sending  // without an answer, few
+	free  int        // closed loop: sends that may go now
+	acks  bitset     // numbers acknowledged
+	got   bitset     // numbers received from the peer
+	last  uint64     // greatest number received, plus one
+	marks uint64     // greatest seq received and not marked yet
 }
 
 // sending is a message without an answer.
 type sending struct {
+	id       [16]byte
 	n        uint64
 	intended time.Time
+}
+
+// bitset is a set of small numbers.
+type bitset []uint64
+
+func (b *bitset) add(n uint64) (added bool) {
+	for n/64 >= uint64(len(*b)) {
+		*b = append(*b, 0)
+	}
+	w, bit := &(*b)[n/64], uint64(1)<<(n%64)
+	added = *w&bit == 0
+	*w |= bit
+	return added
+}
+
+func (b bitset) has(n uint64) bool {
+	return n/64 < uint64(len(b)) && b[n/64]&(1<<(n%64)) != 0
 }
 
 // Chat runs one-to-one chat, acks and received marks on: an open loop at
@@ -74,18 +96,17 @@ func Chat(ctx context.Context, s *Server, o Options) (*Report, error) {
 	c := newChat(o, users)
 	var readers, senders sync.WaitGroup
 	for _, u := range c.users {
-		readers.Add(1)
-		go func() {
-			defer readers.Done()
-			u.readLoop()
-		}()
+		readers.Go(u.readLoop)
 	}
-	for _, u := range c.users {
-		senders.Add(1)
-		go func() {
-			defer senders.Done()
-			u.sendLoop(ctx)
-		}()
+	if o.Rate > 0 {
+		c.openLoop(ctx, &senders)
+	} else {
+		for _, u := range c.users {
+			u.mu.Lock()
+			u.free = max(o.Window, 1)
+			u.answer()
+			u.mu.Unlock()
+		}
 	}
 	r := newReport("chat", o)
 	if err := c.measure(ctx, s, r); err != nil {
@@ -104,16 +125,39 @@ func Chat(ctx context.Context, s *Server, o Options) (*Report, error) {
 func newChat(o Options, users []*user) *chat {
 	c := &chat{o: o, failed: make(chan error, 1)}
 	for _, u := range users {
-		c.users = append(c.users, &chatUser{
-			user: u, c: c, ids: wire.NewIDSource(nil, nil), wait: map[[16]byte]sending{},
-			free: make(chan struct{}, max(o.Window, 1)), got: map[uint64]bool{}, acks: map[uint64]bool{},
-		})
+		c.users = append(c.users, &chatUser{user: u, c: c, ids: wire.NewIDSource(nil, nil), body: make([]byte, max(o.Payload, 16))})
 	}
 	for i, u := range c.users {
 		u.peer = c.users[i^1]
 		u.to = "dm:" + c.users[i&^1].id + ":" + c.users[i|1].id
 	}
 	return c
+}
+
+// openLoop sends on a schedule of intended times, whatever the answers do.
+// Some hundred users share a goroutine, in the order of their times.
+func (c *chat) openLoop(ctx context.Context, senders *sync.WaitGroup) {
+	const share = 250
+	gap := time.Duration(float64(time.Second) * float64(len(c.users)) / c.o.Rate)
+	for at := 0; at < len(c.users); at += share {
+		users := c.users[at:min(at+share, len(c.users))]
+		start := time.Now().Add(time.Duration(rand.Int64N(int64(gap))))
+		senders.Go(func() {
+			for round := time.Duration(0); ; round++ {
+				for i, u := range users {
+					intended := start.Add(round*gap + gap*time.Duration(i)/time.Duration(len(users)))
+					time.Sleep(time.Until(intended))
+					if c.stopping.Load() || ctx.Err() != nil {
+						return
+					}
+					u.mu.Lock()
+					u.send(intended)
+					u.write()
+					u.mu.Unlock()
+				}
+			}
+		})
+	}
 }
 
 // measure waits for the warm-up and fills the report from the time after it.
@@ -182,21 +226,20 @@ func (c *chat) quiesce() {
 }
 
 // lost counts acknowledged messages that their receiver does not have.
-func (c *chat) lost() (n uint64) {
+func (c *chat) lost() (lost uint64) {
 	for _, u := range c.users {
 		u.mu.Lock()
-		acked := u.acks
-		u.acks = nil
+		acks, sent := u.acks, u.n
 		u.mu.Unlock()
 		u.peer.mu.Lock()
-		for k := range acked {
-			if !u.peer.got[k] {
-				n++
+		for n := range sent {
+			if acks.has(n) && !u.peer.got.has(n) {
+				lost++
 			}
 		}
 		u.peer.mu.Unlock()
 	}
-	return n
+	return lost
 }
 
 func (c *chat) fail(err error) {
@@ -209,50 +252,6 @@ func (c *chat) fail(err error) {
 	}
 }
 
-// sendLoop sends on a schedule of intended times (open loop), or whenever a
-// place in the window is free (closed loop).
-func (u *chatUser) sendLoop(ctx context.Context) {
-	c := u.c
-	if c.o.Rate <= 0 {
-		for !c.stopping.Load() && ctx.Err() == nil {
-			select {
-			case u.free <- struct{}{}:
-				u.send(time.Now())
-			case <-time.After(100 * time.Millisecond):
-			}
-		}
-		return
-	}
-	gap := time.Duration(float64(time.Second) * float64(len(c.users)) / c.o.Rate)
-	intended := time.Now().Add(time.Duration(rand.Int64N(int64(gap))))
-	for !c.stopping.Load() && ctx.Err() == nil {
-		time.Sleep(time.Until(intended))
-		u.send(intended)
-		intended = intended.Add(gap)
-	}
-}
-
-// send writes message number u.n; its text begins with the number and the
-// intended time.
-func (u *chatUser) send(intended time.Time) {
-	body := make([]byte, max(u.c.o.Payload, 16))
-	id := u.ids.Next()
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	binary.BigEndian.PutUint64(body, u.n)
-	binary.BigEndian.PutUint64(body[8:], uint64(intended.UnixNano()))
-	u.wait[id] = sending{u.n, intended}
-	u.n++
-	f := &wire.ClientFrame{Frame: &wire.ClientFrame_Send{Send: &wire.Send{
-		Conversation: u.to, Id: id[:], Content: &wire.Content{Type: "text", Body: &wire.Content_Data{Data: body}},
-	}}}
-	if err := errors.Join(u.queue(f), u.flush()); err != nil {
-		u.c.fail(err)
-	}
-	u.c.sent.Add(1)
-	u.c.frames.Add(1)
-}
-
 func (u *chatUser) readLoop() {
 	for {
 		f, err := u.read()
@@ -261,48 +260,51 @@ func (u *chatUser) readLoop() {
 			return
 		}
 		u.c.frames.Add(1)
-		switch x := f.Frame.(type) {
-		case *wire.ServerFrame_SendAck:
-			u.onAck(x.SendAck.Id)
-		case *wire.ServerFrame_SendError:
-			u.c.rejected.Add(1)
-			u.onAnswer(x.SendError.Id, false)
-		case *wire.ServerFrame_Push:
-			for _, e := range x.Push.Entries {
-				u.onEntry(e)
-			}
-		case *wire.ServerFrame_Error:
-			u.c.fail(fmt.Errorf("%s: %s: %s", u.id, x.Error.Code, x.Error.Message))
-		case *wire.ServerFrame_Ping:
-			u.reply(&wire.ClientFrame{Frame: &wire.ClientFrame_Pong{Pong: &wire.Pong{}}})
-		}
+		u.mu.Lock()
+		u.on(f)
 		if !u.buffered() {
-			u.mark()
+			u.answer()
+		}
+		u.mu.Unlock()
+	}
+}
+
+// on handles a frame; mu is held.
+func (u *chatUser) on(f *wire.ServerFrame) {
+	switch x := f.Frame.(type) {
+	case *wire.ServerFrame_SendAck:
+		u.c.acked.Add(1)
+		if m, ok := u.answered(x.SendAck.Id); ok {
+			u.acks.add(m.n)
+			if u.c.counting.Load() {
+				u.c.ack.record(time.Since(m.intended))
+			}
+		}
+	case *wire.ServerFrame_SendError:
+		u.c.rejected.Add(1)
+		u.answered(x.SendError.Id)
+	case *wire.ServerFrame_Push:
+		for _, e := range x.Push.Entries {
+			u.onEntry(e)
+		}
+	case *wire.ServerFrame_Error:
+		u.c.fail(fmt.Errorf("%s: %s: %s", u.id, x.Error.Code, x.Error.Message))
+	case *wire.ServerFrame_Ping:
+		u.put(&wire.ClientFrame{Frame: &wire.ClientFrame_Pong{Pong: &wire.Pong{}}})
+	}
+}
+
+// answered ends the wait for a message's answer.
+func (u *chatUser) answered(id []byte) (sending, bool) {
+	for i, m := range u.wait {
+		if m.id == [16]byte(id) {
+			u.wait[i] = u.wait[len(u.wait)-1]
+			u.wait = u.wait[:len(u.wait)-1]
+			u.free++
+			return m, true
 		}
 	}
-}
-
-func (u *chatUser) onAck(id []byte) {
-	u.c.acked.Add(1)
-	m, ok := u.onAnswer(id, true)
-	if ok && u.c.counting.Load() {
-		u.c.ack.record(time.Since(m.intended))
-	}
-}
-
-func (u *chatUser) onAnswer(id []byte, stored bool) (sending, bool) {
-	u.mu.Lock()
-	m, ok := u.wait[[16]byte(id)]
-	delete(u.wait, [16]byte(id))
-	if ok && stored && u.acks != nil {
-		u.acks[m.n] = true
-	}
-	u.mu.Unlock()
-	select {
-	case <-u.free:
-	default:
-	}
-	return m, ok
+	return sending{}, false
 }
 
 // onEntry checks a message of the peer by its number.
@@ -312,39 +314,56 @@ func (u *chatUser) onEntry(e *wire.Entry) {
 		return
 	}
 	n := binary.BigEndian.Uint64(body)
-	u.mu.Lock()
-	switch {
-	case u.got[n]:
+	if !u.got.add(n) {
 		u.c.duplicated.Add(1)
-	case len(u.got) > 0 && n < u.last:
+	} else if n+1 < u.last {
 		u.c.disordered.Add(1)
 	}
-	u.got[n] = true
-	u.last = max(u.last, n)
+	u.last = max(u.last, n+1)
 	u.marks = max(u.marks, e.Seq)
-	u.mu.Unlock()
 	u.c.delivered.Add(1)
 	if u.c.counting.Load() {
 		u.c.delivery.record(time.Since(time.Unix(0, int64(binary.BigEndian.Uint64(body[8:])))))
 	}
 }
 
-// mark answers what was received, cumulative.
-func (u *chatUser) mark() {
-	u.mu.Lock()
-	seq := u.marks
-	u.marks = 0
-	u.mu.Unlock()
-	if seq > 0 {
-		u.reply(&wire.ClientFrame{Frame: &wire.ClientFrame_Received{Received: &wire.Received{Conversation: u.to, Seq: seq}}})
+// answer writes what a read buffer calls for: the received mark, and in a
+// closed loop the next messages; mu is held.
+func (u *chatUser) answer() {
+	if u.marks > 0 {
+		u.put(&wire.ClientFrame{Frame: &wire.ClientFrame_Received{Received: &wire.Received{Conversation: u.to, Seq: u.marks}}})
+		u.marks = 0
+	}
+	for u.c.o.Rate <= 0 && u.free > 0 && !u.c.stopping.Load() {
+		u.free--
+		u.send(time.Now())
+	}
+	u.write()
+}
+
+// send queues message number u.n; its content begins with the number and the
+// intended time. mu is held.
+func (u *chatUser) send(intended time.Time) {
+	id := u.ids.Next()
+	binary.BigEndian.PutUint64(u.body, u.n)
+	binary.BigEndian.PutUint64(u.body[8:], uint64(intended.UnixNano()))
+	u.wait = append(u.wait, sending{id, u.n, intended})
+	u.n++
+	u.put(&wire.ClientFrame{Frame: &wire.ClientFrame_Send{Send: &wire.Send{
+		Conversation: u.to, Id: id[:], Content: &wire.Content{Type: "text", Body: &wire.Content_Data{Data: u.body}},
+	}}})
+	u.c.sent.Add(1)
+}
+
+func (u *chatUser) put(f *wire.ClientFrame) {
+	u.c.frames.Add(1)
+	if err := u.queue(f); err != nil {
+		u.c.fail(err)
 	}
 }
 
-func (u *chatUser) reply(f *wire.ClientFrame) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if err := errors.Join(u.queue(f), u.flush()); err != nil {
-		u.c.fail(err)
+func (u *chatUser) write() {
+	if err := u.flush(); err != nil {
+		u.c.fail(errors.Join(fmt.Errorf("%s: write", u.id), err))
 	}
-	u.c.frames.Add(1)
 }
