@@ -80,7 +80,7 @@ type Groups struct {
 type Gateway struct {
 	MaxConnections int      `toml:"max_connections" doc:"Connections of this process."`
 	MaxPerUser     int      `toml:"max_per_user" doc:"Connections of one user."`
-	MaxPerAddress  int      `toml:"max_per_address" doc:"Connections from one address; 0: no limit (loopback is never limited)."`
+	MaxPerAddress  int      `toml:"max_per_address" doc:"Connections from one address (an IPv6 /64 counts as one); 0: no limit. Loopback is never limited."`
 	SendRate       float64  `toml:"send_rate" doc:"Messages per second one connection may send for long."`
 	SendBurst      int      `toml:"send_burst" doc:"Messages it may send at once."`
 	DrainTime      Duration `toml:"drain_time" doc:"On SIGTERM clients are sent away spread over this time."`
@@ -111,7 +111,7 @@ func Default() Config {
 		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), MaxQueued: 16384},
 		Groups:    Groups{MaxMembers: 10000},
 		Gateway: Gateway{
-			MaxConnections: 100_000, MaxPerUser: 50, SendRate: 200, SendBurst: 1000, DrainTime: Duration(5 * time.Second),
+			MaxConnections: 100_000, MaxPerUser: 50, MaxPerAddress: 2000, SendRate: 200, SendBurst: 1000, DrainTime: Duration(5 * time.Second),
 		},
 		Journal: Journal{MinFree: 64 << 20, CacheBytes: 128 << 20},
 		Log:     Log{Level: "info", Format: "auto"},

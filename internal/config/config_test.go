@@ -18,7 +18,7 @@ func TestDefaultsNeedNoKey(t *testing.T) {
 	if err := c.Check(); err != nil {
 		t.Fatal(err)
 	}
-	if c.HTTP.Listen != "127.0.0.1:8080" || c.Data != "./data" {
+	if c.HTTP.Listen != "127.0.0.1:8080" || c.Data != "./data" || c.Gateway.MaxPerAddress != 2000 {
 		t.Fatalf("defaults: %+v", c)
 	}
 }

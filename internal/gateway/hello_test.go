@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -205,6 +206,28 @@ func TestAddressKeyCountsAnIPv6NetworkAsOne(t *testing.T) {
 		if addressKey(s) != s {
 			t.Errorf("%s became %s", s, addressKey(s))
 		}
+	}
+}
+
+// Everybody behind a proxy on this machine comes from loopback.
+func TestLoopbackHasNoLimitPerAddress(t *testing.T) {
+	for addr, want := range map[string]int{"127.0.0.1": 3, "127.9.9.9": 3, "::1": 3, "::ffff:127.0.0.1": 3, "192.0.2.1": 1, "2001:db8::1": 1} {
+		bubble(t, func(t *testing.T) {
+			w := newWorld(t, func(o *Options) { o.MaxPerAddress = 1 })
+			for i := range 3 {
+				c := newScript(wire.Protobuf(), hello(fmt.Sprintf("u%d", i), "d", phone))
+				c.info.RemoteAddr = addr
+				go w.g.Serve(c)
+				synctest.Wait()
+			}
+			if n := w.g.Stats().Users; n != want {
+				t.Errorf("%d of 3 connections from %s, want %d", n, addr, want)
+			}
+			_ = w.g.Close()
+			if n := len(w.g.conns.byAddress); n != 0 {
+				t.Errorf("%d addresses are remembered", n)
+			}
+		})
 	}
 }
 

@@ -35,7 +35,8 @@ type Options struct {
 	// Node begins connection ids, unique over all gateways. Default: random.
 	Node string
 	// MaxConnections bounds all connections, MaxPerUser those of a user and
-	// MaxPerAddress those from an address (an IPv6 /64). 0: no bound.
+	// MaxPerAddress those from an address (an IPv6 /64; loopback has no bound).
+	// 0: no bound.
 	MaxConnections int
 	MaxPerUser     int
 	MaxPerAddress  int

@@ -118,10 +118,16 @@ func newConnections() *connections {
 	return &connections{all: map[*session]struct{}{}, byAddress: map[string]int{}}
 }
 
-// addressKey counts an IPv6 /64 as one address: a peer has all of it.
+// addressKey counts an IPv6 /64 as one address: a peer has all of it. Loopback
+// has no key and no limit: a proxy on this machine is everybody.
 func addressKey(addr string) string {
 	a, err := netip.ParseAddr(addr)
-	if err != nil || a.Unmap().Is4() {
+	switch {
+	case err != nil:
+		return addr
+	case a.Unmap().IsLoopback():
+		return ""
+	case a.Unmap().Is4():
 		return addr
 	}
 	p, err := a.WithZone("").Prefix(64)
@@ -131,17 +137,19 @@ func addressKey(addr string) string {
 	return p.String()
 }
 
+// add registers a connection. key is of its address, "" if that has no limit.
 func (c *connections) add(s *session, key string, o *Options) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o.MaxConnections > 0 && len(c.all) >= o.MaxConnections {
 		return im.Errorf(im.CodeTooManyConnections, "the server has as many connections as it may")
 	}
-	if o.MaxPerAddress > 0 && c.byAddress[key] >= o.MaxPerAddress {
+	limited := o.MaxPerAddress > 0 && key != ""
+	if limited && c.byAddress[key] >= o.MaxPerAddress {
 		return im.Errorf(im.CodeTooManyConnections, "this address has as many connections as it may")
 	}
 	c.all[s] = struct{}{}
-	if o.MaxPerAddress > 0 {
+	if limited {
 		c.byAddress[key]++
 	}
 	return nil
