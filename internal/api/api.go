@@ -7,7 +7,7 @@
 // is the kind of actor a method is for; what an actor may do to an object is
 // decided in the business packages. It must not know stores, sockets or frames.
 //
-// Goroutines: none of its own; everything runs on the caller's. Locks: limiter.mu
+// Goroutines: none of its own; everything runs on the caller's. Locks: Limiter.mu
 // only, held for a few map operations, nothing is called under it.
 //
 // Invariants:
@@ -15,6 +15,8 @@
 //     default; tests fail for a method without a row or without an
 //     authorisation test);
 //   - a token that was sent is checked; a bad one is never treated as no token;
+//   - every call counts against the limit of its class, once, whichever door it
+//     comes through;
 //   - secrets (tokens, passwords, claim codes) and contents are never logged;
 //   - every error that leaves is an *im.Error with a code of the catalogue.
 package api
@@ -50,6 +52,10 @@ type Deps struct {
 	Messages Messages
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Limiter counts the calls of connections; nil means one with the default
+	// limits. Calls over HTTP were counted at that door, by the same one: give it
+	// Calls.Limiter.
+	Limiter *Limiter
 	// Random makes message ids for callers that send none; nil means crypto/rand.
 	Random io.Reader
 }
@@ -68,6 +74,9 @@ func NewCalls(d Deps) *Calls {
 	if d.Random == nil {
 		d.Random = rand.Reader
 	}
+	if d.Limiter == nil {
+		d.Limiter = NewLimiter(LimiterOptions{Now: d.Now})
+	}
 	c := &Calls{Deps: d, rows: make(map[string]row)}
 	for _, r := range c.table() {
 		c.rows[r.Name] = r
@@ -81,6 +90,11 @@ func (c *Calls) Call(ctx context.Context, actor im.Actor, method string, payload
 	r, ok := c.rows[method]
 	if !ok {
 		return nil, im.Errorf(im.CodeUnimplemented, "this server has no method %q", clip(method))
+	}
+	if actor.Connection != "" {
+		if q, ok := c.Limiter.admit(r.Class, actor); !ok {
+			return nil, limited(q)
+		}
 	}
 	if err := r.Who.allows(actor); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ import (
 type HTTPOptions struct {
 	// Log gets what went wrong inside; nil means slog.Default().
 	Log *slog.Logger
-	// Now is the clock of the rate limits; nil means time.Now.
+	// Now is the clock of the metrics; nil means time.Now.
 	Now func() time.Time
 	// Timeout bounds one request, reading it included. Default 30 s.
 	Timeout time.Duration
@@ -34,13 +34,9 @@ type HTTPOptions struct {
 	// host or host:port patterns as for connections, whole origins such as
 	// https://chat.example, or "*" for all. Default none.
 	Origins []string
-	// Limits replaces the limits of the classes it has; see DefaultLimits.
-	Limits map[Class]Limit
-	// Unlimited switches rate limits off, for load tests.
-	Unlimited bool
-	// MaxBuckets bounds how many actors and addresses are counted at a time.
-	// Default 65536, about 20 MB.
-	MaxBuckets int
+	// Limiter is the one that Calls takes from as well (Deps.Limiter). Default one
+	// of the door's own, with the default limits.
+	Limiter *Limiter
 	// Metrics gets the door's metrics; nil means none.
 	Metrics prometheus.Registerer
 }
@@ -52,7 +48,6 @@ const maxUserAgent = 100
 type door struct {
 	logic   im.Logic
 	o       HTTPOptions
-	limiter *limiter
 	methods map[string]Method
 	metrics *doorMetrics
 }
@@ -69,19 +64,11 @@ func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 	if o.Timeout == 0 {
 		o.Timeout = 30 * time.Second
 	}
-	if o.MaxBuckets == 0 {
-		o.MaxBuckets = 1 << 16
-	}
-	limits := DefaultLimits()
-	for class, l := range o.Limits {
-		limits[class] = l
-	}
-	if o.Unlimited {
-		limits = nil
+	if o.Limiter == nil {
+		o.Limiter = NewLimiter(LimiterOptions{})
 	}
 	d := &door{
 		logic: logic, o: o,
-		limiter: newLimiter(limits, o.MaxBuckets),
 		methods: make(map[string]Method),
 		metrics: newDoorMetrics(o.Metrics),
 	}
@@ -163,7 +150,7 @@ func (d *door) admit(ctx context.Context, w http.ResponseWriter, r *http.Request
 			// An address that keeps coming with bad tokens is told to wait. Good ones
 			// from behind the same address are not held up.
 			if im.Public(err).Code.Info().Action == im.ActionLogin {
-				if q, ok := d.limiter.take(classFailure, addressKey(addr), d.o.Now()); !ok {
+				if q, ok := d.o.Limiter.take(classFailure, addressKey(addr)); !ok {
 					return actor, limited(q)
 				}
 			}
@@ -171,26 +158,12 @@ func (d *door) admit(ctx context.Context, w http.ResponseWriter, r *http.Request
 		}
 		actor.Address = addr.String()
 	}
-	who := "a " + addressKey(addr)
-	switch {
-	case m.Class == ClassCredential:
-	case actor.User != "":
-		who = "u " + string(actor.User)
-	case actor.Admin:
-		who = "k"
-	}
-	q, ok := d.limiter.take(m.Class, who, d.o.Now())
+	q, ok := d.o.Limiter.admit(m.Class, actor)
 	q.write(w.Header())
 	if !ok {
 		return actor, limited(q)
 	}
 	return actor, nil
-}
-
-func limited(q quota) error {
-	err := im.Errorf(im.CodeRateLimited, "too many requests of this kind; at most %d at once and %g a second", q.limit.Burst, q.limit.PerSecond)
-	err.RetryAfter = q.wait
-	return err
 }
 
 // bearer returns the token of the request, "" if there is none.

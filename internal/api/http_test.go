@@ -280,8 +280,10 @@ func TestHTTPRateLimits(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	calls := 0
 	h := NewHTTP(&fakeLogic{call: func(context.Context, im.Actor, string, []byte) ([]byte, error) { calls++; return nil, nil }}, HTTPOptions{
-		Log: quiet(), Now: func() time.Time { return now },
-		Limits: map[Class]Limit{ClassWrite: {PerSecond: 0.5, Burst: 2}, ClassCredential: {PerSecond: 1, Burst: 1}, classFailure: {PerSecond: 1, Burst: 2}},
+		Log: quiet(), Limiter: NewLimiter(LimiterOptions{
+			Limits: map[Class]Limit{ClassWrite: {PerSecond: 0.5, Burst: 2}, ClassCredential: {PerSecond: 1, Burst: 1}, classFailure: {PerSecond: 1, Burst: 2}},
+			Now:    func() time.Time { return now },
+		}),
 	})
 	write := post("AccountService/Logout", "alice", "{}")
 	for i, want := range []struct {
@@ -338,8 +340,10 @@ func TestHTTPRateLimits(t *testing.T) {
 
 func TestLimiterIsBounded(t *testing.T) {
 	now := time.Unix(0, 0)
-	l := newLimiter(map[Class]Limit{ClassRead: {PerSecond: 1, Burst: 1}}, 3)
-	take := func(who string) bool { _, ok := l.take(ClassRead, who, now); return ok }
+	l := NewLimiter(LimiterOptions{
+		Limits: map[Class]Limit{ClassRead: {PerSecond: 1, Burst: 1}}, MaxBuckets: 3, Now: func() time.Time { return now },
+	})
+	take := func(who string) bool { _, ok := l.take(ClassRead, who); return ok }
 	if !take("a") || take("a") {
 		t.Fatal("a bucket of one gives two")
 	}
@@ -355,7 +359,7 @@ func TestLimiterIsBounded(t *testing.T) {
 	if !take("a") {
 		t.Error("the oldest bucket was not forgotten")
 	}
-	if _, ok := l.take("none", "a", now); !ok {
+	if _, ok := l.take("none", "a"); !ok {
 		t.Error("a class without a limit is limited")
 	}
 }

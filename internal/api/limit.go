@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+
+	"github.com/skein-im/skein/internal/im"
 )
 
 // Limit is a token bucket: Burst requests at once, PerSecond on average.
@@ -34,12 +36,29 @@ func DefaultLimits() map[Class]Limit {
 	}
 }
 
-// limiter keeps the token buckets of actors and addresses. The table is
-// bounded: when it is full, the bucket that was not used for longest is
-// forgotten, which is the one most likely to be full again.
-type limiter struct {
+// LimiterOptions are the settings of a Limiter. The zero value is usable.
+type LimiterOptions struct {
+	// Limits replaces the limits of the classes it has; see DefaultLimits.
+	Limits map[Class]Limit
+	// Unlimited switches rate limits off, for load tests.
+	Unlimited bool
+	// MaxBuckets bounds how many actors and addresses are counted at a time.
+	// Default 65536, about 20 MB.
+	MaxBuckets int
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Limiter counts calls by class and by who makes them. Both doors take from the
+// same one, so that nobody gets more by using both. It is safe for concurrent use.
+//
+// It keeps the token buckets of actors and addresses. The table is bounded: when
+// it is full, the bucket that was not used for longest is forgotten, which is
+// the one most likely to be full again.
+type Limiter struct {
 	limits map[Class]Limit
 	most   int
+	now    func() time.Time
 
 	mu      sync.Mutex
 	buckets map[bucketKey]*list.Element
@@ -67,17 +86,46 @@ type quota struct {
 	wait time.Duration
 }
 
-func newLimiter(limits map[Class]Limit, most int) *limiter {
-	return &limiter{limits: limits, most: most, buckets: make(map[bucketKey]*list.Element), recent: list.New()}
+// NewLimiter makes a Limiter.
+func NewLimiter(o LimiterOptions) *Limiter {
+	limits := DefaultLimits()
+	for class, l := range o.Limits {
+		limits[class] = l
+	}
+	if o.Unlimited {
+		limits = nil
+	}
+	if o.MaxBuckets == 0 {
+		o.MaxBuckets = 1 << 16
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Limiter{limits: limits, most: o.MaxBuckets, now: o.Now, buckets: make(map[bucketKey]*list.Element), recent: list.New()}
+}
+
+// admit counts a call of a class by an actor, whose Address is the client's.
+func (l *Limiter) admit(class Class, actor im.Actor) (quota, bool) {
+	addr := parseAddr(actor.Address)
+	who := "a " + addressKey(addr)
+	switch {
+	case class == ClassCredential && (addr.IsValid() || actor.User == ""):
+	case actor.User != "": // also on a transport without addresses, whatever the class
+		who = "u " + string(actor.User)
+	case actor.Admin:
+		who = "k"
+	}
+	return l.take(class, who)
 }
 
 // take takes a token from the bucket of class and who. A class without a limit
 // is not limited, and says so by ok with the zero quota.
-func (l *limiter) take(class Class, who string, now time.Time) (q quota, ok bool) {
+func (l *Limiter) take(class Class, who string) (q quota, ok bool) {
 	limit, limited := l.limits[class]
 	if !limited {
 		return quota{}, true
 	}
+	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.bucket(bucketKey{class, who}, limit)
@@ -91,7 +139,7 @@ func (l *limiter) take(class Class, who string, now time.Time) (q quota, ok bool
 }
 
 // bucket finds or makes a bucket. l.mu is held.
-func (l *limiter) bucket(key bucketKey, limit Limit) *bucket {
+func (l *Limiter) bucket(key bucketKey, limit Limit) *bucket {
 	if e, ok := l.buckets[key]; ok {
 		l.recent.MoveToFront(e)
 		return e.Value.(*bucket)
@@ -117,4 +165,10 @@ func (q quota) write(h http.Header) {
 	h.Set("RateLimit-Limit", strconv.Itoa(q.limit.Burst))
 	h.Set("RateLimit-Remaining", strconv.Itoa(q.remaining))
 	h.Set("RateLimit-Reset", strconv.Itoa(int(math.Ceil(q.full.Seconds()))))
+}
+
+func limited(q quota) error {
+	err := im.Errorf(im.CodeRateLimited, "too many requests of this kind; at most %d at once and %g a second", q.limit.Burst, q.limit.PerSecond)
+	err.RetryAfter = q.wait
+	return err
 }

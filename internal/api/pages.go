@@ -96,7 +96,8 @@ const (
 
 func (d *door) claimAdmin(r *http.Request, v claimView, password string) error {
 	addr := address(r, d.o.TrustedProxies)
-	if q, ok := d.limiter.take(ClassCredential, "a "+addressKey(addr), d.o.Now()); !ok {
+	caller := im.Actor{Address: addr.String()}
+	if q, ok := d.o.Limiter.admit(ClassCredential, caller); !ok {
 		return limited(q)
 	}
 	payload, err := proto.Marshal(&wire.ClaimAdminRequest{Code: v.Code, Username: v.Username, Password: password})
@@ -105,7 +106,7 @@ func (d *door) claimAdmin(r *http.Request, v claimView, password string) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), d.o.Timeout)
 	defer cancel()
-	answer, err := d.logic.Call(ctx, im.Actor{Address: addr.String()}, claimMethod, payload)
+	answer, err := d.logic.Call(ctx, caller, claimMethod, payload)
 	if err != nil {
 		return late(d.methods[claimMethod], err)
 	}

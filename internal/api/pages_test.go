@@ -138,7 +138,7 @@ func TestClaim(t *testing.T) {
 func TestClaimIsLimited(t *testing.T) {
 	h := NewHTTP(&fakeLogic{call: func(context.Context, im.Actor, string, []byte) ([]byte, error) {
 		return nil, im.Errorf(im.CodePermissionDenied, "this code is not valid")
-	}}, HTTPOptions{Log: quiet(), Limits: map[Class]Limit{ClassCredential: {PerSecond: 0.001, Burst: 2}}})
+	}}, HTTPOptions{Log: quiet(), Limiter: NewLimiter(LimiterOptions{Limits: map[Class]Limit{ClassCredential: {PerSecond: 0.001, Burst: 2}}})})
 	q := claimRequest(url.Values{"code": {"guess"}, "username": {"boss"}, "password": {"12345678"}, "again": {"12345678"}}, "")
 	for i, want := range []int{403, 403, 429} {
 		if w := do(h, q); w.Code != want {

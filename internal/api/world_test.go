@@ -151,7 +151,7 @@ func newWorld(t *testing.T) *world {
 	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages})
 	w := &world{
 		t: t, accounts: accounts, groups: members.groups, messages: messages, schemas: loadSchemas(t), root: "root",
-		http: NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Unlimited: true}),
+		http: NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Limiter: NewLimiter(LimiterOptions{Unlimited: true})}),
 	}
 	code, err := accounts.PrepareClaim(t.Context())
 	if err != nil {
