@@ -19,6 +19,7 @@
 //
 // Invariants:
 //   - a change that returned is obeyed by every later MaySend of this Service;
+//   - who may no longer watch is told to the gateways before the change returns;
 //   - repeating any call changes nothing and gives no second notice.
 package contact
 
@@ -91,6 +92,9 @@ type Options struct {
 	Now func() time.Time
 	// Random fills its argument with random bytes.
 	Random func([]byte)
+	// Control has the connections of users stop watching whom they may no longer
+	// watch (im.Dispatch). It must not block.
+	Control func(im.Control)
 	// CachedPairs bounds the permissions kept in RAM (about 150 bytes each).
 	// Default 100,000.
 	CachedPairs int
@@ -111,6 +115,9 @@ func New(store Store, outbox Driver, o Options) *Service {
 	}
 	if o.Random == nil {
 		o.Random = func(b []byte) { _, _ = rand.Read(b) } // never fails
+	}
+	if o.Control == nil {
+		o.Control = func(im.Control) {}
 	}
 	if o.CachedPairs <= 0 {
 		o.CachedPairs = 100_000
@@ -268,8 +275,9 @@ func (s *Service) change(ctx context.Context, actor im.Actor, user im.UserID, de
 	}
 	var mine Contact
 	var notices []im.Promise
+	var blocked, removed bool
 	found, err := s.store.UpdateContacts(ctx, actor.User, user, func(a, b *im.Contact) ([]im.Promise, error) {
-		notices = nil
+		notices, blocked, removed = nil, false, false
 		wasA, wasB, now := *a, *b, s.o.Now()
 		ev, err := decide(a, b)
 		if err != nil {
@@ -287,11 +295,12 @@ func (s *Service) change(ctx context.Context, actor im.Actor, user im.UserID, de
 		if ev.kind != 0 && b.State != wasB.State {
 			notices = append(notices, s.notice(now, user, actor.User, user, ev))
 		}
-		mine = *a
+		mine, blocked, removed = *a, a.Blocked, ev.kind == im.EventContactRemoved
 		return notices, nil
 	})
 	// Also after an error: a commit may have succeeded without our learning of it.
 	s.gates.forget(actor.User, user)
+	s.unwatch(actor.User, user, blocked || removed, removed)
 	if err != nil {
 		return Contact{}, fmt.Errorf("change contact: %w", err)
 	}
@@ -302,6 +311,18 @@ func (s *Service) change(ctx context.Context, actor im.Actor, user im.UserID, de
 		_ = s.outbox.Drive(ctx, p) // the outbox counts the failure and repeats it
 	}
 	return mine, nil
+}
+
+// unwatch ends the watching of each other's presence: theirs of user by peer,
+// mine of peer by user. A watch that was asked for before the change was
+// committed is found by the Control, a later one is refused by MayWatch.
+func (s *Service) unwatch(user, peer im.UserID, theirs, mine bool) {
+	if theirs {
+		s.o.Control(im.Control{User: peer, Unwatch: user})
+	}
+	if mine {
+		s.o.Control(im.Control{User: user, Unwatch: peer})
+	}
 }
 
 // notice is the promise of an entry in owner's feed: from did it to to.

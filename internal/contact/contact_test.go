@@ -2,6 +2,7 @@ package contact_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -37,6 +38,16 @@ type store struct {
 	*directory.DB
 	gates     atomic.Int32
 	afterGate func()
+	// afterUpdate, if set, is what UpdateContacts returns once it is committed.
+	afterUpdate func() error
+}
+
+func (s *store) UpdateContacts(ctx context.Context, user, peer im.UserID, decide func(mine, theirs *im.Contact) ([]im.Promise, error)) (bool, error) {
+	found, err := s.DB.UpdateContacts(ctx, user, peer, decide)
+	if err == nil && s.afterUpdate != nil {
+		err = s.afterUpdate()
+	}
+	return found, err
 }
 
 func (s *store) Gate(ctx context.Context, from, to im.UserID) (bool, im.Contact, bool, error) {
@@ -465,6 +476,57 @@ func TestMayWatch(t *testing.T) {
 	}
 	if got, err := w.MayWatch(t.Context(), "me", nil); err != nil || len(got) != 0 {
 		t.Fatal(got, err)
+	}
+}
+
+// Who may no longer watch is told to the gateways: when MayWatch says so
+// already, and before the change returns.
+func TestChangesEndWatching(t *testing.T) {
+	w := newWorld(t, "a", "b", "c")
+	var got []string
+	w.Service = contact.New(w.store, w.runner, contact.Options{Control: func(c im.Control) {
+		got = append(got, fmt.Sprintf("%s unwatches %s", c.User, c.Unwatch))
+		if may, err := w.MayWatch(t.Context(), c.User, []im.UserID{c.Unwatch}); err != nil || len(may) != 0 {
+			t.Errorf("%s may watch %v (%v)", c.User, may, err)
+		}
+	}})
+	for _, step := range []struct {
+		do   string
+		want []string
+	}{
+		{"a asks b", nil},
+		{"b accepts a", nil},
+		{"a blocks b", []string{"b unwatches a"}},
+		{"a blocks b", []string{"b unwatches a"}}, // the first may have been lost
+		{"a unblocks b", nil},
+		{"b removes a", []string{"a unwatches b", "b unwatches a"}},
+		{"b removes a", nil},
+		{"b asks a", nil},
+		{"a refuses b", nil},
+		{"a blocks c", []string{"c unwatches a"}},
+	} {
+		got = nil
+		if err := w.do(step.do); err != nil {
+			t.Fatalf("%s: %v", step.do, err)
+		}
+		slices.Sort(got)
+		if !slices.Equal(got, step.want) {
+			t.Fatalf("after %q: %q, want %q", step.do, got, step.want)
+		}
+	}
+	got = nil
+	wantCode(t, w.do("a blocks nobody"), im.CodeNotFound)
+	wantCode(t, w.do("a blocks a"), im.CodeInvalidArgument)
+	if len(got) != 0 {
+		t.Fatalf("after refusals: %q", got)
+	}
+	// A commit may have succeeded without our learning of it.
+	if err := w.do("a unblocks b"); err != nil {
+		t.Fatal(err)
+	}
+	w.store.afterUpdate = func() error { return errors.New("the connection to the store broke") }
+	if err := w.do("a blocks b"); err == nil || !slices.Equal(got, []string{"b unwatches a"}) {
+		t.Fatalf("after a commit that nobody heard of: %q, %v", got, err)
 	}
 }
 

@@ -8,12 +8,20 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
-// Control ends connections of a user (im.Dispatch). It is remembered for the
+// Control ends connections of a user, or what they watch (im.Dispatch). A
+// session watches nobody before it is registered, so an Unwatch is not
+// remembered. Any other is remembered for the
 // handshakes in progress first and applied to the registered sessions second;
 // a handshake registers first and asks for what is remembered second. So a
 // Control that arrives while its user authenticates is applied by one of them,
 // or by both, which is harmless.
 func (g *Gateway) Control(c im.Control) {
+	if c.Unwatch != "" {
+		for _, s := range g.users.of(c.User) {
+			g.presence.unwatch(s, []im.UserID{c.Unwatch})
+		}
+		return
+	}
 	r := g.controls.remember(c)
 	for _, s := range g.users.of(c.User) {
 		r.apply(s)

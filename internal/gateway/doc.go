@@ -25,6 +25,7 @@
 //   - a session is registered before its groups are read and before its Sync
 //     runs, so nothing falls between delta and push;
 //   - a Control that arrives while its session authenticates is applied to it;
+//   - nobody is told the presence of a user they may no longer watch;
 //   - entries of a group are pushed to its members only; after a gap nothing is
 //     pushed until the roster of the local members was read again;
 //   - queues are bounded in bytes: pushes beyond are dropped and repaired by a

@@ -171,9 +171,11 @@ func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
 	if err == nil && len(users) > 0 {
 		ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
 		defer cancel()
+		s.g.presence.ask(s, users) // first: who is unwatched while Logic looks must not come back
 		users, err = s.g.o.Logic.Signal(ctx, s.actor, im.Signal{Watch: users})
 	}
 	if err != nil {
+		s.g.presence.forgo(s)
 		s.refuse(c, f, err)
 		return
 	}

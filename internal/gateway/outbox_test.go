@@ -351,6 +351,74 @@ func TestPresence(t *testing.T) {
 	})
 }
 
+// Blocking makes no entry in the feed of who is blocked: a Control ends what
+// their connections watch, and nothing else.
+func TestUnwatch(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		a, other := w.parked("ann", "1", wire.Protobuf()), w.parked("cat", "1", wire.Protobuf())
+		b := w.parked("bob", "1", wire.Protobuf())
+		for _, c := range []*scriptConn{a, other} {
+			c.say(wire.NewClientFrame(&wire.WatchPresence{Users: []string{"bob", "dan"}}))
+			c.hears(t, "presence bob true", "presence dan false")
+		}
+		w.g.Control(im.Control{User: "ann", Unwatch: "bob"})
+		_ = b.Close("", "")
+		time.Sleep(10 * time.Second)
+		a.hears(t)
+		other.hears(t, "presence bob false")
+		w.parked("bob", "2", wire.Protobuf())
+		w.parked("dan", "1", wire.Protobuf())
+		a.hears(t, "presence dan true") // still connected, still watching the others
+		other.hears(t, "presence bob true", "presence dan true")
+	})
+}
+
+// What Logic read before a contact ended must not begin a watch after: neither
+// what the feed tells nor a Control may slip in between.
+func TestUnwatchWhileAsking(t *testing.T) {
+	for name, end := range map[string]func(*Gateway){
+		"control": func(g *Gateway) { g.Control(im.Control{User: "ann", Unwatch: "bob"}) },
+		"feed": func(g *Gateway) {
+			g.ToUsers([]im.UserID{"ann"}, parcel(rosterEntry("me:ann", 1, im.EventContactRemoved, "bob")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.parked("bob", "1", wire.Protobuf())
+				a := w.parked("ann", "1", wire.Protobuf())
+				refused := false
+				w.logic.signal = func(_ im.Actor, s im.Signal) ([]im.UserID, error) {
+					end(w.g)
+					if refused {
+						return nil, im.Errorf(im.CodeUnavailable, "not now")
+					}
+					return s.Watch, nil
+				}
+				watch := wire.NewClientFrame(&wire.WatchPresence{Users: []string{"dan", "bob"}})
+				a.say(watch)
+				synctest.Wait()
+				if got := a.heard(); !slices.Contains(got, "presence dan false") || slices.Contains(got, "presence bob true") {
+					t.Fatalf("heard %q", got)
+				}
+				if n := len(w.g.presence.watched); n != 1 {
+					t.Errorf("%d users are watched, want dan", n)
+				}
+				refused = true // then the earlier list stands
+				a.say(watch)
+				synctest.Wait()
+				if n := len(w.g.presence.watched); n != 1 {
+					t.Errorf("%d users are watched after a refusal, want dan", n)
+				}
+				if n := len(w.g.presence.asking); n != 0 {
+					t.Errorf("%d sessions ask for ever", n)
+				}
+			})
+		})
+	}
+}
+
 func TestDrain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t)

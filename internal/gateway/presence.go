@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -18,6 +19,9 @@ type presence struct {
 	g       *Gateway
 	mu      sync.Mutex
 	watched map[im.UserID]*watched
+	// asking is whom sessions ask to watch, while Logic is asked whether they may.
+	// Who is taken off meanwhile is not watched, whatever Logic has read.
+	asking map[*session][]im.UserID
 }
 
 // watched is a user somebody watches.
@@ -30,15 +34,39 @@ type watched struct {
 }
 
 func newPresence(g *Gateway) *presence {
-	return &presence{g: g, watched: map[im.UserID]*watched{}}
+	return &presence{g: g, watched: map[im.UserID]*watched{}, asking: map[*session][]im.UserID{}}
 }
 
-// watch replaces whom s watches and tells it how they are.
-func (p *presence) watch(s *session, to []im.UserID) {
+// ask notes whom s wants to watch. Logic is asked after, and watch or forgo
+// follows.
+func (p *presence) ask(s *session, users []im.UserID) {
+	p.mu.Lock()
+	p.asking[s] = slices.Clone(users)
+	p.mu.Unlock()
+}
+
+// forgo ends an ask without an answer: s watches whom it watched before.
+func (p *presence) forgo(s *session) {
+	p.mu.Lock()
+	delete(p.asking, s)
+	p.mu.Unlock()
+}
+
+// watch replaces whom s watches by those it asked for and may watch, less those
+// unwatched since, and tells it how they are.
+func (p *presence) watch(s *session, may []im.UserID) {
 	p.mu.Lock()
 	p.clear(s)
-	s.watching = to
-	for _, u := range to {
+	left := make(map[im.UserID]struct{}, len(p.asking[s]))
+	for _, u := range p.asking[s] {
+		left[u] = struct{}{}
+	}
+	delete(p.asking, s)
+	for _, u := range may {
+		if _, ok := left[u]; !ok {
+			continue
+		}
+		s.watching = append(s.watching, u)
 		w := p.watched[u]
 		if w == nil {
 			w = &watched{p: p, user: u, online: p.g.users.online(u), by: map[*session]struct{}{}}
@@ -50,25 +78,27 @@ func (p *presence) watch(s *session, to []im.UserID) {
 	p.mu.Unlock()
 }
 
-// unwatch takes users off the list of s.
+// unwatch takes users off the list of s, and off the one it asks for.
 func (p *presence) unwatch(s *session, gone []im.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	isGone := func(u im.UserID) bool { return slices.Contains(gone, u) }
+	if asked, ok := p.asking[s]; ok {
+		p.asking[s] = slices.DeleteFunc(asked, isGone)
+	}
 	for _, u := range gone {
-		for i, o := range s.watching {
-			if o == u {
-				s.watching = append(s.watching[:i:i], s.watching[i+1:]...)
-				p.remove(s, u)
-				break
-			}
+		if slices.Contains(s.watching, u) {
+			p.remove(s, u)
 		}
 	}
+	s.watching = slices.DeleteFunc(s.watching, isGone)
 }
 
 // forget ends all watching of s.
 func (p *presence) forget(s *session) {
 	p.mu.Lock()
 	p.clear(s)
+	delete(p.asking, s)
 	p.mu.Unlock()
 }
 

@@ -188,9 +188,13 @@ type ParcelTyping struct {
 	User         UserID
 }
 
-// Control ends connections of a user.
+// Control ends connections of a user, or what they watch.
 type Control struct {
 	User UserID
+	// Unwatch, if set, is all this Control means: no connection is ended, but none
+	// of User's watches the presence of this user any longer. It is sent after what
+	// forbids it is committed, so whoever asks again is refused.
+	Unwatch UserID
 	// Session: connections of this session only, "" = all that match below.
 	Session SessionID
 	// Yield: connections older than (At, By) and of class Class (any class when
