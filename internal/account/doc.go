@@ -43,6 +43,8 @@
 //   - a session opens only if the password that was checked is the user's at that
 //     moment still, so a login that races a password change does not survive it;
 //   - a claim makes one administrator, however many try at once;
+//   - a user has at most MaxSessions living sessions, once the logins that run at
+//     the moment are through;
 //   - a session has one device for ever once it has one;
 //   - unknown users, users without password and wrong passwords get the same
 //     answer for the same work;

@@ -122,7 +122,12 @@ func (s *Service) login(ctx context.Context, addr string, l Credentials) (Tokens
 			return Tokens{}, err
 		}
 		opening.IfPasswordHash = hash
-		if err = s.store.OpenSession(ctx, opening); im.CodeOf(err) != im.CodeConflict {
+		switch err = s.store.OpenSession(ctx, opening); im.CodeOf(err) {
+		case "":
+			s.endSurplus(ctx, user.ID, t.Session)
+			return t, nil
+		case im.CodeConflict:
+		default:
 			return t, err
 		}
 	}
@@ -286,5 +291,6 @@ func (s *Service) mint(ctx context.Context, m Minting) (Tokens, error) {
 	if err := s.store.OpenSession(ctx, opening); err != nil {
 		return Tokens{}, err
 	}
+	s.endSurplus(ctx, id, t.Session)
 	return t, nil
 }

@@ -96,6 +96,9 @@ type Options struct {
 	AccessLifetime time.Duration
 	// RefreshLifetime of a refresh token; default 60 days.
 	RefreshLifetime time.Duration
+	// MaxSessions bounds the living sessions of a user: opening one more ends the
+	// one not seen for longest. Default 200; negative: no bound.
+	MaxSessions int
 	// AdminKeyHash is HashKey of the admin key; nil: there is none.
 	AdminKeyHash []byte
 	// DevicePolicy is `class` (default), `all` or `one` (SPEC §3.5).
@@ -172,6 +175,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.RefreshLifetime <= 0 {
 		o.RefreshLifetime = 60 * 24 * time.Hour
+	}
+	if o.MaxSessions == 0 {
+		o.MaxSessions = 200
 	}
 	if o.DevicePolicy == "" {
 		o.DevicePolicy = "class"

@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"slices"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -41,6 +42,29 @@ func (s *Service) Revoke(ctx context.Context, user im.UserID, session im.Session
 func (s *Service) end(ctx context.Context, user im.UserID, session im.SessionID) error {
 	_, err := s.Revoke(ctx, user, session)
 	return err
+}
+
+// endSurplus ends what a user has beyond MaxSessions after one was opened: those
+// not seen for longest, never the new one. That one is open whatever happens
+// here; the next login tries again.
+func (s *Service) endSurplus(ctx context.Context, user im.UserID, opened im.SessionID) {
+	if s.o.MaxSessions < 0 {
+		return
+	}
+	sessions, err := s.Sessions(ctx, user)
+	if err == nil && len(sessions) > s.o.MaxSessions {
+		surplus := len(sessions) - s.o.MaxSessions
+		sessions = slices.DeleteFunc(sessions, func(x Session) bool { return x.ID == opened })
+		slices.SortStableFunc(sessions, func(a, b Session) int { return a.LastSeen.Compare(b.LastSeen) })
+		for _, old := range sessions[:min(surplus, len(sessions))] {
+			if err = s.end(ctx, user, old.ID); err != nil {
+				break
+			}
+		}
+	}
+	if err != nil {
+		s.o.Logger.Warn("account: a user has too many sessions, and the oldest were not ended", "user", user, "err", err)
+	}
 }
 
 // close closes the connections of sessions whose end is durable. One by one: a

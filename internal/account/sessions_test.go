@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -268,4 +269,53 @@ func TestNoSecretAtRest(t *testing.T) {
 	check(read()) // with the write-ahead log
 	f.restart()
 	check(read())
+}
+
+// Whoever has the password, or an integrator that mints without end, could once
+// fill the directory with sessions.
+func TestSessionsAreBounded(t *testing.T) {
+	f := start(t, func(o *account.Options) { o.MaxSessions = 3 })
+	// of returns the user's sessions by the number of their opening.
+	opened := []account.Tokens{f.register("alice", phone("d1"))}
+	of := func() (n []int) {
+		for _, s := range must(f.Sessions(t.Context(), opened[0].User)) {
+			n = append(n, slices.IndexFunc(opened, func(x account.Tokens) bool { return x.Session == s.ID }))
+		}
+		return n
+	}
+	open := func() {
+		f.clock.Advance(time.Second)
+		opened = append(opened, f.login("alice", phone("d2")))
+	}
+	open()
+	open()
+	if got := f.controls.take(); len(got) != 0 || !slices.Equal(of(), []int{0, 1, 2}) {
+		t.Fatalf("below the bound: %+v, %v", got, of())
+	}
+	// The oldest was used since, which the store does not know yet: the second goes.
+	f.clock.Advance(time.Second)
+	f.good(opened[0].Access)
+	open()
+	if got := f.ended(); len(got) != 1 || !got[opened[1].Session] || !slices.Equal(of(), []int{0, 2, 3}) {
+		t.Errorf("ended %v, left %v", got, of())
+	}
+	f.bad(opened[1].Access, im.CodeSessionRevoked)
+	f.good(opened[3].Access)
+
+	// Minted ones count as well; those of others do not.
+	f.clock.Advance(time.Second)
+	f.register("bobby", phone("d1"))
+	opened = append(opened, must(f.Mint(t.Context(), account.Minting{User: opened[0].User})))
+	if got := f.ended(); len(got) != 1 || !got[opened[2].Session] || !slices.Equal(of(), []int{0, 3, 4}) {
+		t.Errorf("minting ended %v, left %v", got, of())
+	}
+
+	// A lower bound is reached with the next login, which never ends itself.
+	f.options.MaxSessions = 1
+	f.restart()
+	f.clock.Advance(-time.Hour)
+	opened = append(opened, f.login("alice", phone("d1")))
+	if got := f.ended(); len(got) != 3 || !slices.Equal(of(), []int{5}) {
+		t.Errorf("a lower bound ended %v, left %v", got, of())
+	}
 }
