@@ -8,7 +8,7 @@
 // decided in the business packages. It must not know stores, sockets or frames.
 //
 // Goroutines: none of its own; everything runs on the caller's. Locks: Limiter.mu
-// only, held for a few map operations, nothing is called under it.
+// and busy.mu, held for a few map operations, nothing is called under them.
 //
 // Invariants:
 //   - a method that has no row is not callable, and a row says who may (deny by

@@ -26,8 +26,12 @@ type HTTPOptions struct {
 	Log *slog.Logger
 	// Now is the clock of the metrics; nil means time.Now.
 	Now func() time.Time
-	// Timeout bounds one request, reading it included. Default 30 s.
+	// Timeout bounds one request, reading it included; as much again is the time
+	// to take the answer. Default 30 s.
 	Timeout time.Duration
+	// MaxPerAddress bounds the requests of one address that are served at a time.
+	// Default 256; negative: no bound.
+	MaxPerAddress int
 	// TrustedProxies may name the client's address in X-Forwarded-For.
 	TrustedProxies []netip.Prefix
 	// Origins are the web origins besides the server's own whose pages may call:
@@ -48,6 +52,7 @@ const maxUserAgent = 100
 type door struct {
 	logic   im.Logic
 	o       HTTPOptions
+	busy    busy
 	methods map[string]Method
 	metrics *doorMetrics
 }
@@ -63,6 +68,9 @@ func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 	}
 	if o.Timeout == 0 {
 		o.Timeout = 30 * time.Second
+	}
+	if o.MaxPerAddress == 0 {
+		o.MaxPerAddress = 256
 	}
 	if o.Limiter == nil {
 		o.Limiter = NewLimiter(LimiterOptions{})
@@ -81,7 +89,27 @@ func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		d.fail(w, r, "", http.StatusNotFound, im.Errorf(im.CodeNotFound, "there is nothing at this path"))
 	})
-	return mux
+	return d.bounded(mux)
+}
+
+// bounded holds every request to its time and its address's share: who sends or
+// takes too slowly is cut off, and cannot make up for it in number.
+func (d *door) bounded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Writers that have no connection, as in tests, have no deadlines and need none.
+		now, c := time.Now(), http.NewResponseController(w)
+		_ = c.SetReadDeadline(now.Add(d.o.Timeout))
+		_ = c.SetWriteDeadline(now.Add(2 * d.o.Timeout))
+		who := addressKey(address(r, d.o.TrustedProxies))
+		if !d.busy.enter(who, d.o.MaxPerAddress) {
+			err := im.Errorf(im.CodeRateLimited, "too many requests at the same time; at most %d", d.o.MaxPerAddress)
+			err.RetryAfter = time.Second
+			d.fail(w, r, "", statusOf(err), err)
+			return
+		}
+		defer d.busy.leave(who)
+		next.ServeHTTP(w, r)
+	})
 }
 
 // call serves one method call.
@@ -117,9 +145,6 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, name string, m Meth
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), d.o.Timeout)
 	defer cancel()
-	// A peer that sends its body too slowly is cut off as well. Writers that have
-	// no connection, as in tests, cannot and need not.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(d.o.Timeout))
 
 	actor, err := d.admit(ctx, w, r, m)
 	if err != nil {

@@ -172,3 +172,32 @@ func limited(q quota) error {
 	err.RetryAfter = q.wait
 	return err
 }
+
+// busy counts the requests under way by address. It has no more addresses than
+// there are requests.
+type busy struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+// enter reports whether one more is allowed; then leave has to follow.
+func (b *busy) enter(who string, most int) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if most >= 0 && b.n[who] >= most {
+		return false
+	}
+	if b.n == nil {
+		b.n = make(map[string]int)
+	}
+	b.n[who]++
+	return true
+}
+
+func (b *busy) leave(who string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.n[who]--; b.n[who] == 0 {
+		delete(b.n, who)
+	}
+}
