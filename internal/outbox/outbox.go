@@ -197,7 +197,11 @@ func (r *Runner) drive(ctx context.Context, p im.Promise) error {
 
 // Replay drives every promise there is, except those of conversations that
 // wait after a failure, and returns how many are left undone and the failures.
-func (r *Runner) Replay(ctx context.Context) (left int, err error) {
+func (r *Runner) Replay(ctx context.Context) (left int, err error) { return r.replay(ctx, 0) }
+
+// replay leaves promises that are younger than spare to those who made them: a
+// Drive is under way, and a second one would have the entry delivered twice.
+func (r *Runner) replay(ctx context.Context, spare time.Duration) (left int, err error) {
 	var errs []error
 	skip := make(map[im.ConversationID]bool)
 	defer func() { r.pending.Set(float64(left)) }()
@@ -213,7 +217,7 @@ func (r *Runner) Replay(ctx context.Context) (left int, err error) {
 		after = last
 		for _, p := range rows {
 			switch {
-			case skip[p.Conversation] || r.waits(p.Conversation):
+			case skip[p.Conversation] || r.waits(p.Conversation) || r.isDriven(p, spare):
 				skip[p.Conversation] = true
 				left++
 				continue
@@ -249,8 +253,9 @@ func (r *Runner) run() {
 	defer close(r.done)
 	ticker := time.NewTicker(r.o.Interval)
 	defer ticker.Stop()
-	for {
-		if left, err := r.Replay(context.Background()); err != nil {
+	// What is there at the start was left behind: nobody drives it.
+	for spare := time.Duration(0); ; spare = r.o.Timeout {
+		if left, err := r.replay(context.Background(), spare); err != nil {
 			r.o.Logger.Warn("outbox: promises are left undone and will be tried again", "left", left, "err", err)
 		}
 		select {
@@ -275,6 +280,18 @@ func (r *Runner) waits(c im.ConversationID) bool {
 	defer r.mu.Unlock()
 	b, ok := r.behind[c]
 	return ok && r.o.Now().Before(b.next)
+}
+
+// isDriven tells whether the one who made p may still be driving it: it is
+// young, and no drive of its conversation has failed.
+func (r *Runner) isDriven(p im.Promise, spare time.Duration) bool {
+	if r.o.Now().Sub(p.ID.Time()) >= spare {
+		return false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, failed := r.behind[p.Conversation]
+	return !failed
 }
 
 func (r *Runner) failed(c im.ConversationID) {

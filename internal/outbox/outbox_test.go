@@ -332,6 +332,48 @@ func TestRunnerTakesUpFailedDrive(t *testing.T) {
 	})
 }
 
+// A replay that meets a promise under way does not drive it as well: the entry
+// would be delivered twice. One that its maker has given up is taken up.
+func TestRunnerLeavesWhatIsDriven(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{}
+		slow := &slowAppender{world: w, hold: make(chan struct{})}
+		r := outbox.New(w, slow, outbox.Options{Interval: time.Second, Timeout: time.Minute})
+		r.Start()
+		synctest.Wait()
+		driven := make(chan error, 1)
+		go func() { driven <- r.Drive(t.Context(), w.add(im.Promise{Conversation: "grp:g", SetRoster: 1})) }()
+		w.notice("nobody drives", "forgotten")
+		time.Sleep(10 * time.Second) // replays come and go
+		if n := slow.appends.Load(); n != 1 {
+			t.Errorf("%d appends", n)
+		}
+		close(slow.hold)
+		if err := <-driven; err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := slow.appends.Load(); n != 2 || w.left() != 0 {
+			t.Errorf("%d appends, %d left", n, w.left())
+		}
+		r.Close()
+	})
+}
+
+// slowAppender counts appends and lets them wait for hold.
+type slowAppender struct {
+	*world
+	appends atomic.Int32
+	hold    chan struct{}
+}
+
+func (s *slowAppender) AppendEvent(ctx context.Context, p im.Promise, apply func(uint64) error) (uint64, error) {
+	s.appends.Add(1)
+	<-s.hold
+	return s.world.AppendEvent(ctx, p, apply)
+}
+
 // The entry is stored but the answer took longer than anybody waited: the change
 // still follows it.
 func TestLateApplyIsNotCancelled(t *testing.T) {
