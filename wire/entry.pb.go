@@ -92,6 +92,8 @@ const (
 	EventType_EVENT_TYPE_MEMBER_MUTED    EventType = 7
 	EventType_EVENT_TYPE_OWNER_CHANGED   EventType = 8
 	EventType_EVENT_TYPE_GROUP_DISMISSED EventType = 9
+	// The server lost the group's latest entries; its members are as they were.
+	EventType_EVENT_TYPE_GROUP_RESTORED EventType = 10
 	// The following stand in `me:` feeds only.
 	EventType_EVENT_TYPE_CONTACT_REQUESTED EventType = 20
 	EventType_EVENT_TYPE_CONTACT_ACCEPTED  EventType = 21
@@ -112,6 +114,7 @@ var (
 		7:  "EVENT_TYPE_MEMBER_MUTED",
 		8:  "EVENT_TYPE_OWNER_CHANGED",
 		9:  "EVENT_TYPE_GROUP_DISMISSED",
+		10: "EVENT_TYPE_GROUP_RESTORED",
 		20: "EVENT_TYPE_CONTACT_REQUESTED",
 		21: "EVENT_TYPE_CONTACT_ACCEPTED",
 		22: "EVENT_TYPE_CONTACT_REFUSED",
@@ -128,6 +131,7 @@ var (
 		"EVENT_TYPE_MEMBER_MUTED":      7,
 		"EVENT_TYPE_OWNER_CHANGED":     8,
 		"EVENT_TYPE_GROUP_DISMISSED":   9,
+		"EVENT_TYPE_GROUP_RESTORED":    10,
 		"EVENT_TYPE_CONTACT_REQUESTED": 20,
 		"EVENT_TYPE_CONTACT_ACCEPTED":  21,
 		"EVENT_TYPE_CONTACT_REFUSED":   22,
@@ -577,7 +581,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x16ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ENTRY_KIND_MESSAGE\x10\x01\x12\x15\n" +
 	"\x11ENTRY_KIND_RECALL\x10\x02\x12\x14\n" +
-	"\x10ENTRY_KIND_EVENT\x10\x03*\xb6\x03\n" +
+	"\x10ENTRY_KIND_EVENT\x10\x03*\xd5\x03\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CREATED\x10\x01\x12\x1c\n" +
@@ -588,7 +592,9 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x17EVENT_TYPE_ROLE_CHANGED\x10\x06\x12\x1b\n" +
 	"\x17EVENT_TYPE_MEMBER_MUTED\x10\a\x12\x1c\n" +
 	"\x18EVENT_TYPE_OWNER_CHANGED\x10\b\x12\x1e\n" +
-	"\x1aEVENT_TYPE_GROUP_DISMISSED\x10\t\x12 \n" +
+	"\x1aEVENT_TYPE_GROUP_DISMISSED\x10\t\x12\x1d\n" +
+	"\x19EVENT_TYPE_GROUP_RESTORED\x10\n" +
+	"\x12 \n" +
 	"\x1cEVENT_TYPE_CONTACT_REQUESTED\x10\x14\x12\x1f\n" +
 	"\x1bEVENT_TYPE_CONTACT_ACCEPTED\x10\x15\x12\x1e\n" +
 	"\x1aEVENT_TYPE_CONTACT_REFUSED\x10\x16\x12\x1e\n" +

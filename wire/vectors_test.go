@@ -128,6 +128,13 @@ func serverVectors(t *testing.T) []frameVector {
 			Conversation: "grp:g1", Seq: 1, Id: id(6), Sender: "ann", StoredAtMs: 3, Kind: wire.EntryKind_ENTRY_KIND_EVENT,
 			Event: &wire.Event{Type: wire.EventType_EVENT_TYPE_MEMBER_ADDED, Users: []string{"bob", "eve"}, Role: wire.Role_ROLE_ADMIN, UntilMs: 9, Text: "群"},
 		})},
+		{"push_event_restored", "the server's own event: it lost the group's latest entries", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 2, Id: id(7), StoredAtMs: 4, Kind: wire.EntryKind_ENTRY_KIND_EVENT,
+			Event: &wire.Event{Type: wire.EventType_EVENT_TYPE_GROUP_RESTORED},
+		})},
+		{"push_unknown_event", "an event of a later version", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 3, Kind: wire.EntryKind_ENTRY_KIND_EVENT, Event: &wire.Event{Type: 99},
+		})},
 		{"push_unknown_kind", "a kind of a later version", s(&wire.Entry{Conversation: "grp:g1", Seq: 2, Kind: 99})},
 		{"push_empty", "", wire.NewServerFrame(&wire.Push{})},
 		{"receipt", "", wire.NewServerFrame(&wire.Receipt{Conversation: "dm:ann:bob", User: "bob", Received: 7, Read: 6})},

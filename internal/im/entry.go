@@ -69,6 +69,7 @@ const (
 	EventMemberMuted      EventType = 7
 	EventOwnerChanged     EventType = 8
 	EventGroupDismissed   EventType = 9
+	EventGroupRestored    EventType = 10
 	EventContactRequested EventType = 20
 	EventContactAccepted  EventType = 21
 	EventContactRefused   EventType = 22

@@ -297,6 +297,8 @@ func (c *Chat) describe(ctx context.Context, by string, e *wire.Event) string {
 		return fmt.Sprintf("%s handed the group to %s", actor, whom)
 	case wire.EventType_EVENT_TYPE_GROUP_DISMISSED:
 		return fmt.Sprintf("%s dismissed the group", actor)
+	case wire.EventType_EVENT_TYPE_GROUP_RESTORED:
+		return "the server lost the group's latest entries; its members are as they were"
 	}
 	return strings.ToLower(strings.TrimPrefix(e.GetType().String(), "EVENT_TYPE_"))
 }

@@ -28,6 +28,25 @@ func TestRecallErases(t *testing.T) {
 	})
 }
 
+// An event of a later server has its place in the conversation, and no effect.
+func TestUnknownEventKeepsItsPlace(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		c := r.dial()
+		r.say(grp, "bob", "before")
+		r.do(func() {
+			r.append(nil, &wire.Entry{Conversation: grp, Kind: wire.EntryKind_ENTRY_KIND_EVENT, Event: &wire.Event{Type: 99}})
+		})
+		r.say(grp, "bob", "after")
+		synctest.Wait()
+		eq(t, "messages", r.events.messages(), []string{"before", "after"})
+		s, err := c.Conversation(grp).Summary(bg)
+		eq(t, "err", err, nil)
+		eq(t, "last applied", s.High, 3)
+		eq(t, "member", s.Member, true)
+		r.checkStore(grp)
+	})
+}
+
 func TestContactEvents(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		c := r.dial()
