@@ -41,6 +41,10 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"GroupBoundsOfReading", groupBoundsOfReading},
 		{"GroupPages", groupPages},
 		{"GroupOfThousands", groupOfThousands},
+		{"GroupRevisions", groupRevisions},
+		{"GroupRestored", groupRestored},
+		{"GroupRestoredFromNothing", groupRestoredFromNothing},
+		{"GroupRestoredAtWrongRevision", groupRestoredAtWrongRevision},
 		{"Addable", addable},
 		{"OpenDM", openDM},
 	} {
