@@ -60,6 +60,7 @@ type App struct {
 	directory  *directory.DB
 	journal    *pebble.Journal
 	accounts   *account.Service
+	groups     *group.Service
 	dispatcher *dispatch.Dispatcher
 	messaging  *messaging.Service
 	outbox     *outbox.Runner
@@ -97,6 +98,9 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 		return nil, err
 	}
 	if err := a.makeServices(o); err != nil {
+		return nil, err
+	}
+	if err := a.catchUp(ctx); err != nil {
 		return nil, err
 	}
 	if a.claim, err = a.accounts.PrepareClaim(ctx); err != nil {
@@ -182,6 +186,20 @@ func (a *App) makeServices(o Options) error {
 	a.logic.calls = api.NewCalls(api.Deps{
 		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging,
 	})
+	a.groups = m.groups
+	return nil
+}
+
+// catchUp ends what an earlier run left undone. Groups whose entries the journal
+// lost come first: their promises wait for the revision that this brings back.
+func (a *App) catchUp(ctx context.Context) error {
+	restored, err := a.groups.Reconcile(ctx, a.directory, a.journal)
+	if restored > 0 {
+		a.log.Warn("the journal came back without the latest entries of some groups; they are usable again, with the members they had", "groups", restored)
+	}
+	if err != nil {
+		return fmt.Errorf("compare the groups with the journal: %w", err)
+	}
 	a.outbox.Start()
 	return nil
 }

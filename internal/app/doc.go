@@ -5,7 +5,7 @@
 // Goroutines: one per listener, one per HTTP server; all end with Serve. Locks: none.
 //
 // Order of a start: data directory → keys → directory → journal → services →
-// outbox replay → listeners. A listener that cannot be opened (port in use)
+// groups reconciled with the journal → outbox replay → listeners. A listener that cannot be opened (port in use)
 // ends the start before anything was served. Order of a stop: not ready →
 // clients sent away and flushed → HTTP ended → senders answered → outbox →
 // stores. What was acknowledged is durable at every moment, so a kill -9

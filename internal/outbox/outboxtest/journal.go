@@ -88,6 +88,31 @@ func (j *Journal) Entries(c im.ConversationID) []im.Promise {
 	return append([]im.Promise(nil), j.entries[c]...)
 }
 
+// Lose drops the entries of a conversation behind seq, as a journal does that
+// came back without its end.
+func (j *Journal) Lose(c im.ConversationID, seq uint64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.entries[c] = j.entries[c][:seq]
+	j.rosters[c] = 0
+	for _, p := range j.entries[c] {
+		j.rosters[c] = max(j.rosters[c], p.SetRoster)
+	}
+}
+
+// Heads tells seq and roster revision of the heads, as im.Journal does.
+func (j *Journal) Heads(_ context.Context, cs []im.ConversationID, out []im.Head) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i, c := range cs {
+		out[i] = im.Head{Seq: uint64(len(j.entries[c])), Roster: j.rosters[c]}
+	}
+	return nil
+}
+
+// Timeline names the journal's history.
+func (j *Journal) Timeline() string { return "t1" }
+
 // Roster returns the roster revision of a conversation's head.
 func (j *Journal) Roster(c im.ConversationID) uint64 {
 	j.mu.Lock()
