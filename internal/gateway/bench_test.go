@@ -81,6 +81,37 @@ func BenchmarkFanOut(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/member")
 }
 
+// BenchmarkStorm is a run to a group all of whose 500 members have said
+// something in it.
+func BenchmarkStorm(b *testing.B) {
+	w := newWorld(b)
+	const n = 500
+	for i := range n {
+		u := fmt.Sprintf("u%d", i)
+		w.set(im.UserID(u), grp)
+		c := newScript(wire.Protobuf(), hello(u, "1", phone))
+		c.discard = true
+		go w.g.Serve(c)
+	}
+	for w.g.metrics.connects.Load() < n {
+		runtime.Gosched()
+	}
+	p := im.Parcel{Entries: make([]im.Entry, n), Origin: make([]im.ConnectionID, n)}
+	for i, s := range w.g.conns.list() {
+		p.Origin[i] = s.id
+	}
+	seq := uint64(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range p.Entries {
+			seq++
+			p.Entries[i] = entry(grp, seq, "a message of the usual length, more or less")
+		}
+		w.g.ToGroup(grp, p)
+		w.g.Flush()
+	}
+}
+
 // What an idle session costs beside its connection and its goroutine.
 func TestSessionIsSmall(t *testing.T) {
 	if size := unsafe.Sizeof(session{}); size > 768 {

@@ -119,6 +119,51 @@ func TestEncodedOncePerCodec(t *testing.T) {
 	})
 }
 
+// Few authors get no push of what they have acks for; when many speak at once
+// they get what all get, so that the storm is encoded once (SPEC §5.5).
+func TestAuthorsOfAStorm(t *testing.T) {
+	for authors, encodings := range map[int]int64{1: 2, maxAuthors: maxAuthors + 1, maxAuthors + 1: 1, 12: 1} {
+		bubble(t, func(t *testing.T) {
+			var n atomic.Int64
+			w := newWorld(t, func(o *Options) { o.Codecs = []wire.Codec{countingCodec{wire.Protobuf(), &n}} })
+			var all []*scriptConn
+			for i := range 13 {
+				u := im.UserID(fmt.Sprintf("u%d", i))
+				w.set(u, grp)
+				all = append(all, w.parked(string(u), "1", wire.Protobuf()))
+			}
+			var p im.Parcel
+			texts := make([]string, 14)
+			for i := range texts { // the last two are nobody's here
+				p.Entries = append(p.Entries, entry(grp, uint64(i)+1, "x"))
+				p.Origin = append(p.Origin, "")
+				texts[i] = fmt.Sprintf(" grp:g#%d=x", i+1)
+				if i < 12 {
+					p.Origin[i] = im.ConnectionID(fmt.Sprintf("n-%d", i%authors+1))
+					if i%authors+1 > 9 {
+						p.Origin[i] = im.ConnectionID(fmt.Sprintf("n-%c", 'a'+i%authors-9))
+					}
+				}
+			}
+			n.Store(0)
+			w.g.ToGroup(grp, p)
+			w.g.Flush()
+			if n.Load() != encodings {
+				t.Errorf("%d authors: encoded %d times, want %d", authors, n.Load(), encodings)
+			}
+			for i, c := range all {
+				want := "push"
+				for j, x := range texts {
+					if authors > maxAuthors || j >= 12 || j%authors != i {
+						want += x
+					}
+				}
+				c.hears(t, want)
+			}
+		})
+	}
+}
+
 // Shared bytes must not be written to when something is queued behind them.
 func TestSharedFrameIsNotChanged(t *testing.T) {
 	bubble(t, func(t *testing.T) {

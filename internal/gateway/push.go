@@ -6,8 +6,14 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// delivery is one run of entries on its way to many sessions. All but the
-// connections that got an ack instead share one encoding per codec and framing.
+// maxAuthors is how many connections of a run get an encoding of their own,
+// without the entries they have acks for. With more authors everybody gets the
+// shared one: the cost of a run stays entries + sessions, and clients ignore
+// what they have (SPEC §5.5, §6.1).
+const maxAuthors = 8
+
+// delivery is one run of entries on its way to many sessions. All but its few
+// authors, who got acks instead, share one encoding per codec and framing.
 //
 // message path 6/6: encode once per codec, bounded queue (outbox.go), coalesced
 // write (Flush).
@@ -15,33 +21,65 @@ type delivery struct {
 	g       *Gateway
 	entries []im.Entry
 	origin  []im.ConnectionID
+	// authors[:n] are the connections that have acks; none when there are too many.
+	authors [maxAuthors]author
+	n       int
 	box     *pushBox
 	all     fanout
 }
 
+// author is a connection that has the acks of some entries of the run.
+type author struct {
+	first, count uint32 // its first place in origin, how many it has
+}
+
 // newDelivery prepares entries for about n recipients.
-func newDelivery(g *Gateway, entries []im.Entry, origin []im.ConnectionID, n int) *delivery {
-	d := &delivery{g: g, entries: entries, origin: origin}
+func newDelivery(g *Gateway, entries []im.Entry, origin []im.ConnectionID, n int) delivery { // by value: it stays on the stack
+	d := delivery{g: g, entries: entries, origin: origin}
 	d.all.typ, d.all.share = framePush, n >= shareFrom
+	d.findAuthors()
 	return d
+}
+
+func (d *delivery) findAuthors() {
+	for i, o := range d.origin {
+		if o == "" {
+			continue
+		}
+		if a := d.author(o); a != nil {
+			a.count++
+			continue
+		}
+		if d.n == maxAuthors {
+			d.n = 0
+			return
+		}
+		d.authors[d.n] = author{first: uint32(i), count: 1}
+		d.n++
+	}
+}
+
+// author returns the author with this id, nil if it is none of the few.
+func (d *delivery) author(id im.ConnectionID) *author {
+	for i := range d.authors[:d.n] {
+		if a := &d.authors[i]; d.origin[a.first] == id {
+			return a
+		}
+	}
+	return nil
 }
 
 // to queues the entries for one session.
 func (d *delivery) to(s *session) {
-	mine := 0
-	for _, o := range d.origin {
-		if o == s.id {
-			mine++
-		}
-	}
-	switch mine {
-	case 0:
+	a := d.author(s.id)
+	switch {
+	case a == nil:
 		if d.box == nil {
 			d.box = d.g.pools.newPush(d.entries, nil)
 			d.all.frame = &d.box.frame
 		}
 		d.all.to(s)
-	case len(d.entries): // it has the acks
+	case int(a.count) == len(d.entries): // it has the acks
 	default:
 		box := d.g.pools.newPush(d.entries, func(i int) bool { return d.origin[i] != s.id })
 		if framed := s.kind.framed(s, framePush, &box.frame); framed != nil {

@@ -164,8 +164,8 @@ type Signal struct {
 type Parcel struct {
 	// Entries are new entries of one conversation, in seq order.
 	Entries []Entry
-	// Origin is the connection that got an entry's ack instead; parallel to
-	// Entries, "" for none. May be nil.
+	// Origin is the connection that got an entry's ack and needs no push of it;
+	// parallel to Entries, "" for none. May be nil.
 	Origin []ConnectionID
 	// Head is a beacon: the conversation's last entry, after a burst.
 	Head *ParcelHead

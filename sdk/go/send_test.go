@@ -3,6 +3,7 @@ package skein
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -278,6 +279,58 @@ func TestOwnPushIsAsGoodAsTheAck(t *testing.T) {
 		eq(t, "acks", len(eventsOf[*AckEvent](r.events)), 1)
 		eq(t, "messages", len(r.events.messages()), 0)
 	})
+}
+
+// When many speak at once the connection that sent gets the push of the whole
+// run as well as its ack, in either order (SPEC §5.5): the entry counts once.
+func TestOwnPushBesideTheAck(t *testing.T) {
+	for _, order := range []string{"ack push", "push ack", "ack push push", "push ack push"} {
+		t.Run(order, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, r *rig) {
+				c := r.dial()
+				r.say(dm, "bob", "first") // the conversation is known: what comes early waits for its turn
+				r.onSend = func(fc *fakeConn, s *wire.Send) verdict {
+					run := []*wire.Entry{
+						{Sender: "bob", Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "before"}}},
+						{Sender: "alice", Id: s.Id, Content: s.Content},
+						{Sender: "bob", Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "after"}}},
+					}
+					for _, e := range run {
+						e.Conversation, e.Kind = s.Conversation, wire.EntryKind_ENTRY_KIND_MESSAGE
+						r.append(fc, e)
+					}
+					for _, what := range strings.Fields(order) {
+						switch e := run[1]; what {
+						case "ack":
+							reply(fc, &wire.SendAck{Id: e.Id, Conversation: e.Conversation, Seq: e.Seq, StoredAtMs: e.StoredAtMs, Count: e.Count})
+						case "push":
+							reply(fc, &wire.Push{Entries: run})
+						}
+					}
+					return verdict{noStore: true}
+				}
+				m, err := c.Conversation(dm).Send(bg, "mine")
+				if err != nil || m.Seq != 3 || m.Status != StatusSent {
+					t.Fatalf("Send = %+v, %v", m, err)
+				}
+				pause(5 * time.Minute) // pings compare digests: a wrong count would make it sync
+				r.checkStore(dm)
+				eq(t, "messages", r.events.messages(), []string{"first", "before", "after"})
+				acks := eventsOf[*AckEvent](r.events)
+				if len(acks) != 1 || acks[0].Message.ID != m.ID || acks[0].Message.Seq != 3 {
+					t.Errorf("acks = %+v", acks)
+				}
+				out, err := c.Outbox(bg)
+				eq(t, "outbox", len(out), 0)
+				eq(t, "err", err, nil)
+				eq(t, "syncs", len(frames(r.fake, (*wire.ClientFrame).GetSync)), 0)
+				eq(t, "sends", len(frames(r.fake, (*wire.ClientFrame).GetSend)), 1)
+				ms, err := c.Conversation(dm).History(bg, 0, 10)
+				eq(t, "history", texts(ms), []string{"first", "before", "mine", "after"})
+				eq(t, "err", err, nil)
+			})
+		})
+	}
 }
 
 // The server is silent: the connection counts as dead and the message is sent again.
