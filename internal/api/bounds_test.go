@@ -83,7 +83,7 @@ func TestHTTPRequestsAtATime(t *testing.T) {
 		release := make(chan struct{})
 		logic := &fakeLogic{call: func(context.Context, im.Actor, string, []byte) ([]byte, error) { <-release; return nil, nil }}
 		door := NewHTTP(logic, HTTPOptions{Log: quiet(), MaxPerAddress: 2})
-		q := post("UserService/GetUsers", "alice", "{}")
+		q := post("AccountService/Login", "", "{}")
 		q.remote = "192.0.2.1:1"
 		codes := make(chan int, 2)
 		for range 2 {
