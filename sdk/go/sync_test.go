@@ -364,6 +364,7 @@ func TestKnownMissingIsPulledAfterRestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {
 		r.dial()
 		r.say(dm, "bob", "a")
+		synctest.Wait()
 		r.end()
 		r.sayMany(dm, "bob", 3)
 		r.do(func() {
