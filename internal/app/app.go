@@ -165,7 +165,7 @@ func (a *App) makeServices(o Options) error {
 		OnFailed: func(err error) { a.failed <- err },
 	})
 	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Logger: a.log, Registerer: a.metrics})
-	m.contacts = contact.New(a.directory, a.outbox, contact.Options{})
+	m.contacts = contact.New(a.directory, a.outbox, contact.Options{Control: gateways.Control})
 	m.groups = group.New(a.directory, a.outbox, group.Options{MaxMembers: c.Groups.MaxMembers, Registerer: a.metrics})
 	policy := account.DMContacts
 	if c.Accounts.DMPolicy == "everyone" {
@@ -254,6 +254,7 @@ func (a *App) openHTTP(lo wire.ListenOptions) (err error) {
 	public.Handle("/ws", api.BehindProxies(proxies, ws.Handler(plain, a.gateway.Serve)))
 	public.Handle("/", api.NewHTTP(a.logic, api.HTTPOptions{
 		Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Metrics: a.metrics,
+		Limiter: a.logic.calls.Limiter, // what a user may do is the same over a connection
 	}))
 	if a.public, err = listenHTTP("http.listen", a.cfg.HTTP.Listen, public, lo.TLS, a.log); err != nil {
 		return err
