@@ -107,10 +107,10 @@ func groupRequestID(p *people) {
 		made = append(made, pr.Conversation)
 	}
 	equal(p, "promises", made, []im.ConversationID{"grp:1", "grp:3", "grp:4", "grp:5", "grp:6"})
-	g, members, err := p.db.Group(p.ctx, "grp:2", []im.UserID{"o"})
+	g, _, err := p.db.Group(p.ctx, "grp:2", []im.UserID{"o"})
 	p.ok(err)
 	equal(p, "the one that was not made", g, im.GroupInfo{})
-	g, members, err = p.db.Group(p.ctx, "grp:1", []im.UserID{"o"})
+	g, members, err := p.db.Group(p.ctx, "grp:1", []im.UserID{"o"})
 	p.ok(err)
 	equal(p, "before its entry", g, im.GroupInfo{Conversation: "grp:1", Name: "g", Owner: "o", Created: at})
 	equal(p, "members before its entry", members, nil)
