@@ -39,10 +39,13 @@ func (s *Service) answer(ctx context.Context, items []*item, storeErr error) {
 	for i, it := range items {
 		var res im.Appended
 		if next < len(sc.index) && sc.index[next] == i {
-			if storeErr == nil {
-				res = sc.out[next]
-			} else {
+			switch {
+			case storeErr != nil:
 				it.err = storeErr
+			case len(sc.errs) > 0 && sc.errs[next] != nil:
+				it.err = sc.errs[next]
+			default:
+				res = sc.out[next]
 			}
 			next++
 		}
@@ -82,19 +85,30 @@ func (s *Service) answerOne(_ context.Context, it *item, res im.Appended, now ti
 
 func (s *Service) reject(it *item, err error) {
 	s.metrics.reject(err)
-	it.reply(im.Ack{}, err)
+	s.reply(it, im.Ack{}, err)
+}
+
+// reply answers an item that was queued, once, and frees its place.
+func (s *Service) reply(it *item, a im.Ack, err error) {
+	s.queue.done(it)
+	it.reply(a, err)
 }
 
 // accept answers a stored item, applies an event, and queues the delivery.
 func (s *Service) accept(it *item, res im.Appended, now time.Time) {
+	sc := &s.scratch
 	if it.apply != nil {
+		// What was stored before leaves before the roster moves: somebody who is being
+		// added must not be pushed what came before them.
+		s.deliverer.Deliver(sc.delivery)
+		clear(sc.delivery)
+		sc.delivery = sc.delivery[:0]
 		if err := it.apply(res.Seq); err != nil {
-			it.reply(im.Ack{}, err)
+			s.reply(it, im.Ack{}, err)
 			return
 		}
 		s.members.Refresh(it.entry.Conversation)
 	}
-	sc := &s.scratch
 	e := &it.entry
 	if res.Status == im.Stored {
 		s.metrics.accepted.Inc()
@@ -109,5 +123,5 @@ func (s *Service) accept(it *item, res im.Appended, now time.Time) {
 		sc.delivery = append(sc.delivery, im.Delivery{Entry: *e, Origin: it.actor.Connection})
 	}
 	s.metrics.sendDuration.Observe(now.Sub(it.queued).Seconds())
-	it.reply(im.Ack{Seq: res.Seq, Count: res.Count, Stored: res.Time}, nil)
+	s.reply(it, im.Ack{Seq: res.Seq, Count: res.Count, Stored: res.Time}, nil)
 }

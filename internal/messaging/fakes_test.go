@@ -3,6 +3,7 @@ package messaging
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"slices"
 	"sync"
 	"testing"
@@ -21,6 +22,10 @@ type memJournal struct {
 	pos      uint64
 	timeline string
 	appends  int
+	// damaged conversations refuse every append, as one whose end cannot be read.
+	damaged map[im.ConversationID]bool
+	// onHeads, onMarks run before Heads and after SetMarks, once.
+	onHeads, onMarks func()
 	// fail, if set, is asked before (after=false) and after each append.
 	fail func(after bool) error
 }
@@ -53,6 +58,11 @@ func (j *memJournal) Append(_ context.Context, batch []im.Append, out []im.Appen
 	if j.fail != nil {
 		if err := j.fail(false); err != nil {
 			return err
+		}
+	}
+	for i := range batch {
+		if j.damaged[batch[i].Entry.Conversation] {
+			return errors.New("checksum mismatch")
 		}
 	}
 	j.appends++
@@ -122,6 +132,7 @@ func (j *memJournal) Read(_ context.Context, c im.ConversationID, from uint64, b
 }
 
 func (j *memJournal) Heads(_ context.Context, cs []im.ConversationID, out []im.Head) error {
+	j.once(&j.onHeads)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i, c := range cs {
@@ -134,7 +145,19 @@ func (j *memJournal) Heads(_ context.Context, cs []im.ConversationID, out []im.H
 	return nil
 }
 
+// once runs a hook without the lock and forgets it.
+func (j *memJournal) once(hook *func()) {
+	j.mu.Lock()
+	f := *hook
+	*hook = nil
+	j.mu.Unlock()
+	if f != nil {
+		f()
+	}
+}
+
 func (j *memJournal) SetMarks(_ context.Context, marks []im.Mark) error {
+	defer j.once(&j.onMarks)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, m := range marks {
@@ -144,6 +167,7 @@ func (j *memJournal) SetMarks(_ context.Context, marks []im.Mark) error {
 			m.Read, m.ReadCount = old.Read, old.ReadCount
 		}
 		m.Received = max(m.Received, old.Received)
+		m.Pos = j.pos + 1
 		j.marks[k] = m
 	}
 	return nil

@@ -2,7 +2,9 @@ package messaging
 
 import (
 	"context"
+	"errors"
 	"hash/maphash"
+	"math"
 	"sync"
 
 	"github.com/skein-im/skein/internal/im"
@@ -12,11 +14,7 @@ import (
 // im.Logic. Marks are written behind: a crash may lose the last ones, devices
 // repeat theirs after a reconnect (SPEC §6.3).
 func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64) error {
-	m, err := s.members.Membership(ctx, from.User, c)
-	if err != nil {
-		return err
-	}
-	head, err := s.head(ctx, c)
+	head, m, err := s.headAs(ctx, from.User, c)
 	if err != nil {
 		return err
 	}
@@ -43,16 +41,17 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 			return err
 		}
 	}
-	pos, err := s.journal.Position(ctx)
-	if err != nil {
+	s.touched.begin(c)
+	err = s.journal.SetMarks(ctx, []im.Mark{mark})
+	// The journal gave the mark the position after the one of that moment.
+	pos, perr := s.journal.Position(ctx)
+	if err != nil || perr != nil {
+		pos = math.MaxUint64 - 1 // not known: look every time
+	}
+	s.touched.end(c, pos+1)
+	if err = errors.Join(err, perr); err != nil {
 		return err
 	}
-	// A device that synced at the present position does not know this mark yet.
-	mark.Pos = pos + 1
-	if err := s.journal.SetMarks(ctx, []im.Mark{mark}); err != nil {
-		return err
-	}
-	s.touched.note(c, mark.Pos)
 	if to := receiptFor(mark); len(to) > 0 {
 		s.deliverer.Receipt(mark, to)
 	}
@@ -105,36 +104,51 @@ func (s *Service) countAt(ctx context.Context, c im.ConversationID, seq uint64, 
 }
 
 // touched remembers at which position a dm's marks last changed, so that a
-// sync looks up the other side's mark only where it may have moved.
+// sync looks up the other side's mark only where it may have moved. While a mark
+// is being moved it may have.
 type touched struct {
-	mu    sync.Mutex
-	pos   map[im.ConversationID]uint64
-	floor uint64 // changes at or below it are not all remembered
-	known bool   // floor is set
+	mu     sync.Mutex
+	pos    map[im.ConversationID]uint64
+	moving map[im.ConversationID]int
+	floor  uint64 // changes at or below it are not all remembered
+	known  bool   // floor is set
 }
 
 const maxTouched = 500_000
 
-func (t *touched) init() { t.pos = map[im.ConversationID]uint64{} }
+func (t *touched) init() {
+	t.pos = map[im.ConversationID]uint64{}
+	t.moving = map[im.ConversationID]int{}
+}
 
-func (t *touched) note(c im.ConversationID, pos uint64) {
+func (t *touched) begin(c im.ConversationID) {
+	t.mu.Lock()
+	t.moving[c]++
+	t.mu.Unlock()
+}
+
+// end notes that a mark of c moved at or before pos.
+func (t *touched) end(c im.ConversationID, pos uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.moving[c]--; t.moving[c] == 0 {
+		delete(t.moving, c)
+	}
 	if !t.known {
 		t.floor, t.known = pos, true
 	}
 	if len(t.pos) >= maxTouched {
 		clear(t.pos)
-		t.floor = pos
+		t.floor = max(t.floor, pos)
 	}
-	t.pos[c] = pos
+	t.pos[c] = max(t.pos[c], pos)
 }
 
 // since reports whether c's marks may have changed after position.
 func (t *touched) since(c im.ConversationID, position uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.known || position < t.floor {
+	if !t.known || position < t.floor || t.moving[c] > 0 {
 		return true
 	}
 	return t.pos[c] > position

@@ -25,6 +25,12 @@ type item struct {
 	err      error // decided before the append: answered in its turn
 }
 
+// bytes is what an item takes in memory, about.
+func (it *item) bytes() int { return len(it.entry.Content.Body) + entryOverhead }
+
+// maxQueuedBytes bounds the items that are queued, stored or held at a time.
+const maxQueuedBytes = 64 << 20
+
 // queue is the bounded FIFO in front of the committer. While a commit is in
 // flight the next batch gathers here; there is no timer.
 type queue struct {
@@ -32,6 +38,7 @@ type queue struct {
 	items  []*item
 	due    []im.ConversationID // held conversations whose retry is due
 	max    int
+	bytes  int // of all items without an answer
 	closed bool
 	wake   chan struct{} // capacity 1
 }
@@ -49,16 +56,24 @@ func (q *queue) put(it *item) error {
 	case q.closed:
 		q.mu.Unlock()
 		return im.Errorf(im.CodeUnavailable, "the server is stopping")
-	case len(q.items) >= q.max && !it.event:
+	case (len(q.items) >= q.max || q.bytes+it.bytes() > maxQueuedBytes) && !it.event:
 		q.mu.Unlock()
 		e := im.Errorf(im.CodeOverloaded, "too many messages are waiting to be stored")
 		e.RetryAfter = 200 * time.Millisecond
 		return e
 	}
 	q.items = append(q.items, it)
+	q.bytes += it.bytes()
 	q.mu.Unlock()
 	q.signal()
 	return nil
+}
+
+// done frees the place of an item that is answered.
+func (q *queue) done(it *item) {
+	q.mu.Lock()
+	q.bytes -= it.bytes()
+	q.mu.Unlock()
 }
 
 // retryNow tells the committer that a held conversation is due.

@@ -12,6 +12,8 @@ const (
 	// maxBatch is how many entries one commit takes. Larger batches gain nothing
 	// (05) and make the first of them wait.
 	maxBatch = 1024
+	// maxBatchBytes bounds a commit in memory and time when messages are large.
+	maxBatchBytes = 4 << 20
 	// maxIDAhead is how far ahead of the server's clock an id may be (SPEC §2).
 	maxIDAhead = 24 * time.Hour
 	// A conversation whose roster is being changed is tried again after
@@ -32,12 +34,14 @@ type scratch struct {
 	// asked: the outcome of the batch was unknown at first, so that a duplicate
 	// may be an entry of this very batch that nobody has been sent yet.
 	asked bool
+	// errs[i] is why batch[i] alone could not be stored; empty for a whole batch.
+	errs []error
 }
 
 // Send queues a member's message; see im.Logic.
 //
 // message path 3/6: check, batch, commit, answer
-func (s *Service) Send(_ context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
+func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
 	now := s.now()
 	if err := checkMessage(&m, now); err != nil {
 		s.metrics.reject(err)
@@ -54,6 +58,9 @@ func (s *Service) Send(_ context.Context, from im.Actor, m im.Message, reply fun
 		reply:  reply,
 		queued: now,
 	}
+	// The committer decides; asking here only loads what it will look at, so that it
+	// need not wait for a database on everybody's behalf.
+	_, _ = s.members.MaySend(ctx, from.User, m.Conversation)
 	if err := s.queue.put(it); err != nil {
 		s.metrics.reject(err)
 		reply(im.Ack{}, err)
@@ -122,12 +129,23 @@ func (s *Service) commitLoop() {
 		buf = items
 		items = s.released(due, items)
 		for rest := items; len(rest) > 0; {
-			n := min(len(rest), maxBatch)
+			n := batchLen(rest)
 			s.commit(rest[:n])
 			rest = rest[n:]
 		}
 		clear(buf)
 	}
+}
+
+// batchLen is how many of items make the next batch, at least one.
+func batchLen(items []*item) int {
+	bytes := 0
+	for i, it := range items {
+		if bytes += it.bytes(); i > 0 && (i == maxBatch || bytes > maxBatchBytes) {
+			return i
+		}
+	}
+	return len(items)
 }
 
 // commit takes one batch through decide → store → answer → deliver.
@@ -145,6 +163,7 @@ func (s *Service) commit(items []*item) {
 			sc.index = append(sc.index, i)
 		}
 	}
+	sc.errs = sc.errs[:0]
 	err := s.store(ctx)
 	sc.delivery = sc.delivery[:0]
 	if err == nil {
@@ -266,10 +285,44 @@ func (s *Service) store(ctx context.Context) error {
 		e := im.Wrap(err, im.CodeStorageFull, "the server's disk is full; nothing was stored")
 		e.RetryAfter = time.Second
 		return e
-	default:
+	case errors.Is(err, im.ErrJournalFailed) || errors.Is(err, im.ErrOutcomeUnknown):
 		s.fail(err)
 		return im.Wrap(err, im.CodeUnknown, "the server failed while storing; repeat the message with the same id")
+	case len(sc.batch) > 1:
+		return s.storeEach(ctx)
+	default:
+		s.log.Error("an entry cannot be stored", "conversation", sc.batch[0].Entry.Conversation, "err", err)
+		return im.Wrap(err, im.CodeInternal, "the server cannot store in this conversation")
 	}
+}
+
+// storeEach stores the items of a batch one by one, after the journal refused
+// the batch without storing anything: one damaged conversation must not keep the
+// others from storing.
+func (s *Service) storeEach(ctx context.Context) error {
+	sc := &s.scratch
+	batch, out, asked := sc.batch, sc.out, false
+	defer func() { sc.batch, sc.out, sc.asked = batch, out, asked }()
+	sc.out = make([]im.Appended, 1) // not out, which store would write over
+	sc.errs = append(sc.errs[:0], make([]error, len(batch))...)
+	errs := sc.errs
+	moved := map[im.ConversationID]bool{} // their later items wait, as in a batch
+	for i := range batch {
+		c := batch[i].Entry.Conversation
+		if moved[c] {
+			out[i] = im.Appended{Status: im.RosterChanged}
+			continue
+		}
+		sc.batch = batch[i : i+1]
+		if errs[i] = s.store(ctx); errs[i] == nil {
+			out[i] = sc.out[0]
+		} else {
+			out[i] = im.Appended{}
+		}
+		moved[c] = out[i].Status == im.RosterChanged
+		asked = asked || sc.asked
+	}
+	return nil
 }
 
 // fail stops storing for good: a journal that cannot make entries durable must

@@ -16,6 +16,8 @@ const (
 	maxPage            = 500
 	resumeEntries      = 50  // missed entries of one conversation
 	resumeEntriesTotal = 500 // of all
+	maxSyncBytes       = 1 << 20
+	entryOverhead      = 256 // of an entry besides its content, about
 	defaultPull        = 50
 	// MaxPull is the most entries of one Pull (Limits.pull_entries).
 	MaxPull = 500
@@ -76,11 +78,7 @@ func (s *Service) Compare(ctx context.Context, from im.Actor, position string, d
 
 // Pull reads a part of a conversation; see im.Logic.
 func (s *Service) Pull(ctx context.Context, from im.Actor, q im.PullQuery) (im.PullResult, error) {
-	m, err := s.members.Membership(ctx, from.User, q.Conversation)
-	if err != nil {
-		return im.PullResult{}, err
-	}
-	head, err := s.head(ctx, q.Conversation)
+	head, m, err := s.headAs(ctx, from.User, q.Conversation)
 	if err != nil {
 		return im.PullResult{}, err
 	}
@@ -113,8 +111,20 @@ func (s *Service) Pull(ctx context.Context, from im.Actor, q im.PullQuery) (im.P
 	return res, nil
 }
 
-// views returns every conversation of u with its head. Those left are cut
-// lazily, see cut.
+// headAs returns a conversation's head and what u may see of it. The head is
+// read first: a removal is visible before anything later is stored, so who is a
+// member after the head was read may see all up to it.
+func (s *Service) headAs(ctx context.Context, u im.UserID, c im.ConversationID) (im.Head, im.Membership, error) {
+	head, err := s.head(ctx, c)
+	if err != nil {
+		return im.Head{}, im.Membership{}, err
+	}
+	m, err := s.members.Membership(ctx, u, c)
+	return head, m, err
+}
+
+// views returns every conversation of u with its head. The memberships are
+// older than the heads: settle or settleAll before anything is told of a view.
 func (s *Service) views(ctx context.Context, u im.UserID) ([]view, error) {
 	ms, err := s.members.Memberships(ctx, u)
 	if err != nil {
@@ -138,21 +148,72 @@ func (s *Service) views(ctx context.Context, u im.UserID) ([]view, error) {
 	return slices.DeleteFunc(views, func(v view) bool { return v.head.Seq < max(v.m.First, 1) }), nil
 }
 
-// cut replaces the head by the entry with which the user left.
-func (s *Service) cut(ctx context.Context, v *view) error {
+// settle reads the membership of a group again, now that its head is known (see
+// headAs), and cuts the head where the user left. It is false when the user has
+// no part in the conversation any more.
+func (s *Service) settle(ctx context.Context, u im.UserID, v *view) (bool, error) {
+	if v.m.Conversation.Kind() == im.KindGroup {
+		m, err := s.members.Membership(ctx, u, v.m.Conversation)
+		if im.CodeOf(err) == im.CodeNotFound {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		v.m = m
+	}
+	return s.cut(ctx, v)
+}
+
+// settleAll settles many views with one look at the memberships.
+func (s *Service) settleAll(ctx context.Context, u im.UserID, all []view) ([]view, error) {
+	ms, err := s.members.Memberships(ctx, u)
+	if err != nil {
+		return nil, err
+	}
+	now := make(map[im.ConversationID]im.Membership, len(ms))
+	for _, m := range ms {
+		now[m.Conversation] = m
+	}
+	kept := all[:0]
+	for _, v := range all {
+		if v.m.Conversation.Kind() == im.KindGroup {
+			m, ok := now[v.m.Conversation]
+			if !ok {
+				continue
+			}
+			v.m = m
+		}
+		ok, err := s.cut(ctx, &v)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			kept = append(kept, v)
+		}
+	}
+	return kept, nil
+}
+
+// cut replaces the head by the entry with which the user left; false when
+// nothing is visible.
+func (s *Service) cut(ctx context.Context, v *view) (bool, error) {
+	if v.head.Seq < max(v.m.First, 1) {
+		return false, nil
+	}
 	if v.m.Until == 0 || v.m.Until >= v.head.Seq {
-		return nil
+		return true, nil
 	}
 	got, err := s.journal.Read(ctx, v.m.Conversation, v.m.Until, false, 1)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if len(got) == 0 {
-		return im.Errorf(im.CodeInternal, "entry %d of a conversation is missing", v.m.Until)
+		return false, im.Errorf(im.CodeInternal, "entry %d of a conversation is missing", v.m.Until)
 	}
 	e := &got[0]
 	v.head = im.Head{Seq: e.Seq, Count: e.Count, Time: e.Stored, Roster: e.Roster, Pos: e.Pos}
-	return nil
+	return true, nil
 }
 
 // changedEntries returns the conversations with visible entries after since.
@@ -166,10 +227,11 @@ func (s *Service) changedEntries(ctx context.Context, u im.UserID, since uint64)
 		if v.head.Pos <= since {
 			continue
 		}
-		if err := s.cut(ctx, &v); err != nil {
+		ok, err := s.settle(ctx, u, &v)
+		if err != nil {
 			return nil, err
 		}
-		if v.head.Pos > since {
+		if ok && v.head.Pos > since {
 			changed = append(changed, v)
 		}
 	}
@@ -182,7 +244,7 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, marks 
 	if err != nil {
 		return err
 	}
-	budget := resumeEntriesTotal
+	budget := newBudget(resumeEntriesTotal)
 	for i := range all {
 		v := &all[i]
 		c := v.m.Conversation
@@ -192,8 +254,12 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, marks 
 		if !entries && !marked {
 			continue
 		}
-		if err := s.cut(ctx, v); err != nil {
+		ok, err := s.settle(ctx, u, v)
+		if err != nil {
 			return err
+		}
+		if !ok {
+			continue
 		}
 		entries = v.head.Pos > since
 		st, err := s.state(ctx, u, v, marks[c])
@@ -201,10 +267,9 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, marks 
 			return err
 		}
 		if entries {
-			if st.Entries, err = s.missed(ctx, v, since, min(budget, resumeEntries)); err != nil {
+			if st.Entries, err = s.missed(ctx, v, since, resumeEntries, budget); err != nil {
 				return err
 			}
-			budget -= len(st.Entries)
 		} else if marks[c].Pos <= since && st.peerPos <= since {
 			continue
 		}
@@ -213,16 +278,35 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, marks 
 	return nil
 }
 
-// missed returns the newest entries after since, at most limit.
-func (s *Service) missed(ctx context.Context, v *view, since uint64, limit int) ([]im.Entry, error) {
-	if limit <= 0 {
+// budget bounds the entries of one answer, in number and bytes. What does not
+// fit is pulled.
+type budget struct{ entries, bytes int }
+
+func newBudget(entries int) *budget { return &budget{entries, maxSyncBytes} }
+
+// missed returns the newest entries after since, at most limit and within the
+// budget.
+func (s *Service) missed(ctx context.Context, v *view, since uint64, limit int, b *budget) ([]im.Entry, error) {
+	limit = min(limit, b.entries)
+	if limit <= 0 || b.bytes <= 0 {
 		return nil, nil
 	}
 	got, err := s.journal.Read(ctx, v.m.Conversation, v.head.Seq, true, limit)
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(got, func(e im.Entry) bool { return e.Pos <= since || e.Seq < v.m.First }), nil
+	first := len(got)
+	for first > 0 {
+		e := &got[first-1]
+		size := len(e.Content.Body) + entryOverhead
+		if e.Pos <= since || e.Seq < v.m.First || size > b.bytes {
+			break
+		}
+		b.bytes -= size
+		b.entries--
+		first--
+	}
+	return got[first:], nil
 }
 
 // page answers a cold start: conversations, newest activity first.
@@ -231,10 +315,8 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, marks m
 	if err != nil {
 		return err
 	}
-	for i := range all {
-		if err := s.cut(ctx, &all[i]); err != nil {
-			return err
-		}
+	if all, err = s.settleAll(ctx, u, all); err != nil {
+		return err
 	}
 	slices.SortFunc(all, newestFirst)
 	if q.Cursor != "" {
@@ -257,12 +339,13 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, marks m
 		all = all[:limit]
 		res.Next = formatCursor(all[limit-1])
 	}
+	budget := newBudget(maxPage)
 	for i := range all {
 		st, err := s.state(ctx, u, &all[i], marks[all[i].m.Conversation])
 		if err != nil {
 			return err
 		}
-		if st.Entries, err = s.missed(ctx, &all[i], 0, 1); err != nil {
+		if st.Entries, err = s.missed(ctx, &all[i], 0, 1, budget); err != nil {
 			return err
 		}
 		res.Conversations = append(res.Conversations, st.ConversationState)
