@@ -55,7 +55,7 @@ type Store interface {
 // Appender appends promised entries to the journal.
 type Appender interface {
 	// AppendEvent stores the entry durably, or finds that it is stored already,
-	// calls apply with its seq before the entry is delivered and before any later
+	// calls apply (nil: nothing) with its seq before the entry is delivered and before any later
 	// entry is stored, and returns the seq. An error of apply is returned.
 	AppendEvent(ctx context.Context, p im.Promise, apply func(seq uint64) error) (uint64, error)
 }
@@ -180,13 +180,24 @@ func (r *Runner) pendingOf(ctx context.Context, c im.ConversationID) ([]im.Promi
 func (r *Runner) drive(ctx context.Context, p im.Promise) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.Timeout)
 	defer cancel()
-	_, err := r.appender.AppendEvent(ctx, p, func(seq uint64) error {
+	apply := func(seq uint64) error {
 		// A time of its own: the entry is stored, so the change must follow, also
 		// when the append took long and nobody waits for it any more.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.Timeout)
 		defer cancel()
 		return r.store.Apply(ctx, p, seq)
-	})
+	}
+	var err error
+	if p.SetRoster != 0 {
+		_, err = r.appender.AppendEvent(ctx, p, apply)
+	} else {
+		// No roster changes with the entry, so it need not wait for the directory, and
+		// neither need everybody whose messages are stored behind it.
+		var seq uint64
+		if seq, err = r.appender.AppendEvent(ctx, p, nil); err == nil {
+			err = apply(seq)
+		}
+	}
 	if err != nil {
 		r.driven.WithLabelValues("failed").Inc()
 		return fmt.Errorf("drive promise %s of %s: %w", p.ID, p.Conversation, err)

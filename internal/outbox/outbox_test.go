@@ -52,6 +52,11 @@ func (w *world) notice(u im.UserID, text string) im.Promise {
 	return w.add(im.Promise{Conversation: im.Me(u), Event: im.Event{Type: im.EventContactRequested, Text: text}})
 }
 
+// change is a promise of a roster change.
+func (w *world) change(g string, rev uint64) im.Promise {
+	return w.add(im.Promise{Conversation: im.Group(g), Event: im.Event{Type: im.EventMemberLeft}, IfRoster: rev - 1, SetRoster: rev})
+}
+
 func (w *world) Pending(_ context.Context, after int64, limit int) (ps []im.Promise, last int64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -120,7 +125,15 @@ func (w *world) AppendEvent(ctx context.Context, p im.Promise, apply func(uint64
 		<-ctx.Done()
 		return 0, ctx.Err()
 	}
-	return seq, apply(seq)
+	// A change of a roster is applied with its entry; nothing else keeps the
+	// committer waiting for the directory.
+	if (apply != nil) != (p.SetRoster != 0) {
+		return 0, fmt.Errorf("apply on the committer: %v, roster change: %v", apply != nil, p.SetRoster != 0)
+	}
+	if apply != nil {
+		err = apply(seq)
+	}
+	return seq, err
 }
 
 func (w *world) texts() (texts []string) {
@@ -139,6 +152,18 @@ func (w *world) left() int {
 }
 
 var errFault = errors.New("fault")
+
+func TestDriveAppliesRosterChangesWithTheirEntry(t *testing.T) {
+	w := &world{}
+	r := outbox.New(w, w, outbox.Options{})
+	p := w.change("g", 1)
+	if err := r.Drive(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if w.left() != 0 || !slices.Equal(w.applied, []im.MessageID{p.ID}) {
+		t.Fatalf("left %d, applied %v", w.left(), w.applied)
+	}
+}
 
 func TestDriveAppendsAndApplies(t *testing.T) {
 	w := &world{}

@@ -49,8 +49,10 @@ func (j *Journal) AppendEvent(_ context.Context, p im.Promise, apply func(uint64
 	if j.stops(Appended, p) {
 		return 0, ErrStopped
 	}
-	if err := apply(seq); err != nil {
-		return 0, err
+	if apply != nil {
+		if err := apply(seq); err != nil {
+			return 0, err
+		}
 	}
 	if j.stops(Applied, p) {
 		return 0, ErrStopped
