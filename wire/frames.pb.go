@@ -1554,7 +1554,9 @@ type SyncDelta struct {
 	// Cold: cursor of the next page, empty on the last. Resume: empty.
 	Next string `protobuf:"bytes,5,opt,name=next,proto3" json:"next,omitempty"`
 	// The position was of another timeline: drop what was synced, keep the outbox.
-	Reset_        bool `protobuf:"varint,6,opt,name=reset,proto3" json:"reset,omitempty"`
+	Reset_ bool `protobuf:"varint,6,opt,name=reset,proto3" json:"reset,omitempty"`
+	// The Sync was refused: nothing else is set but the number.
+	Error         *Error `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1629,6 +1631,13 @@ func (x *SyncDelta) GetReset_() bool {
 		return x.Reset_
 	}
 	return false
+}
+
+func (x *SyncDelta) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
 }
 
 // A conversation as the user sees it.
@@ -2851,14 +2860,15 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\bposition\x18\x02 \x01(\tR\bposition\x12\x1a\n" +
 	"\btimeline\x18\x03 \x01(\tR\btimeline\x12\x14\n" +
 	"\x05limit\x18\x04 \x01(\rR\x05limit\x12\x16\n" +
-	"\x06cursor\x18\x05 \x01(\tR\x06cursor\"\xc8\x01\n" +
+	"\x06cursor\x18\x05 \x01(\tR\x06cursor\"\xef\x01\n" +
 	"\tSyncDelta\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x1a\n" +
 	"\btimeline\x18\x02 \x01(\tR\btimeline\x12\x1a\n" +
 	"\bposition\x18\x03 \x01(\tR\bposition\x12A\n" +
 	"\rconversations\x18\x04 \x03(\v2\x1b.skein.v1.ConversationStateR\rconversations\x12\x12\n" +
 	"\x04next\x18\x05 \x01(\tR\x04next\x12\x14\n" +
-	"\x05reset\x18\x06 \x01(\bR\x05reset\"\xed\x02\n" +
+	"\x05reset\x18\x06 \x01(\bR\x05reset\x12%\n" +
+	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\xed\x02\n" +
 	"\x11ConversationState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x14\n" +
@@ -3032,20 +3042,21 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	33, // 35: skein.v1.SendError.error:type_name -> skein.v1.Error
 	35, // 36: skein.v1.Push.entries:type_name -> skein.v1.Entry
 	17, // 37: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	35, // 38: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	35, // 39: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	33, // 40: skein.v1.Range.error:type_name -> skein.v1.Error
-	36, // 41: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	36, // 42: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	33, // 43: skein.v1.Result.error:type_name -> skein.v1.Error
-	28, // 44: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	33, // 45: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 46: skein.v1.Kick.by:type_name -> skein.v1.Device
-	47, // [47:47] is the sub-list for method output_type
-	47, // [47:47] is the sub-list for method input_type
-	47, // [47:47] is the sub-list for extension type_name
-	47, // [47:47] is the sub-list for extension extendee
-	0,  // [0:47] is the sub-list for field type_name
+	33, // 38: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	35, // 39: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	35, // 40: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	33, // 41: skein.v1.Range.error:type_name -> skein.v1.Error
+	36, // 42: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	36, // 43: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	33, // 44: skein.v1.Result.error:type_name -> skein.v1.Error
+	28, // 45: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	33, // 46: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 47: skein.v1.Kick.by:type_name -> skein.v1.Device
+	48, // [48:48] is the sub-list for method output_type
+	48, // [48:48] is the sub-list for method input_type
+	48, // [48:48] is the sub-list for extension type_name
+	48, // [48:48] is the sub-list for extension extendee
+	0,  // [0:48] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }

@@ -145,6 +145,7 @@ func serverVectors(t *testing.T) []frameVector {
 			}, {Conversation: "grp:g1", Title: "读书会"}},
 		})},
 		{"sync_delta_reset", "cold, after another timeline", wire.NewServerFrame(&wire.SyncDelta{Number: 1, Timeline: "t-8", Position: "0", Next: "c/+=", Reset_: true})},
+		{"sync_delta_error", "the Sync was refused", wire.NewServerFrame(&wire.SyncDelta{Number: 2, Error: &wire.Error{Code: "rate_limited", Message: "too many requests", RetryAfterMs: 250}})},
 		{"range", "", wire.NewServerFrame(&wire.Range{Number: 3, Conversation: "dm:ann:bob", Entries: []*wire.Entry{message}, Head: 7})},
 		{"range_error", "", wire.NewServerFrame(&wire.Range{Number: 3, Conversation: "grp:gone", Error: &wire.Error{Code: "not_found"}})},
 		{"typing", "", wire.NewServerFrame(&wire.Typing{Conversation: "dm:ann:bob", User: "bob"})},

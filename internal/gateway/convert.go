@@ -110,6 +110,10 @@ func rangeError(p *wire.Pull, err error) *wire.ServerFrame {
 	return &wire.ServerFrame{Frame: &wire.ServerFrame_Range{Range: &wire.Range{Number: p.GetNumber(), Conversation: p.GetConversation(), Error: fromError(err)}}}
 }
 
+func syncError(p *wire.Sync, err error) *wire.ServerFrame {
+	return &wire.ServerFrame{Frame: &wire.ServerFrame_SyncDelta{SyncDelta: &wire.SyncDelta{Number: p.GetNumber(), Error: fromError(err)}}}
+}
+
 func headsFrame(c im.ConversationID, seq uint64) *wire.ServerFrame {
 	return &wire.ServerFrame{Frame: &wire.ServerFrame_Heads{Heads: &wire.Heads{Heads: []*wire.Head{{Conversation: string(c), Seq: seq}}}}}
 }

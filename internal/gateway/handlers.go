@@ -121,7 +121,7 @@ func (s *session) sync(p *wire.Sync) {
 	}
 	if err != nil {
 		s.logInternal("sync", err)
-		s.send(errorFrame(err))
+		s.send(syncError(p, err))
 		return
 	}
 	d := contract.SyncResult(&res)

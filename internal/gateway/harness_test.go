@@ -346,6 +346,9 @@ func brief(f *wire.ServerFrame) string {
 	case *wire.ServerFrame_Receipt:
 		return fmt.Sprintf("receipt %s %s %d %d", x.Receipt.Conversation, x.Receipt.User, x.Receipt.Received, x.Receipt.Read)
 	case *wire.ServerFrame_SyncDelta:
+		if e := x.SyncDelta.Error; e != nil {
+			return fmt.Sprintf("delta %d error %s", x.SyncDelta.Number, e.Code)
+		}
 		return fmt.Sprintf("delta %d %s", x.SyncDelta.Number, x.SyncDelta.Position)
 	case *wire.ServerFrame_Range:
 		return fmt.Sprintf("range %d %s %d %s", x.Range.Number, x.Range.Conversation, x.Range.Head, code(x.Range.Error))

@@ -31,6 +31,26 @@ func TestHelloWithSync(t *testing.T) {
 	})
 }
 
+// The Sync of the Hello has its answer too, and the connection stays.
+func TestHelloWithRefusedSync(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.logic.sync = func(im.SyncQuery) (im.SyncResult, error) {
+			return im.SyncResult{}, &im.Error{Code: im.CodeUnavailable, Message: "not now", RetryAfter: 250 * time.Millisecond}
+		}
+		p := w.dial(wire.Protobuf())
+		h := hello("ann", "d1", phone)
+		h.GetHello().Sync = &wire.Sync{Number: 3}
+		p.send(h)
+		p.want("welcome ann")
+		if d := p.want("delta 3 error unavailable").GetSyncDelta(); d.Error.RetryAfterMs != 250 || d.Position != "" {
+			t.Fatalf("delta %v", d)
+		}
+		p.send(wire.NewClientFrame(&wire.Ping{}))
+		p.want("pong")
+	})
+}
+
 func TestHelloRefused(t *testing.T) {
 	change := func(f func(*wire.Hello)) *wire.ClientFrame {
 		h := hello("ann", "d1", phone)

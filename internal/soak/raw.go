@@ -54,7 +54,8 @@ type session struct {
 type question struct {
 	since int64
 	conv  *rawConv // of a Pull, nil for a Sync
-	page  bool     // a further page of the list
+	// cursor is set for a further page of the list.
+	cursor string
 }
 
 // NewRaw starts a raw client.

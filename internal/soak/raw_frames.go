@@ -143,7 +143,7 @@ func (c *rawClient) sync(cursor string) {
 		return
 	}
 	c.requests++
-	c.s.asked[c.requests] = question{since: Now(), page: cursor != ""}
+	c.s.asked[c.requests] = question{since: Now(), cursor: cursor}
 	q := &wire.Sync{Number: c.requests, Position: c.position, Timeline: c.timeline, Limit: 500, Cursor: cursor}
 	if cursor != "" {
 		q.Position = ""
@@ -161,9 +161,29 @@ func (c *rawClient) answered(number uint32) (question, bool) {
 	return q, ok
 }
 
+// syncRefused asks the same again later, if the server may be asked again.
+func (c *rawClient) syncRefused(e *wire.Error, q question) {
+	if e.Action() != wire.ActionRetry {
+		c.misbehaved("", 0, "a sync was answered with "+e.Error())
+		return
+	}
+	on := c.s
+	time.AfterFunc(max(e.RetryAfter(), 50*time.Millisecond), func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.s == on {
+			c.sync(q.cursor)
+		}
+	})
+}
+
 func (c *rawClient) delta(d *wire.SyncDelta) {
 	q, ok := c.answered(d.Number)
 	if !ok {
+		return
+	}
+	if d.Error != nil {
+		c.syncRefused(d.Error, q)
 		return
 	}
 	if d.Timeline != c.timeline && !d.Reset_ {
@@ -180,7 +200,7 @@ func (c *rawClient) delta(d *wire.SyncDelta) {
 	if d.Next != "" {
 		c.sync(d.Next)
 	}
-	if !q.page { // a further page's position is not what was before it (SPEC §7.2)
+	if q.cursor == "" { // a further page's position is not what was before it (SPEC §7.2)
 		c.position = d.Position
 	}
 }

@@ -9,6 +9,7 @@ import (
 // take accepts entries that were pushed, or made from an ack. SPEC §6.1.
 //
 // While a sync is unanswered they wait: its answer may begin another timeline.
+// So they do while the first one of a connection is put off.
 // Those of a conversation the client does not know wait for the list that tells
 // about it, unless they are its very first.
 func (k *core) take(entries []*wire.Entry) {
@@ -16,7 +17,7 @@ func (k *core) take(entries []*wire.Entry) {
 		if e.GetConversation() == "" || e.Seq == 0 {
 			continue
 		}
-		if k.syncing {
+		if k.syncing || (k.state != StateConnected && !k.again.at.IsZero()) {
 			k.hold(e)
 			continue
 		}
@@ -227,7 +228,7 @@ func (k *core) reset(timeline string) {
 	clear(k.dirty)
 	clear(k.changed)
 	clear(k.markDue)
-	k.pullQueue, k.wantSync = nil, false
+	k.pullQueue, k.wantSync, k.pageAgain = nil, false, refused{}
 	for n, r := range k.reqs {
 		if r.kind > reqAfter {
 			delete(k.reqs, n)

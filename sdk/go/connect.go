@@ -215,7 +215,7 @@ func (k *core) onDialed(d dialResult) {
 	now := k.o.now()
 	k.link = newLink(d.pipe, k.o.codec, &k.c.wg)
 	k.link.start()
-	k.reason, k.goAway, k.relisted = nil, time.Time{}, false
+	k.reason, k.goAway, k.relisted, k.resynced = nil, time.Time{}, false, false
 	k.limits, k.heartbeat = w.GetLimits(), w.GetHeartbeat()
 	k.rejected, k.rejections = "", 0
 	k.upSince, k.lastSent, k.lastPing, k.awaiting = now, now, now, now
@@ -356,11 +356,8 @@ func (k *core) onGoAway(f *wire.GoAway) {
 func (k *core) onError(f *wire.Error) {
 	e := errorOf(f)
 	switch e.Action() {
-	case wire.ActionRetry:
+	case wire.ActionRetry, wire.ActionFix:
 		k.log.Warn("server reports", "err", e)
-	case wire.ActionFix:
-		k.log.Warn("server reports", "err", e)
-		k.failListing()
 	default:
 		k.lost(e)
 	}
@@ -425,6 +422,7 @@ func (k *core) dropLink(err error) {
 		delete(k.reqs, n)
 		r.abandon(err)
 	}
+	k.again, k.pageAgain = refused{}, refused{} // the next Hello syncs
 	k.requeue()
 	k.held, k.heldOver = nil, false // the next sync brings them
 }

@@ -226,6 +226,7 @@ func (k *core) timers(now time.Time) {
 	}
 	if k.link != nil {
 		k.keepAlive(now)
+		k.syncAgain(now)
 	}
 	k.closeStep(now)
 }
@@ -236,7 +237,7 @@ func (k *core) nextDeadline() time.Time {
 		d = earliest(d, k.closeAt)
 	}
 	if k.link != nil {
-		d = earliest(d, k.pingAt(), k.answerDeadline(), k.goAway)
+		d = earliest(d, k.pingAt(), k.answerDeadline(), k.goAway, k.again.at, k.pageAgain.at)
 	}
 	return d
 }

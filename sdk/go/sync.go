@@ -10,6 +10,10 @@ import (
 type syncer struct {
 	// syncing: a Sync from the position is unanswered. wantSync: another is due after it.
 	syncing, wantSync bool
+	// again and pageAgain are what was refused for now, and when to ask again.
+	again, pageAgain refused
+	// resynced: a refused position was given up on this connection already.
+	resynced bool
 	// held are entries that wait for a sync's answer; heldOver: some were dropped.
 	held     []*wire.Entry
 	heldOver bool
@@ -41,6 +45,13 @@ const (
 	reqHistory                // backward, for the program
 	reqCount                  // one entry, for its count
 )
+
+// refused is a question that is asked again later.
+type refused struct {
+	at    time.Time // zero: none
+	kind  reqKind
+	tries int
+}
 
 // request is a Sync or Pull that is unanswered.
 type request struct {
@@ -75,7 +86,7 @@ func (k *core) newSync() *wire.Sync {
 func (k *core) requestSync() { k.syncAs(reqSync) }
 
 func (k *core) syncAs(kind reqKind) {
-	if k.link == nil || k.syncing {
+	if k.link == nil || k.syncing || !k.again.at.IsZero() {
 		k.wantSync = true
 		return
 	}
@@ -100,10 +111,15 @@ func (k *core) onDelta(d *wire.SyncDelta) {
 		return
 	}
 	delete(k.reqs, d.Number)
+	if d.Error != nil {
+		k.syncRefused(req, errorOf(d.Error))
+		return
+	}
 	if req.kind == reqPage {
 		k.onPage(d)
 		return
 	}
+	k.again = refused{}
 	if d.Reset_ && (k.meta.Position != "" || len(k.convs) > 0) {
 		k.reset(d.Timeline)
 	}
@@ -141,8 +157,57 @@ func (k *core) onDelta(d *wire.SyncDelta) {
 	}
 }
 
-// listing reports whether a page is on its way.
+// syncRefused: the same again later, or, if it was the cursor or the position
+// that is no good, once without it. SPEC §7.6.
+func (k *core) syncRefused(r *request, e *Error) {
+	page := r.kind == reqPage
+	if !page {
+		k.syncing = false
+	}
+	k.log.Warn("sync refused", "page", page, "err", e)
+	switch action := e.Action(); {
+	case action == wire.ActionRetry && page:
+		k.pageAgain = k.later(k.pageAgain, r.kind, e)
+	case action == wire.ActionRetry:
+		k.again = k.later(k.again, r.kind, e)
+		if k.state == StateConnected {
+			k.release() // receiving goes on
+		}
+	case action == wire.ActionFix && page:
+		k.failListing()
+	case action == wire.ActionFix && !r.cold && !k.resynced:
+		k.resynced = true
+		k.meta.Position, k.metaDirty = "", true
+		k.requestSync()
+	default:
+		k.lost(e)
+	}
+}
+
+// later is when to ask again: not before the server said, and not all at once.
+func (k *core) later(was refused, kind reqKind, e *Error) refused {
+	return refused{at: k.o.now().Add(e.RetryAfter + k.o.backoff(was.tries)), kind: kind, tries: was.tries + 1}
+}
+
+// syncAgain asks what was refused and is due.
+func (k *core) syncAgain(now time.Time) {
+	if due(k.again.at, now) {
+		k.again.at = time.Time{}
+		k.syncAs(k.again.kind)
+	}
+	if due(k.pageAgain.at, now) {
+		k.pageAgain.at = time.Time{}
+		if k.meta.Listing && !k.listing() {
+			k.requestPage()
+		}
+	}
+}
+
+// listing reports whether a page is on its way, or will be asked for again.
 func (k *core) listing() bool {
+	if !k.pageAgain.at.IsZero() {
+		return true
+	}
 	for _, r := range k.reqs {
 		if r.kind == reqPage {
 			return true
@@ -152,6 +217,7 @@ func (k *core) listing() bool {
 }
 
 func (k *core) onPage(d *wire.SyncDelta) {
+	k.pageAgain = refused{}
 	for _, s := range d.Conversations {
 		k.applyState(s, true, reqPage)
 	}
@@ -178,24 +244,18 @@ func (k *core) holdsUnknown() bool {
 	return false
 }
 
-// failListing begins the conversation list again if its cursor was refused.
+// failListing begins the conversation list again, once, after its cursor was refused.
 func (k *core) failListing() {
-	for n, r := range k.reqs {
-		if r.kind == reqPage {
-			delete(k.reqs, n)
-			k.metaDirty = true
-			if k.relisted {
-				k.log.Error("conversation list given up; the rest appears as it changes")
-				k.meta.Listing, k.meta.ListNext = false, ""
-				k.requestSync()
-				return
-			}
-			k.relisted = true
-			k.meta.ListNext = ""
-			k.requestPage()
-			return
-		}
+	k.metaDirty = true
+	k.meta.ListNext = ""
+	if k.relisted {
+		k.log.Error("conversation list given up; the rest appears as it changes")
+		k.meta.Listing = false
+		k.requestSync()
+		return
 	}
+	k.relisted = true
+	k.requestPage()
 }
 
 // applyState takes over what the server says of a conversation. Cold: a
