@@ -95,7 +95,7 @@ func (s *session) ask(call *wire.Call) (*wire.Result, error) {
 	if asJSON {
 		var err error
 		if payload, err = wire.StructToRequest(call.GetMethod(), call.GetJson()); err != nil {
-			return nil, requestError(err)
+			return nil, requestError(call.GetMethod(), err)
 		}
 	}
 	ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
@@ -114,9 +114,10 @@ func (s *session) ask(call *wire.Call) (*wire.Result, error) {
 	return &wire.Result{Response: &wire.Result_Json{Json: json}}, nil
 }
 
-func requestError(err error) error {
+// requestError speaks as the other door does.
+func requestError(method string, err error) error {
 	if errors.Is(err, wire.ErrUnknownMethod) {
-		return im.Errorf(im.CodeUnimplemented, "this server does not know this method")
+		return im.Errorf(im.CodeUnimplemented, "this server has no method %q", method[:min(len(method), 100)])
 	}
 	return im.Wrap(err, im.CodeInvalidArgument, "%s", err)
 }
