@@ -170,9 +170,10 @@ func (b *Batch) Empty() bool {
 			len(b.OutboxDelete)+len(b.OutboxPut)+len(b.Feed) == 0
 }
 
-// Erased returns the entry as it is after a recall: without its content.
+// Erased returns the entry as it is after a recall, here and on the server:
+// without what its author wrote (SPEC §4.1).
 func Erased(e *wire.Entry) *wire.Entry {
 	c := proto.Clone(e).(*wire.Entry)
-	c.Content, c.Recalled = nil, true
+	c.Content, c.ReplyTo, c.Mentions, c.Recalled = nil, 0, nil, true
 	return c
 }
