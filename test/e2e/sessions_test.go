@@ -1,0 +1,229 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	skein "github.com/skein-im/skein/sdk/go"
+	"github.com/skein-im/skein/wire"
+)
+
+func isCode(err error, code wire.Code) bool { return errors.Is(err, &skein.Error{Code: code}) }
+
+// race: of two phones that log in at the same moment exactly one stays, and
+// the other knows who took its place.
+func race(t *testing.T, w World) {
+	for round := range 8 {
+		user := fmt.Sprint("ann", round)
+		phones := []device{
+			newDevice(t, w, user, wire.DeviceClass_DEVICE_CLASS_PHONE, round),
+			newDevice(t, w, user, wire.DeviceClass_DEVICE_CLASS_PHONE, round+1),
+		}
+		people := make([]*person, 2)
+		var wg sync.WaitGroup
+		for i := range phones {
+			wg.Go(func() {
+				p, err := dial(t, w, phones[i])
+				if err != nil && !isCode(err, wire.CodeReplaced) {
+					t.Errorf("%s: %v", user, err)
+				}
+				people[i] = p
+			})
+		}
+		wg.Wait()
+		var loser *skein.StateEvent
+		winners := 0
+		for i, p := range people {
+			switch other := people[1-i]; {
+			case p == nil: // replaced before it was connected
+			case other != nil && p.loses(other, &loser):
+				if loser.By.GetId() != phones[1-i].id {
+					t.Errorf("%s was replaced by %v", phones[i].id, loser.By)
+				}
+			default:
+				winners++
+				must(p.Sessions().List(t.Context()))(t)
+			}
+		}
+		if winners != 1 {
+			t.Errorf("round %d: %d phones stayed", round, winners)
+		}
+		for _, p := range people {
+			if p != nil {
+				p.leave()
+			}
+		}
+	}
+}
+
+// loses waits until one of the two was stopped, and tells whether it was p.
+func (p *person) loses(other *person, e **skein.StateEvent) bool {
+	stopped := func(q *person) *skein.StateEvent {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		for _, e := range q.events {
+			if s, ok := e.(*skein.StateEvent); ok && s.State == skein.StateStopped && errors.Is(s.Err, skein.ErrReplaced) {
+				return s
+			}
+		}
+		return nil
+	}
+	timeout := time.NewTimer(patience)
+	defer timeout.Stop()
+	for {
+		p.mu.Lock()
+		mine := p.news
+		p.mu.Unlock()
+		other.mu.Lock()
+		theirs := other.news
+		other.mu.Unlock()
+		if s := stopped(p); s != nil {
+			*e = s
+			return true
+		}
+		if stopped(other) != nil {
+			return false
+		}
+		select {
+		case <-mine:
+		case <-theirs:
+		case <-timeout.C:
+			p.t.Fatalf("%s: both phones stay", p.device.user)
+		}
+	}
+}
+
+// revoke: a remote logout closes the socket, and the token is worth nothing.
+func revoke(t *testing.T, w World) {
+	ann := join(t, w, "ann", 1)
+	best := time.Hour
+	for i := range 5 {
+		token := mint(t, w, "ann", time.Hour).AccessToken
+		victim := dialRaw(t, w, 0)
+		session := victim.hello(token, fmt.Sprint("desk", i), wire.DeviceClass_DEVICE_CLASS_DESKTOP).Session
+		start := time.Now()
+		if err := ann.Sessions().Revoke(t.Context(), session); err != nil {
+			t.Fatal(err)
+		}
+		if code := victim.closed(); code != string(wire.CodeSessionRevoked) {
+			t.Errorf("closed with %q", code)
+		}
+		best = min(best, time.Since(start))
+		var resp wire.GetUsersResponse
+		if err := skein.Post(t.Context(), w.HTTP(), "skein.v1.UserService/GetUsers", token, &wire.GetUsersRequest{}, &resp); !errors.Is(err, skein.ErrSessionRevoked) {
+			t.Errorf("the revoked token: %v", err)
+		}
+	}
+	t.Logf("closed after %v", best)
+	// The promise of SPEC and handbook, judged by the best of five so that a busy
+	// machine does not fail it.
+	if best > time.Second {
+		t.Errorf("the socket closed after %v at best", best)
+	}
+	must(ann.Sessions().List(t.Context()))(t)
+
+	// The user's own end reaches the program.
+	desk := connect(t, w, newDevice(t, w, "ann", wire.DeviceClass_DEVICE_CLASS_WEB, 1))
+	for _, s := range must(ann.Sessions().List(t.Context()))(t) {
+		if s.GetDevice().GetId() == desk.device.id {
+			if err := ann.Sessions().Revoke(t.Context(), s.Id); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	find(desk, "being logged out", func(e *skein.StateEvent) bool {
+		return e.State == skein.StateStopped && errors.Is(e.Err, skein.ErrSessionRevoked)
+	})
+}
+
+// minted: tokens of an integrator's backend make the user, belong to the first
+// device that uses them, and end.
+func minted(t *testing.T, w World) {
+	tokens := mint(t, w, "Customer_7", 2*time.Second)
+	if tokens.User != "Customer_7" || tokens.RefreshToken != "" || tokens.AccessExpiresAtMs > time.Now().Add(3*time.Second).UnixMilli() {
+		t.Errorf("%v", tokens)
+	}
+	first := dialRaw(t, w, 0)
+	if got := first.hello(tokens.AccessToken, "d1", wire.DeviceClass_DEVICE_CLASS_WEB); got.User != "Customer_7" || got.Session != tokens.Session {
+		t.Errorf("%v", got)
+	}
+	other := dialRaw(t, w, 0)
+	other.say(wire.NewClientFrame(&wire.Hello{VersionMin: 1, VersionMax: 1, Token: tokens.AccessToken, Device: &wire.Device{Id: "d2"}}))
+	if code := other.closed(); code != string(wire.CodeDeviceMismatch) {
+		t.Errorf("another device: %q", code)
+	}
+	if code := first.closed(); code != string(wire.CodeTokenExpired) {
+		t.Errorf("at its end: %q", code)
+	}
+	again := join(t, w, "Customer_7", 0)
+	users := must(again.Users().Get(t.Context(), "Customer_7"))(t)
+	if len(users) != 1 || users[0].DisplayName != "CUSTOMER_7" || users[0].Username != "" {
+		t.Errorf("%v", users)
+	}
+	// Without the key nobody mints.
+	for _, token := range []string{"", "skk_guess", mint(t, w, "mallory", time.Hour).AccessToken} {
+		var resp wire.MintTokenResponse
+		err := skein.Post(t.Context(), w.HTTP(), "skein.v1.AdminService/MintToken", token, &wire.MintTokenRequest{User: "ann"}, &resp)
+		if !isCode(err, wire.CodeUnauthenticated) && !isCode(err, wire.CodeTokenInvalid) && !isCode(err, wire.CodePermissionDenied) {
+			t.Errorf("with %q: %v", token, err)
+		}
+	}
+}
+
+// slowReader: who does not read delays nobody, and has everything after a sync.
+func slowReader(t *testing.T, w World) {
+	ann, bob := join(t, w, "ann", 0), join(t, w, "bob", 2)
+	cem := join(t, w, "cem", 1)
+	befriend(t, ann, bob, cem)
+	g := must(ann.Groups().Create(t.Context(), "Tea", "bob", "cem"))(t).Conversation
+	cem.reaches(g, 1)
+	cem.leave()
+
+	slow := dialRaw(t, w, 64<<10)
+	slow.hello(cem.device.token, cem.device.id, wire.DeviceClass_DEVICE_CLASS_PHONE)
+	slow.say(wire.NewClientFrame(&wire.Sync{Number: 1}))
+	var start *wire.SyncDelta
+	slow.until("the list", func(f *wire.ServerFrame) bool { start = f.GetSyncDelta(); return start != nil })
+
+	// Far more than any buffer between the two holds.
+	const messages, size = 300, 60_000
+	body := make([]byte, size)
+	for range messages {
+		ann.says(g, "", skein.ContentType("application.octet-stream"), skein.Data(body))
+	}
+	bob.reaches(g, messages+1)
+
+	// Now it reads: some pushes, then the word that others were dropped.
+	got := map[uint64]bool{1: true}
+	slow.until("Resync", func(f *wire.ServerFrame) bool {
+		for _, e := range f.GetPush().GetEntries() {
+			got[e.Seq] = true
+		}
+		return f.GetResync() != nil
+	})
+	if len(got) > messages {
+		t.Error("nothing was dropped")
+	}
+	slow.say(wire.NewClientFrame(&wire.Sync{Number: 2, Position: start.Position, Timeline: start.Timeline}))
+	var delta *wire.SyncDelta
+	slow.until("the delta", func(f *wire.ServerFrame) bool { delta = f.GetSyncDelta(); return delta != nil })
+	if !slices.ContainsFunc(delta.Conversations, func(s *wire.ConversationState) bool { return s.Conversation == g && s.Seq == messages+1 }) {
+		t.Fatalf("the delta lacks the group: %d conversations", len(delta.Conversations))
+	}
+	for next := uint64(1); next <= messages+1; {
+		slow.say(wire.NewClientFrame(&wire.Pull{Number: 1, Conversation: g, From: next, Limit: 50}))
+		slow.until("a range", func(f *wire.ServerFrame) bool {
+			for _, e := range f.GetRange().GetEntries() {
+				if e.Seq != next {
+					t.Errorf("#%d where #%d is due", e.Seq, next)
+				}
+				next = e.Seq + 1
+			}
+			return f.GetRange() != nil
+		})
+	}
+}

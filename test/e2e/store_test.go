@@ -1,0 +1,24 @@
+package e2e
+
+import (
+	"database/sql"
+	"testing"
+
+	_ "modernc.org/sqlite" // the driver, to prepare a database
+)
+
+// quiet is a logger of the journal's engine that says nothing.
+type quiet struct{}
+
+func (quiet) Infof(string, ...any)  {}
+func (quiet) Errorf(string, ...any) {}
+func (quiet) Fatalf(string, ...any) {}
+
+func execSQL(t *testing.T, path, statement string) {
+	t.Helper()
+	db := must(sql.Open("sqlite", path))(t)
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
