@@ -141,6 +141,8 @@ type Who uint8
 const (
 	// Anyone needs no token.
 	Anyone Who = iota + 1
+	// Known is a user or the admin key.
+	Known
 	// User acts as a user; the admin key is not one.
 	User
 	// Admin is an administrator or the admin key.
@@ -148,7 +150,7 @@ const (
 )
 
 func (w Who) String() string {
-	return [...]string{"nobody", "anyone", "user", "admin"}[w]
+	return [...]string{"nobody", "anyone", "known", "user", "admin"}[w]
 }
 
 // allows decides whether an actor is the kind of caller the method is for.
@@ -159,7 +161,7 @@ func (w Who) allows(a im.Actor) error {
 		return nil
 	case stranger:
 		return im.Errorf(im.CodeUnauthenticated, "this needs an access token")
-	case w == User && a.User != "":
+	case w == Known || w == User && a.User != "":
 		return nil
 	case w == User:
 		return im.Errorf(im.CodePermissionDenied, "this acts as a user; the admin key is not one")

@@ -38,6 +38,7 @@ const (
 	//          none stranger friend blocked ex member admin owner root key
 	anyone   = "ok   ok       ok     ok      ok ok     ok    ok    ok   ok"
 	users    = "NT   ok       ok     ok      ok ok     ok    ok    ok   PD"
+	known    = "NT   ok       ok     ok      ok ok     ok    ok    ok   ok"
 	admins   = "NT   PD       PD     PD      PD PD     PD    PD    ok   ok"
 	inGroup  = "NT   NF       NF     NF      NF ok     ok    ok    NF   PD"
 	whoReads = "NT   NF       NF     NF      ok ok     ok    ok    NF   PD"
@@ -92,7 +93,7 @@ var matrix = []cell{
 	}},
 
 	{"UserService/GetUsers", "", users, func(s *scene) proto.Message { return &wire.GetUsersRequest{Ids: []string{s.bob.id, "nobody"}} }},
-	{"UserService/FindUser", "", users, func(s *scene) proto.Message { return &wire.FindUserRequest{Username: s.bob.username} }},
+	{"UserService/FindUser", "", known, func(s *scene) proto.Message { return &wire.FindUserRequest{Username: s.bob.username} }},
 	{"UserService/UpdateProfile", "", users, func(*scene) proto.Message {
 		return &wire.UpdateProfileRequest{DisplayName: proto.String("Somebody"), DmPolicy: wire.DmPolicy_DM_POLICY_CONTACTS}
 	}},

@@ -31,7 +31,7 @@ func (c *Calls) table() []row {
 		newRow("AccountService/ChangePassword", User, ClassCredential, small, c.changePassword),
 
 		newRow("UserService/GetUsers", User, ClassRead, ids, c.getUsers),
-		newRow("UserService/FindUser", User, ClassRead, small, c.findUser),
+		newRow("UserService/FindUser", Known, ClassRead, small, c.findUser),
 		newRow("UserService/UpdateProfile", User, ClassWrite, small, c.updateProfile),
 
 		newRow("ContactService/RequestContact", User, ClassWrite, small, c.requestContact),
