@@ -114,13 +114,23 @@ func (c *userAddCmd) Run(ctx context.Context) error {
 	return nil
 }
 
-// readPassword asks on a terminal without echo; from a pipe it takes the first line.
+// readPassword asks on a terminal without echo; from a pipe it takes the first
+// line and leaves the rest to who reads next.
 func readPassword(prompt string) (string, error) {
 	fd := int(os.Stdin.Fd())
 	if !term.IsTerminal(fd) {
-		raw, err := io.ReadAll(io.LimitReader(os.Stdin, 4096))
-		line, _, _ := strings.Cut(string(raw), "\n")
-		return strings.TrimSuffix(line, "\r"), err
+		var line []byte
+		for b := make([]byte, 1); len(line) < 4096; {
+			_, err := os.Stdin.Read(b)
+			if err == io.EOF || b[0] == '\n' {
+				break
+			}
+			if err != nil {
+				return "", err
+			}
+			line = append(line, b[0])
+		}
+		return strings.TrimSuffix(string(line), "\r"), nil
 	}
 	fmt.Fprint(os.Stderr, prompt)
 	raw, err := term.ReadPassword(fd)
