@@ -232,10 +232,13 @@ func (p *person) history(conversation string) (lines []string) {
 	return lines
 }
 
-// agree checks that all have the same n entries of a conversation, numbered
-// from 1 without a gap.
+// agree waits until all have n entries of a conversation and checks that they
+// are the same, numbered from 1 without a gap.
 func agree(t *testing.T, conversation string, n int, all ...*person) {
 	t.Helper()
+	for _, p := range all {
+		p.reaches(conversation, uint64(n))
+	}
 	want := all[0].history(conversation)
 	if len(want) != n {
 		t.Errorf("%s has %d entries of %s, want %d:\n%s", all[0].device.user, len(want), conversation, n, strings.Join(want, "\n"))
