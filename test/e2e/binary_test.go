@@ -172,6 +172,15 @@ type process struct {
 // addresses are where a process listens.
 type addresses struct{ http, tcp string }
 
+// oneProcess is a deployment of one real program.
+func oneProcess(t *testing.T, o terms) World {
+	var args []string
+	for key, value := range o.settings {
+		args = append(args, "--set", key+"="+value)
+	}
+	return serve(t, t.TempDir(), args...)
+}
+
 func serve(t *testing.T, dir string, args ...string) *process {
 	p := &process{dir: dir, args: args}
 	p.Start(t)
@@ -185,17 +194,25 @@ func (p *process) Start(t *testing.T) {
 	at.http = strings.TrimPrefix(p.out.expect(t, `Open +http://[0-9.:]+`), "Open     ")
 	at.tcp = strings.TrimPrefix(p.out.expect(t, `Listens +tcp://[0-9.:]+`), "Listens  tcp://")
 	p.at.Store(&at)
+	t.Cleanup(p.program.terminate) // whoever forgets Stop gets it checked all the same
 	p.out.expect(t, `Private +http://[0-9.:]+/metrics`)
 }
 
-// Stop is what an operator's supervisor does: SIGTERM, and wait.
-func (p *process) Stop(t *testing.T) {
-	t.Helper()
+func (p *process) Stop(*testing.T) { p.terminate() }
+
+// terminate is what a supervisor does: SIGTERM, and wait.
+func (p *program) terminate() {
+	p.t.Helper()
+	select {
+	case <-p.done:
+		return
+	default:
+	}
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
+		p.t.Fatal(err)
 	}
 	if code := p.exit(); code != 0 {
-		t.Errorf("it ended with %d:\n%s", code, &p.err)
+		p.t.Errorf("it ended with %d:\n%s", code, &p.err)
 	}
 }
 

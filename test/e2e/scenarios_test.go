@@ -36,7 +36,15 @@ func scenarios() []scenario {
 	}
 }
 
-func TestOneNode(t *testing.T) { runAll(t, oneNode) }
+// TestOneNode plays the list in this process, under the race detector.
+func TestOneNode(t *testing.T) {
+	runAll(t, oneNode)
+	runRepairs(t, oneNode)
+}
+
+// TestRealProcess plays it with the program as it is shipped. What needs a hand
+// inside the server cannot be played there.
+func TestRealProcess(t *testing.T) { runAll(t, oneProcess) }
 
 func runAll(t *testing.T, d deployment) {
 	for _, s := range scenarios() {
@@ -45,6 +53,9 @@ func runAll(t *testing.T, d deployment) {
 			s.run(t, d(t, s.terms))
 		})
 	}
+}
+
+func runRepairs(t *testing.T, d deployment) {
 	for _, s := range repairs() {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
