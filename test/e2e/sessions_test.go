@@ -119,7 +119,7 @@ func revoke(t *testing.T, w World) {
 		}
 	}
 	t.Logf("closed after %v", best)
-	// The promise of SPEC §3.6 and SECURITY.md, judged by the best of five so that a busy
+	// The promise of RevokeSession, judged by the best of five so that a busy
 	// machine does not fail it.
 	if best > time.Second {
 		t.Errorf("the socket closed after %v at best", best)
