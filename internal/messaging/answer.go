@@ -31,7 +31,7 @@ func (s *Service) markOwn(ctx context.Context, items []*item) {
 
 // answer replies to the items of a batch in their order and collects what is
 // to be delivered. storeErr is the outcome of the whole append.
-func (s *Service) answer(ctx context.Context, items []*item, storeErr error) {
+func (s *Service) answer(items []*item, storeErr error) {
 	sc := &s.scratch
 	now := s.now()
 	next := 0 // of sc.index
@@ -59,14 +59,14 @@ func (s *Service) answer(ctx context.Context, items []*item, storeErr error) {
 			s.hold(it)
 			continue
 		}
-		s.answerOne(ctx, it, res, now)
+		s.answerOne(it, res, now)
 	}
 	for c := range again {
 		s.schedule(c)
 	}
 }
 
-func (s *Service) answerOne(_ context.Context, it *item, res im.Appended, now time.Time) {
+func (s *Service) answerOne(it *item, res im.Appended, now time.Time) {
 	if it.err != nil {
 		s.reject(it, it.err)
 		return

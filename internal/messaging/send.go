@@ -169,7 +169,7 @@ func (s *Service) commit(items []*item) {
 	if err == nil {
 		s.markOwn(ctx, items)
 	}
-	s.answer(ctx, items, err)
+	s.answer(items, err)
 	s.deliverer.Deliver(sc.delivery)
 	clear(sc.batch)
 	clear(sc.delivery)

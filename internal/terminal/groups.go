@@ -50,28 +50,24 @@ func (c *Chat) membersCmd(ctx context.Context, _ []string) error {
 }
 
 func (c *Chat) inviteCmd(ctx context.Context, args []string) error {
-	g, err := c.group()
-	if err != nil {
-		return err
-	}
-	users, err := c.userIDs(ctx, args)
-	if err != nil {
-		return err
-	}
-	_, err = c.client.Groups().Add(ctx, g, users...)
-	return err
+	return c.withMembers(ctx, args, c.client.Groups().Add)
 }
 
 func (c *Chat) kickCmd(ctx context.Context, args []string) error {
+	return c.withMembers(ctx, args, c.client.Groups().Remove)
+}
+
+// withMembers does something with users and the open group.
+func (c *Chat) withMembers(ctx context.Context, refs []string, do func(ctx context.Context, group string, users ...string) ([]string, error)) error {
 	g, err := c.group()
 	if err != nil {
 		return err
 	}
-	users, err := c.userIDs(ctx, args)
+	users, err := c.userIDs(ctx, refs)
 	if err != nil {
 		return err
 	}
-	_, err = c.client.Groups().Remove(ctx, g, users...)
+	_, err = do(ctx, g, users...)
 	return err
 }
 
