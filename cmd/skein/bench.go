@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"strings"
@@ -20,6 +21,8 @@ type benchCmd struct {
 	Idle      benchIdleCmd      `cmd:"" help:"Memory per idle connection, CPU of heartbeats."`
 	Resume    benchResumeCmd    `cmd:"" help:"A storm of reconnects: bytes and time until all are in sync."`
 	Floor     benchFloorCmd     `cmd:"" help:"What the machine allows: the bare server under the load of chat or broadcast."`
+
+	Compare benchCompareCmd `cmd:"" help:"Two builds of the server under the same load, in turns: CPU time and allocations per message."`
 
 	Worker      benchWorkerCmd      `cmd:"" hidden:"" help:"A load generating child process."`
 	FloorServer benchFloorServerCmd `cmd:"" hidden:"" help:"The bare server."`
@@ -262,6 +265,61 @@ func (c *benchFloorCmd) Run(ctx context.Context) error {
 		r.Scenario, r.Preset = "floor", c.Mirror
 	}
 	return c.print(r, err)
+}
+
+type benchCompareCmd struct {
+	Base     string        `arg:"" type:"existingfile" help:"The other build of this program."`
+	Head     string        `type:"existingfile" help:"The build to judge; default: this one."`
+	Rounds   int           `default:"3" help:"Runs of each build and load; medians count."`
+	Users    int           `default:"500" help:"Logged-in users."`
+	Rate     float64       `default:"8000" help:"Messages per second of the second load."`
+	Codec    string        `default:"pb" enum:"pb,json" help:"pb or json."`
+	Duration time.Duration `default:"6s" help:"How long to measure each time."`
+	MaxCPU   float64       `default:"1.15" name:"max-cpu" help:"Fail above this ratio of CPU time per message."`
+	MaxAlloc float64       `default:"1.05" name:"max-allocs" help:"Fail above this ratio of allocations per message."`
+	JSON     bool          `name:"json" help:"Print one JSON object on stdout."`
+}
+
+func (c *benchCompareCmd) Run(ctx context.Context) error {
+	exe, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if c.Head == "" {
+		c.Head = exe
+	}
+	if c.Rounds < 1 || c.Users < 2 || c.Rate <= 0 || c.Duration <= 0 {
+		return errors.New("bench compare: want a round, two users, a rate and a duration")
+	}
+	o := bench.Options{
+		Connections: c.Users, Transport: "ws", Codec: c.Codec, Payload: 100, Window: 1, Duration: c.Duration, Warmup: 2 * time.Second,
+		Binary: exe, Log: os.Stderr, Progress: lineFilter{os.Stderr},
+	}
+	r, err := bench.CompareBuilds(ctx, o, c.Base, c.Head, c.Rate, c.Rounds)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		enc := json.NewEncoder(os.Stdout)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(r)
+	} else {
+		err = r.Table(os.Stdout)
+	}
+	if worse := r.Worse(c.MaxCPU, c.MaxAlloc); worse != "" {
+		return errors.Join(err, errors.New(worse))
+	}
+	return err
+}
+
+// lineFilter drops the indented lines of a scenario's progress.
+type lineFilter struct{ w io.Writer }
+
+func (f lineFilter) Write(p []byte) (int, error) {
+	if strings.HasPrefix(string(p), "  ") {
+		return len(p), nil
+	}
+	return f.w.Write(p)
 }
 
 type benchWorkerCmd struct{}

@@ -16,10 +16,15 @@ import (
 // usage is what the kernel says of the server's processes, and the server of
 // its journal.
 type usage struct {
-	cpu             time.Duration // user + system
-	rss             int64         // bytes
-	fsyncs, commits uint64
-	at              time.Time
+	cpu time.Duration // user + system
+	rss int64         // bytes
+	counters
+	at time.Time
+}
+
+// counters are figures the server tells of itself.
+type counters struct {
+	fsyncs, commits, allocs, allocBytes float64
 }
 
 // usage sums over the measured processes; all zero if there are none.
@@ -34,7 +39,7 @@ func (s *Server) usage() (usage, error) {
 		sum.rss += u.rss
 	}
 	var err error
-	sum.fsyncs, sum.commits, err = s.counters()
+	sum.counters, err = s.counters()
 	return sum, err
 }
 
@@ -55,33 +60,33 @@ func processUsage(pid int) (usage, error) {
 	}, errors.Join(err1, err2, err3)
 }
 
-// counters reads the journal's fsyncs and commits from /metrics.
-func (s *Server) counters() (fsyncs, commits uint64, err error) {
+// counters reads /metrics; all zero without a private port.
+func (s *Server) counters() (c counters, err error) {
 	if s.admin == "" {
-		return 0, 0, nil
+		return c, nil
 	}
 	resp, err := http.Get("http://" + s.admin + "/metrics")
 	if err != nil {
-		return 0, 0, err
+		return c, err
 	}
 	defer resp.Body.Close()
+	to := map[string]*float64{
+		"skein_journal_fsyncs_total":                  &c.fsyncs,
+		"skein_journal_commit_duration_seconds_count": &c.commits,
+		"go_memstats_mallocs_total":                   &c.allocs,
+		"go_memstats_alloc_bytes_total":               &c.allocBytes,
+	}
 	sc := bufio.NewScanner(resp.Body)
 	sc.Buffer(nil, 1<<20)
 	for sc.Scan() {
-		f := strings.Fields(sc.Text())
-		if len(f) != 2 {
-			continue
-		}
-		v, err := strconv.ParseFloat(f[1], 64)
-		switch {
-		case err != nil:
-		case f[0] == "skein_journal_fsyncs_total":
-			fsyncs = uint64(v)
-		case f[0] == "skein_journal_commit_duration_seconds_count":
-			commits = uint64(v)
+		name, value, _ := strings.Cut(sc.Text(), " ")
+		if field := to[name]; field != nil {
+			if *field, err = strconv.ParseFloat(value, 64); err != nil {
+				return c, fmt.Errorf("metric %s: %w", name, err)
+			}
 		}
 	}
-	return fsyncs, commits, sc.Err()
+	return c, sc.Err()
 }
 
 // kernelBytes is the machine's kernel memory: slabs (sockets, files) and

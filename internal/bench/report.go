@@ -118,8 +118,11 @@ type ServerReport struct {
 	RSSBytes                 int64   `json:"rss_bytes"`
 	RSSPerConnection         int64   `json:"rss_per_connection"`
 	KernelBytesPerConnection int64   `json:"kernel_bytes_per_connection"`
-	Fsyncs                   uint64  `json:"fsyncs"`
-	Commits                  uint64  `json:"commits"`
+	// Allocs and AllocBytes per message, of the whole process.
+	Allocs     float64 `json:"allocs_per_message"`
+	AllocBytes float64 `json:"alloc_bytes_per_message"`
+	Fsyncs     uint64  `json:"fsyncs"`
+	Commits    uint64  `json:"commits"`
 }
 
 // Machine is what the figures were measured on.

@@ -12,7 +12,7 @@ import (
 
 const (
 	// marksDelay is how late a received mark is sent if nothing else is, as the SDKs do.
-	marksDelay = 50 * time.Millisecond
+	marksDelay = 200 * time.Millisecond
 	// openWindow is how many unanswered messages an open loop's connection may have;
 	// its further ones wait, and their waiting counts.
 	openWindow = 200

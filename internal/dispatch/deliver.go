@@ -12,8 +12,7 @@ func (d *Dispatcher) Deliver(batch []im.Delivery) {
 		d.expectAll(batch)
 		d.deliverByConversation(batch)
 	}
-	// Receipts that wait leave in the same writes as acks and pushes.
-	d.queueReceipts()
+	d.queueReceiptsOf(batch)
 	d.gateways.Flush()
 }
 
