@@ -24,7 +24,7 @@ type usage struct {
 
 // counters are figures the server tells of itself.
 type counters struct {
-	fsyncs, commits, allocs, allocBytes float64
+	fsyncs, commits, allocs, allocBytes, writes float64
 }
 
 // usage sums over the measured processes; all zero if there are none.
@@ -75,6 +75,7 @@ func (s *Server) counters() (c counters, err error) {
 		"skein_journal_commit_duration_seconds_count": &c.commits,
 		"go_memstats_mallocs_total":                   &c.allocs,
 		"go_memstats_alloc_bytes_total":               &c.allocBytes,
+		"skein_gateway_writes_total":                  &c.writes,
 	}
 	sc := bufio.NewScanner(resp.Body)
 	sc.Buffer(nil, 1<<20)

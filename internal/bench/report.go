@@ -118,6 +118,8 @@ type ServerReport struct {
 	RSSBytes                 int64   `json:"rss_bytes"`
 	RSSPerConnection         int64   `json:"rss_per_connection"`
 	KernelBytesPerConnection int64   `json:"kernel_bytes_per_connection"`
+	// Writes to sockets per message.
+	Writes float64 `json:"writes_per_message"`
 	// Allocs and AllocBytes per message, of the whole process.
 	Allocs     float64 `json:"allocs_per_message"`
 	AllocBytes float64 `json:"alloc_bytes_per_message"`

@@ -176,6 +176,7 @@ func (r *run) measured(from, to usage, before, after *stats) {
 	x.Server.RSSPerConnection = (to.rss - r.base.rss) / int64(max(x.Connections, 1))
 	x.Server.Fsyncs, x.Server.Commits = uint64(to.fsyncs-from.fsyncs), uint64(to.commits-from.commits)
 	x.Server.Allocs, x.Server.AllocBytes = (to.allocs-from.allocs)/float64(max(x.Acked, 1)), (to.allocBytes-from.allocBytes)/float64(max(x.Acked, 1))
+	x.Server.Writes = (to.writes - from.writes) / float64(max(x.Acked, 1))
 	x.ClientCPU = (after.CPU - before.CPU) * 1e6 / float64(max(x.Acked, 1))
 }
 

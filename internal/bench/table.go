@@ -34,7 +34,7 @@ func (r *Report) table(b *strings.Builder, title string) {
 	if r.Acked > 0 {
 		line("server CPU", "%10.1f µs per message   (%.0f %% of a core; load generator %.1f µs)", r.Server.CPUMicrosPerMessage, r.Server.CPUPercent, r.ClientCPU)
 		if r.Server.Allocs > 0 {
-			line("allocations", "%10.1f per message, %.0f bytes", r.Server.Allocs, r.Server.AllocBytes)
+			line("per message", "%10.1f allocations of %.0f bytes, %.2f writes to sockets", r.Server.Allocs, r.Server.AllocBytes, r.Server.Writes)
 		}
 		line("ack p50/p99", "%10.2f / %.2f ms   max %.1f", r.Ack.P50, r.Ack.P99, r.Ack.Max)
 		line("delivery p50/p99", "%10.2f / %.2f ms   max %.1f", r.Delivery.P50, r.Delivery.P99, r.Delivery.Max)

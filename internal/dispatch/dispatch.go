@@ -41,6 +41,8 @@ type Dispatcher struct {
 	wake     chan struct{} // capacity 1: a receipt waits where none did
 	done     chan struct{}
 	stopped  sync.WaitGroup
+
+	batch sorted // of Deliver
 }
 
 type beacon struct {
@@ -58,6 +60,7 @@ func New(gateways im.Dispatch, now func() time.Time) *Dispatcher {
 		done:     make(chan struct{}),
 	}
 	d.receipts.init()
+	d.batch.groups = map[im.ConversationID]int{}
 	d.stopped.Add(1)
 	go d.run()
 	return d
@@ -116,8 +119,9 @@ func (d *Dispatcher) sendBeacons(now time.Time) {
 		}
 	}
 	d.mu.Unlock()
+	var to [2]im.UserID
 	for i := range due {
-		d.send(due[i].Conversation, im.Parcel{Head: &due[i]})
+		d.send(due[i].Conversation, im.Parcel{Head: &due[i]}, &to)
 	}
 	if len(due) > 0 {
 		d.gateways.Flush()

@@ -31,6 +31,7 @@ type receipts struct {
 
 type waitingReceipts struct {
 	due   time.Time
+	to    [1]im.UserID
 	marks []im.Mark // User, Conversation, Received and Read
 }
 
@@ -50,6 +51,7 @@ func (r *receipts) add(to im.UserID, m *im.Mark, now time.Time) (first bool) {
 		} else {
 			w = &waitingReceipts{}
 		}
+		w.to[0] = to
 		r.waiting[to] = w
 	}
 	if !there || due.Before(w.due) {
@@ -188,9 +190,8 @@ func (d *Dispatcher) queueReceiptsTo(u im.UserID) {
 	if w == nil {
 		return
 	}
-	to := []im.UserID{u}
 	for i := range w.marks {
-		d.gateways.ToUsers(to, im.Parcel{Receipt: &w.marks[i]})
+		d.gateways.ToUsers(w.to[:], im.Parcel{Receipt: &w.marks[i]})
 	}
 	d.mu.Lock()
 	d.receipts.free(w)

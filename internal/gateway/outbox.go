@@ -19,7 +19,7 @@ const (
 
 // pools keep what is used again and again; nothing in them belongs to a session.
 type pools struct {
-	bufs, pushes, acks, frames sync.Pool
+	bufs, pushes, acks, receipts, frames, sends sync.Pool
 }
 
 func (p *pools) getBuf() *[]byte {
@@ -235,6 +235,7 @@ func (s *session) flush() {
 	for {
 		n, err := s.conn.TryWrite(p)
 		s.g.metrics.bytesOut.Add(uint64(max(n, 0)))
+		s.g.metrics.writes.Add(1)
 		switch {
 		case err != nil:
 			s.stopWriting(buf)
@@ -264,6 +265,7 @@ func (s *session) writeOut(p []byte, buf *[]byte) {
 				return
 			}
 			s.g.metrics.bytesOut.Add(uint64(n))
+			s.g.metrics.writes.Add(1)
 			p = p[n:]
 			s.wrote(n)
 		}

@@ -82,9 +82,9 @@ func (d *delivery) to(s *session) {
 	case int(a.count) == len(d.entries): // it has the acks
 	default:
 		box := d.g.pools.newPush(d.entries, func(i int) bool { return d.origin[i] != s.id })
-		if framed := s.kind.framed(s, framePush, &box.frame); framed != nil {
-			s.push(framePush, framed, true)
-		}
+		own := fanout{frame: &box.frame, typ: framePush}
+		own.to(s)
+		own.end(&d.g.pools)
 		d.g.pools.freePush(box)
 	}
 }

@@ -59,6 +59,7 @@ type Members interface {
 type Deliverer interface {
 	// Deliver is called once per batch, also with an empty one.
 	Deliver(batch []im.Delivery)
+	// Receipt tells users about marks; to is not kept.
 	Receipt(m im.Mark, to []im.UserID)
 	Typing(c im.ConversationID, user im.UserID)
 }
@@ -96,6 +97,8 @@ type Service struct {
 	queue   queue
 	touched touched
 	marking marking
+	asks    asks
+	items   items
 
 	// Owned by the committer.
 	opened  map[im.ConversationID]struct{} // dms known to have membership rows
