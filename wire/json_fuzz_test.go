@@ -68,7 +68,8 @@ func FuzzJSONHotDecode(f *testing.F) {
 	}
 	for _, list := range spellings() {
 		for i, in := range list {
-			f.Add([]byte(in), strings.HasPrefix(in, `{"pu`), uint64(i))
+			f.Add([]byte(in), false, uint64(i))
+			f.Add([]byte(in), true, uint64(i))
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte, server bool, style uint64) {
@@ -77,22 +78,55 @@ func FuzzJSONHotDecode(f *testing.F) {
 		if wire.DecodeJSON(data, frame) != nil {
 			return
 		}
-		s := speller{random: rand.New(rand.NewPCG(style, 0)), in: json.NewDecoder(bytes.NewReader(canonical(t, frame)))}
-		s.in.UseNumber()
-		s.value(t)
-		checkDecode(t, s.out, server)
+		checkDecode(t, respell(t, canonical(t, frame), style), server)
 	})
 }
 
-// speller writes JSON in another way, which may mean something else or nothing.
+// TestOtherSpellings reads the hot vectors in many spellings, a third of them
+// without mistakes and escapes.
+func TestOtherSpellings(t *testing.T) {
+	for server, vectors := range map[bool][]frameVector{false: clientVectors(t), true: serverVectors(t)} {
+		for _, v := range vectors {
+			data := canonical(t, v.frame)
+			if empty, _ := frames(server); !wire.DecodeHot(data, empty) {
+				continue
+			}
+			hot := 0
+			for style := range uint64(300) {
+				if checkDecode(t, respell(t, data, style), server) {
+					hot++
+				}
+			}
+			if hot < 60 {
+				t.Errorf("%s: %d of 300 spellings are read by hand", v.name, hot)
+			}
+		}
+	}
+}
+
+// respell writes canonical JSON in another way, which may mean something else
+// or nothing. The same style does the same.
+func respell(t *testing.T, data []byte, style uint64) []byte {
+	s := speller{random: rand.New(rand.NewPCG(style, 0)), in: json.NewDecoder(bytes.NewReader(data))}
+	s.escapes, s.mistakes = s.one(3), s.one(2)
+	s.in.UseNumber()
+	s.value(t)
+	return s.out
+}
+
+// speller is what respell works with.
 type speller struct {
-	random *rand.Rand
-	in     *json.Decoder
-	out    []byte
+	random            *rand.Rand
+	escapes, mistakes bool
+	in                *json.Decoder
+	out               []byte
 }
 
 // one is true once in n times.
 func (s *speller) one(n int) bool { return s.random.IntN(n) == 0 }
+
+// wrong is true once in n times, if there are to be mistakes.
+func (s *speller) wrong(n int) bool { return s.mistakes && s.one(n) }
 
 func (s *speller) write(token string) {
 	for s.one(6) {
@@ -131,11 +165,11 @@ func (s *speller) inside(t *testing.T, open json.Delim) {
 		}
 		if open == '{' {
 			name, _ := s.token(t).(string)
-			if s.one(60) {
+			if s.wrong(60) {
 				s.text(name, false)
 				s.write(":null,") // and then a second time
 			}
-			if s.one(60) {
+			if s.wrong(60) {
 				name = strings.ToLower(name)
 			}
 			s.text(name, false)
@@ -144,7 +178,7 @@ func (s *speller) inside(t *testing.T, open json.Delim) {
 		s.value(t)
 	}
 	s.write(s.token(t).(json.Delim).String())
-	if s.one(200) {
+	if s.wrong(200) {
 		s.write(open.String())
 	}
 }
@@ -156,10 +190,10 @@ func (s *speller) text(text string, value bool) {
 	case number && s.one(3):
 		s.write(text)
 		return
-	case number && s.one(20):
+	case number && s.wrong(20):
 		s.write([]string{text + ".0", text + "e0", "-" + text, "0" + text, text + "0000000000", `"` + text + `e1"`}[s.random.IntN(6)])
 		return
-	case value && s.one(60):
+	case value && s.wrong(60):
 		s.write([]string{"null", "true", "[]", "{}", `"`, "-1"}[s.random.IntN(6)])
 		return
 	}
@@ -167,7 +201,7 @@ func (s *speller) text(text string, value bool) {
 		text = []*base64.Encoding{base64.URLEncoding, base64.RawURLEncoding, base64.RawStdEncoding}[s.random.IntN(3)].EncodeToString(raw)
 	}
 	s.write(`"`)
-	some := s.one(3)
+	some := s.escapes && s.one(3)
 	for _, r := range text {
 		s.character(r, some && s.one(4))
 	}
