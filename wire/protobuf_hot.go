@@ -21,8 +21,8 @@ type receivedParts struct {
 	received Received
 }
 
-// decodeHot decodes data into f, which is empty, and reports whether it did.
-func decodeHot(data []byte, f *ClientFrame) bool {
+// decodeParts decodes data into f, which is empty, and reports whether it did.
+func decodeParts(data []byte, f *ClientFrame) bool {
 	num, typ, n := protowire.ConsumeTag(data)
 	if n < 0 || typ != protowire.BytesType {
 		return false
