@@ -51,11 +51,12 @@ func (r *jsonReader) decline() { r.b, r.i, r.odd = nil, 0, true }
 func (r *jsonReader) client() (m isClientFrame_Frame) {
 	switch string(r.field('{')) {
 	case "send":
-		m = &ClientFrame_Send{r.send()}
+		m = r.send()
 	case "received":
-		v := &Received{}
-		v.Conversation, v.Seq = r.mark()
-		m = &ClientFrame_Received{v}
+		p := &receivedParts{}
+		p.received.Conversation, p.received.Seq = r.mark()
+		p.one.Received = &p.received
+		m = &p.one
 	case "read":
 		v := &Read{}
 		v.Conversation, v.Seq = r.mark()
@@ -99,8 +100,11 @@ func (r *jsonReader) end() bool {
 	return !r.odd && r.i == len(r.b)
 }
 
-func (r *jsonReader) send() *Send {
-	m, seen := &Send{}, uint(0)
+// send reads a Send into one piece of memory, as decodeSend does.
+func (r *jsonReader) send() *ClientFrame_Send {
+	p, seen := &sendParts{}, uint(0)
+	m := &p.send
+	p.one.Send = m
 	for name := r.field('{'); name != nil; name = r.field(',') {
 		switch string(name) {
 		case "conversation":
@@ -108,10 +112,10 @@ func (r *jsonReader) send() *Send {
 			m.Conversation = r.text()
 		case "id":
 			r.once(&seen, 2)
-			m.Id = r.bytes()
+			m.Id = r.id(&p.id)
 		case "content":
 			r.once(&seen, 3)
-			m.Content = r.content()
+			m.Content = r.content(&p.content, &p.text)
 		case "replyTo":
 			r.once(&seen, 4)
 			m.ReplyTo = r.uint()
@@ -122,7 +126,7 @@ func (r *jsonReader) send() *Send {
 			r.decline()
 		}
 	}
-	return m
+	return &p.one
 }
 
 // mark reads a Received or a Read.
@@ -308,7 +312,7 @@ func (r *jsonReader) entry() *Entry {
 			m.Kind = r.kind()
 		case "content":
 			r.once(&seen, 7)
-			m.Content = r.content()
+			m.Content = r.content(&Content{}, &Content_Text{})
 		case "replyTo":
 			r.once(&seen, 8)
 			m.ReplyTo = r.uint()
@@ -346,16 +350,19 @@ func (r *jsonReader) kind() EntryKind {
 	return 0
 }
 
-func (r *jsonReader) content() *Content {
-	m, seen := &Content{}, uint(0)
+// content reads a Content into m, with text as the memory for its body if it
+// is one.
+func (r *jsonReader) content(m *Content, text *Content_Text) *Content {
+	seen := uint(0)
 	for name := r.field('{'); name != nil; name = r.field(',') {
 		switch string(name) {
 		case "type":
 			r.once(&seen, 1)
-			m.Type = r.text()
+			m.Type = r.contentType()
 		case "text":
 			r.once(&seen, 2) // one body of the two
-			m.Body = &Content_Text{r.text()}
+			text.Text = r.text()
+			m.Body = text
 		case "data":
 			r.once(&seen, 2)
 			m.Body = &Content_Data{r.bytes()}

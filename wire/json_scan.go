@@ -98,6 +98,16 @@ func (r *jsonReader) texts() []string {
 	return list
 }
 
+// contentType spares the copy of the type nearly every message has.
+func (r *jsonReader) contentType() string {
+	const usual = `"text"`
+	if r.next() == '"' && bytes.HasPrefix(r.b[r.i:], []byte(usual)) {
+		r.i += len(usual)
+		return "text"
+	}
+	return r.text()
+}
+
 func (r *jsonReader) text() string {
 	if r.next() != '"' {
 		r.decline()
@@ -205,6 +215,27 @@ func codeUnit(b []byte) (rune, bool) {
 // declined, line breaks among them, which the decoder would skip.
 func (r *jsonReader) bytes() []byte {
 	b := r.quoted()
+	out := make([]byte, (len(b)+3)/4*3)
+	return out[:r.decode64(out, b)]
+}
+
+// id reads bytes into room if they are as many, as those of an id are.
+func (r *jsonReader) id(room *[16]byte) []byte {
+	var out [18]byte
+	b := r.quoted()
+	if len(b) > base64.StdEncoding.EncodedLen(len(room)) {
+		r.decline() // no id is that long: the gateway will refuse it
+		return nil
+	}
+	if n := r.decode64(out[:], b); n != len(room) {
+		return bytes.Clone(out[:n])
+	}
+	copy(room[:], out[:])
+	return room[:]
+}
+
+// decode64 decodes b into out, which is long enough, and returns the length.
+func (r *jsonReader) decode64(out, b []byte) int {
 	standard, url := base64.StdEncoding, base64.URLEncoding
 	if len(b)%4 != 0 {
 		standard, url = base64.RawStdEncoding, base64.RawURLEncoding
@@ -212,13 +243,12 @@ func (r *jsonReader) bytes() []byte {
 	if bytes.IndexByte(b, '-') >= 0 || bytes.IndexByte(b, '_') >= 0 {
 		standard = url
 	}
-	out := make([]byte, standard.DecodedLen(len(b)))
 	n, err := standard.Decode(out, b)
 	if err != nil || bytes.IndexByte(b, '\n') >= 0 || bytes.IndexByte(b, '\r') >= 0 {
 		r.decline()
-		return nil
+		return 0
 	}
-	return out[:n]
+	return n
 }
 
 func (r *jsonReader) bool() bool {
