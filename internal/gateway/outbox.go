@@ -44,6 +44,8 @@ func (p *pools) putBuf(b *[]byte) {
 //     the outbox is ending; the session stops reading while more than the limit waits;
 //   - push frames beyond the limit are dropped, and so are all further ones until
 //     the queue has drained: then one Resync is queued (lagging);
+//   - pushes alone wait for one Flush more while a send of the session's is on its
+//     way: they leave in one write with its ack;
 //   - before the Welcome (hold) pushes wait and nothing is written;
 //   - order is kept; at most one goroutine writes at a time (writing);
 //   - an empty outbox holds no buffer.
@@ -59,6 +61,9 @@ type outbox struct {
 	hold     bool
 	writing  bool
 	lagging  bool
+	// must: something is queued that is not a push. deferred: the last Flush left
+	// the pushes for the next one.
+	must, deferred bool
 	// ending: nothing more is taken; the connection closes when all is written,
 	// graceful: and all sends are answered (until then acks are taken).
 	ending   bool
@@ -125,6 +130,7 @@ func (s *session) put(t frameType, payload []byte) {
 	}
 	buf := s.ob.room(&s.g.pools)
 	*buf = s.conn.AppendMessage(*buf, payload)
+	s.ob.must = true
 	s.ob.mu.Unlock()
 	s.g.metrics.framesOut[t].Add(1)
 }
@@ -174,6 +180,7 @@ func (s *session) release(welcome []byte) bool {
 	}
 	o.buf = first
 	o.hold = false
+	o.must = true
 	s.g.metrics.framesOut[frameWelcome].Add(1)
 	return true
 }
@@ -214,6 +221,7 @@ func (s *session) next() bool {
 
 // grab empties the queue into the writer's hands. Caller holds mu.
 func (o *outbox) grab() (p []byte, buf *[]byte) {
+	o.must, o.deferred = false, false
 	if o.shared != nil {
 		p, o.shared = o.shared, nil
 	} else {
@@ -222,6 +230,29 @@ func (o *outbox) grab() (p []byte, buf *[]byte) {
 	}
 	o.taken = len(p)
 	return p, buf
+}
+
+// waits reports whether what is queued had better wait for the next Flush,
+// once: pushes of a session whose ack comes then.
+func (o *outbox) waits() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.inflight == 0 || o.must || o.deferred || o.ending || o.hold || o.writing {
+		return false
+	}
+	o.deferred = true
+	return true
+}
+
+// flushOwn writes if the session itself has queued something; pushes are
+// written by Flush.
+func (s *session) flushOwn() {
+	s.ob.mu.Lock()
+	own := s.ob.must || s.ob.ending
+	s.ob.mu.Unlock()
+	if own {
+		s.flush()
+	}
 }
 
 // flush writes what the peer takes without waiting; the rest goes to a

@@ -123,12 +123,24 @@ func (g *Gateway) Flush() {
 	list := d.list
 	d.list, d.spare = d.spare, nil
 	d.mu.Unlock()
+	late := 0
 	for i, s := range list {
+		list[i] = nil
+		if s.ob.waits() {
+			list[late] = s
+			late++
+			continue
+		}
 		s.dirty.Store(false)
 		s.flush()
-		list[i] = nil
 	}
 	g.metrics.flushed()
+	if late > 0 {
+		d.mu.Lock()
+		d.list = append(d.list, list[:late]...)
+		d.mu.Unlock()
+		clear(list[:late])
+	}
 	if cap(list) > 0 && cap(list) <= 1<<14 {
 		d.mu.Lock()
 		if d.spare == nil {

@@ -131,7 +131,7 @@ func (s *session) run() {
 		}
 		if !s.conn.Buffered() {
 			s.flushMarks()
-			s.flush()
+			s.flushOwn()
 		}
 		s.backpressure()
 	}
