@@ -83,6 +83,7 @@ type stream struct {
 	from  uint64 // what came before the login is not counted
 	next  uint64 // all from from to here it has
 	ahead []uint64
+	wrong []uint64 // seqs at which another message came than elsewhere
 	// pushed is the furthest seq that was pushed: a push of an older one afterwards
 	// is out of order.
 	pushed  uint64
@@ -112,7 +113,9 @@ func (s *stream) take(seq, id uint64) (v verdict) {
 	}
 	v.fresh = true
 	if id != 0 {
-		v.disordered = !s.topic.stands(seq, id)
+		if v.disordered = !s.topic.stands(seq, id); v.disordered {
+			s.wrong = append(s.wrong, seq)
+		}
 	}
 	if seq != s.next {
 		s.ahead = append(s.ahead, seq)
@@ -143,7 +146,7 @@ func (s *stream) gap() bool { return s.pushed >= s.next }
 // misses counts the promised messages that the connection does not have.
 func (s *stream) misses(promised []ackedSeq) (lost uint64) {
 	for _, a := range promised {
-		if a.Seq >= s.from && (!s.has(a.Seq) || !s.topic.stands(a.Seq, a.ID)) {
+		if a.Seq >= s.from && (!s.has(a.Seq) || slices.Contains(s.wrong, a.Seq) || !s.topic.stands(a.Seq, a.ID)) {
 			lost++
 		}
 	}

@@ -39,8 +39,9 @@ type Options struct {
 	// Sampled is how many users' latencies count; 0: all.
 	Sampled int `json:"sampled,omitempty"`
 
-	// Rounds of a broadcast.
-	Rounds int `json:"rounds,omitempty"`
+	// Rounds of a broadcast, each given up after RoundTime, default 30 s.
+	Rounds    int           `json:"rounds,omitempty"`
+	RoundTime time.Duration `json:"round_time_ns,omitempty"`
 	// Conversations of each user, Changed of them while it was away (resume).
 	Conversations int `json:"conversations,omitempty"`
 	Changed       int `json:"changed,omitempty"`

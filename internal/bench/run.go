@@ -129,19 +129,29 @@ func (r *run) totals(ctx context.Context, c command) (*stats, error) {
 
 // traffic sends, measures after the warm-up, and accounts for every message.
 func (r *run) traffic(ctx context.Context) error {
+	var from usage
+	var before *stats
+	count := func() (err error) {
+		if from, err = r.s.usage(); err == nil {
+			before, err = r.totals(ctx, command{Do: doCount})
+		}
+		return err
+	}
+	if r.o.Warmup == 0 { // the first message counts
+		if err := count(); err != nil {
+			return err
+		}
+	}
 	if _, err := r.every(ctx, doStart); err != nil {
 		return err
 	}
-	if err := r.pause(ctx, r.o.Warmup, false); err != nil {
-		return err
-	}
-	from, err := r.s.usage()
-	if err != nil {
-		return err
-	}
-	before, err := r.totals(ctx, command{Do: doCount})
-	if err != nil {
-		return err
+	if r.o.Warmup > 0 {
+		if err := r.pause(ctx, r.o.Warmup, false); err != nil {
+			return err
+		}
+		if err := count(); err != nil {
+			return err
+		}
 	}
 	if err := r.pause(ctx, r.o.Duration, r.o.Messages > 0); err != nil {
 		return err

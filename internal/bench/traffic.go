@@ -89,6 +89,7 @@ func (t *traffic) connect(ctx context.Context) error {
 	t.users = make([]*user, len(t.plan.Users))
 	err = each(ctx, len(t.users), 64, func(i int) error {
 		u := newUser(t, i)
+		var err error
 		target := t.plan.Targets[u.index%len(t.plan.Targets)]
 		if u.conn, err = dial(target, t.plan.Source, codec); err != nil {
 			return fmt.Errorf("%s: %w", u.id, err)
@@ -327,14 +328,17 @@ func (t *traffic) fire() (time.Time, error) {
 
 // last waits until all members have the round's message.
 func (t *traffic) last(ctx context.Context) (time.Time, error) {
-	r := t.round.Load()
+	r, most := t.round.Load(), t.plan.Options.RoundTime
+	if most == 0 {
+		most = 30 * time.Second
+	}
 	select {
 	case <-r.done:
 		return time.Unix(0, r.last.Load()), nil
 	case <-ctx.Done():
 		return time.Time{}, ctx.Err()
-	case <-time.After(30 * time.Second):
-		return time.Time{}, fmt.Errorf("%d of %d members have the message after 30 s", r.have.Load(), r.need)
+	case <-time.After(most):
+		return time.Time{}, fmt.Errorf("%d of %d members have the message after %s", r.have.Load(), r.need, most)
 	}
 }
 
