@@ -105,6 +105,7 @@ type benchChatCmd struct {
 	Scale      float64       `default:"1" help:"With a preset: share of its messages per user."`
 	Half       bool          `default:"true" negatable:"" help:"Without a rate: again at half of what was reached, for the latencies."`
 	Floor      bool          `help:"Also run the bare server under the same load, for the ratio."`
+	Overload   bool          `help:"Find what saturates the server, then offer twice as much for the duration, then half."`
 }
 
 func (c *benchChatCmd) Run(ctx context.Context) error {
@@ -124,6 +125,13 @@ func (c *benchChatCmd) Run(ctx context.Context) error {
 	if c.Preset != "" {
 		glide(&o, c.Preset, c.Scale)
 		half = false
+	}
+	if c.Overload {
+		if c.Rate != 0 || c.Preset != "" || c.Messages != 0 {
+			return errors.New("bench chat: --overload finds its own rates")
+		}
+		r, err := bench.Overload(ctx, o, c.start)
+		return c.print(r, err)
 	}
 	r, err := bench.Chat(ctx, o, c.start, half)
 	return c.print(r, err)

@@ -100,6 +100,8 @@ type Report struct {
 	// Resume is what the storm of reconnects found.
 	Resume *ResumeReport `json:"resume,omitempty"`
 
+	Overload *OverloadReport `json:"overload,omitempty"`
+
 	Server ServerReport `json:"server"`
 	// ClientCPU is the load generator's µs of CPU per message: it shares the cores.
 	ClientCPU float64 `json:"client_cpu_us_per_message"`
@@ -148,6 +150,22 @@ type ResumeReport struct {
 	// Missing are messages that a client did not have when it was in sync.
 	Missing     uint64  `json:"missing"`
 	ServerCPUus float64 `json:"server_cpu_us_per_client"`
+}
+
+// OverloadReport is what twice the load that saturates did. The report's own
+// figures are those of that time.
+type OverloadReport struct {
+	PeakPerS    float64 `json:"peak_per_s"`
+	OfferedPerS float64 `json:"offered_per_s"`
+	GoodputPerS float64 `json:"goodput_per_s"`
+	// OfPeak is goodput ÷ peak.
+	OfPeak float64 `json:"of_peak"`
+	// Before and After are the acks at half of the peak.
+	Before Latency `json:"half_before_ms"`
+	After  Latency `json:"half_after_ms"`
+	// Recovery is how long after the end of the overload the median ack was back
+	// at twice what it was before; -1: not within 30 s.
+	Recovery float64 `json:"recovery_s"`
 }
 
 func newReport(o *Options) *Report {

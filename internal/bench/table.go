@@ -37,10 +37,16 @@ func (r *Report) table(b *strings.Builder, title string) {
 			line("per message", "%10.1f allocations of %.0f bytes, %.2f writes to sockets", r.Server.Allocs, r.Server.AllocBytes, r.Server.Writes)
 		}
 		line("ack p50/p99", "%10.2f / %.2f ms   max %.1f", r.Ack.P50, r.Ack.P99, r.Ack.Max)
-		line("delivery p50/p99", "%10.2f / %.2f ms   max %.1f", r.Delivery.P50, r.Delivery.P99, r.Delivery.Max)
+		if r.Delivery.Count > 0 {
+			line("delivery p50/p99", "%10.2f / %.2f ms   max %.1f", r.Delivery.P50, r.Delivery.P99, r.Delivery.Max)
+		}
 		line("of every message", "lost %d  duplicated %d  disordered %d  (sent %d, rejected %d, unanswered %d, pulled %d)", r.Lost, r.Duplicated, r.Disordered, r.Sent, r.Rejected, r.Unanswered, r.Pulled)
 	} else if r.Scenario == ScenarioIdle {
 		line("server CPU", "%10.2f %% of a core", r.Server.CPUPercent)
+	}
+	if v := r.Overload; v != nil {
+		line("offered twice", "%10.0f /s of %.0f: %.0f were stored, %.2f of the peak; %d rejected", v.OfferedPerS, v.PeakPerS, v.GoodputPerS, v.OfPeak, r.Rejected)
+		line("at half before", "%10.2f / %.2f ms ack p50/p99, after %.2f / %.2f; back to normal after %.1f s", v.Before.P50, v.Before.P99, v.After.P50, v.After.P99, v.Recovery)
 	}
 	if s := r.Resume; s != nil {
 		line("all in sync", "%10.2f s   (a client from its dial p50 %.0f, p99 %.0f ms; from its Hello p50 %.1f, p99 %.1f ms)", s.InSyncSeconds, s.PerClient.P50, s.PerClient.P99, s.Sync.P50, s.Sync.P99)

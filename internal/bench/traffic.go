@@ -63,6 +63,9 @@ type traffic struct {
 	topics map[string]*topic
 	pace   *pacer
 
+	// gapMin and gapMax are the present pace in nanoseconds; both 0: a closed loop.
+	gapMin, gapMax atomic.Int64
+
 	counting atomic.Bool // warm-up is over
 	stopping atomic.Bool
 	closing  atomic.Bool
@@ -77,7 +80,9 @@ type traffic struct {
 }
 
 func newTraffic(p *plan) *traffic {
-	return &traffic{plan: p, topics: map[string]*topic{}, failed: make(chan error, 1)}
+	t := &traffic{plan: p, topics: map[string]*topic{}, failed: make(chan error, 1)}
+	t.setPace(p.Options.GapMin, p.Options.GapMax)
+	return t
 }
 
 // connect logs all users in, some at a time, and starts reading.
@@ -162,7 +167,7 @@ func (t *traffic) start() {
 	if o.Scenario == ScenarioBroadcast || o.Scenario == ScenarioIdle {
 		return
 	}
-	if o.GapMax == 0 { // closed loop
+	if t.closedLoop() {
 		for _, u := range t.users {
 			u.mu.Lock()
 			u.free = max(o.Window, 1)
@@ -171,11 +176,35 @@ func (t *traffic) start() {
 		}
 		return
 	}
+	t.schedule()
+}
+
+func (t *traffic) setPace(gapMin, gapMax time.Duration) {
+	t.gapMin.Store(int64(gapMin))
+	t.gapMax.Store(int64(gapMax))
+}
+
+func (t *traffic) closedLoop() bool {
+	s := t.plan.Options.Scenario
+	return t.gapMax.Load() == 0 && s != ScenarioBroadcast && s != ScenarioIdle
+}
+
+// change sets another pace for an open loop, from now on.
+func (t *traffic) change(gapMin, gapMax time.Duration) {
+	t.setPace(gapMin, gapMax)
+	t.schedule()
+}
+
+// schedule gives every user the time of its next message.
+func (t *traffic) schedule() {
 	now := time.Now()
 	for _, u := range t.users {
 		u.mu.Lock()
 		u.next = now.Add(time.Duration(rand.Int64N(int64(u.gap()) + 1)))
-		t.pace.at(u, u.next)
+		if !u.paced {
+			u.paced = true
+			t.pace.at(u, u.next)
+		}
 		u.mu.Unlock()
 	}
 }

@@ -40,6 +40,7 @@ type user struct {
 	wait    []sending // without an answer, few
 	free    int       // closed loop: sends that may go now
 	next    time.Time // open loop: when the next message is due
+	paced   bool      // the pacer knows the user
 	marked  []*stream // streams with a mark to send
 	waiting bool      // a timer for marked is set
 }
@@ -103,8 +104,8 @@ func dmName(a, b string) string {
 
 // gap draws the time to the next message.
 func (u *user) gap() time.Duration {
-	o := &u.t.plan.Options
-	return o.GapMin + time.Duration(rand.Int64N(int64(o.GapMax-o.GapMin)+1))
+	least, most := u.t.gapMin.Load(), u.t.gapMax.Load()
+	return time.Duration(least + rand.Int64N(max(most-least, 0)+1))
 }
 
 func (u *user) readLoop() {
@@ -268,8 +269,7 @@ func (u *user) mark(s *stream, seq uint64) {
 // answer writes what a read buffer calls for: in a closed loop the next
 // messages, and the received marks if something is written anyway; mu is held.
 func (u *user) answer() {
-	o := &u.t.plan.Options
-	if o.GapMax == 0 && o.Scenario != ScenarioBroadcast && o.Scenario != ScenarioIdle {
+	if u.t.closedLoop() {
 		for u.free > 0 && u.maySend() {
 			u.free--
 			u.sendAny(time.Now())
@@ -291,7 +291,7 @@ func (u *user) maySend() bool { return u.left != 0 && !u.t.stopping.Load() }
 func (u *user) sendDue(now time.Time) time.Time {
 	for u.maySend() && !u.next.After(now) {
 		if len(u.wait) >= openWindow {
-			return now.Add(2 * time.Millisecond)
+			break
 		}
 		u.sendAny(u.next)
 		u.next = u.next.Add(u.gap())
@@ -300,7 +300,11 @@ func (u *user) sendDue(now time.Time) time.Time {
 		u.write()
 	}
 	if !u.maySend() {
+		u.paced = false
 		return time.Time{}
+	}
+	if !u.next.After(now) {
+		return now.Add(2 * time.Millisecond) // its window is full
 	}
 	return u.next
 }

@@ -24,6 +24,9 @@ type command struct {
 	Do string `json:"do"`
 	// connect
 	Plan *plan `json:"plan,omitempty"`
+	// pace
+	GapMin time.Duration `json:"gap_min_ns,omitempty"`
+	GapMax time.Duration `json:"gap_max_ns,omitempty"`
 	// arm: the number of the message to watch for
 	Number uint32 `json:"number,omitempty"`
 	// lost: what all workers were told of the groups
@@ -34,6 +37,7 @@ type command struct {
 const (
 	doConnect = "connect" // log in
 	doStart   = "start"   // send
+	doPace    = "pace"    // from now on at another pace
 	doCount   = "count"   // the warm-up is over
 	doRest    = "rest"    // the measured time is over
 	doStats   = "stats"
@@ -85,6 +89,8 @@ func (l *local) drive(ctx context.Context, c command) (*answer, error) {
 	switch c.Do {
 	case doStart:
 		t.start()
+	case doPace:
+		t.change(c.GapMin, c.GapMax)
 	case doCount:
 		t.counting.Store(true)
 		return &answer{Stats: t.stats()}, nil
