@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -125,6 +126,31 @@ func TestPushesWaitForTheAck(t *testing.T) {
 		a.hears(t, "push dm:ann:bob#5=v")
 		reply(im.Ack{Seq: 6}, nil)
 		w.g.Flush()
+	})
+}
+
+// Pushes to very many do not hold up who flushes; all arrive, and in order.
+func TestManyPushesAreWrittenAside(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		var users []im.UserID
+		var peers []*scriptConn
+		for i := range pushesHere + 50 {
+			u := im.UserID(fmt.Sprintf("u%d", i))
+			users = append(users, u)
+			peers = append(peers, w.parked(string(u), "1", wire.Protobuf()))
+		}
+		c := im.DM("a", "b")
+		for seq := range uint64(3) {
+			w.g.ToUsers(users, parcel(entry(c, seq+1, "x")))
+			w.g.Flush()
+		}
+		synctest.Wait()
+		for i, p := range peers {
+			if got := strings.Join(p.heard(), " "); !strings.Contains(got, "#1=x") || strings.Index(got, "#2=x") < strings.Index(got, "#1=x") || strings.Index(got, "#3=x") < strings.Index(got, "#2=x") {
+				t.Fatalf("peer %d heard %q", i, got)
+			}
+		}
 	})
 }
 

@@ -36,6 +36,7 @@ type Gateway struct {
 	heads    *heads
 	metrics  *metrics
 	dirty    dirty
+	fanOut   fanOut
 	pools    pools
 
 	// wg counts connections, call workers, the verifier and the wheel.

@@ -233,15 +233,16 @@ func (o *outbox) grab() (p []byte, buf *[]byte) {
 }
 
 // waits reports whether what is queued had better wait for the next Flush,
-// once: pushes of a session whose ack comes then.
-func (o *outbox) waits() bool {
+// once: pushes of a session whose ack comes then; and whether something that is
+// no push is queued.
+func (o *outbox) waits() (wait, must bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.inflight == 0 || o.must || o.deferred || o.ending || o.hold || o.writing {
-		return false
+		return false, o.must || o.ending
 	}
 	o.deferred = true
-	return true
+	return true, false
 }
 
 // flushOwn writes if the session itself has queued something; pushes are
