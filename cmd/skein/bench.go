@@ -146,6 +146,7 @@ func glide(o *bench.Options, preset string, scale float64) {
 		o.Connections, o.GapMin, o.GapMax = 10_000, 50*time.Millisecond, 100*time.Millisecond
 	}
 	o.Rate, o.Window, o.Warmup = 0, 0, 0
+	o.OpenWindow = 1 // the SDKs send the next message of a conversation when they have the answer
 	o.Messages = max(int(float64(messages)*scale), 1)
 	o.Duration = 30 * time.Minute // the messages end it
 }

@@ -23,6 +23,9 @@ type Options struct {
 	// Gap is the time between two messages of a connection, drawn evenly.
 	GapMin time.Duration `json:"gap_min_ns,omitempty"`
 	GapMax time.Duration `json:"gap_max_ns,omitempty"`
+	// OpenWindow is how many unanswered messages a connection of an open loop may
+	// have; its further ones wait, and their waiting counts. 0: 200.
+	OpenWindow int `json:"open_window,omitempty"`
 	// Messages per connection end the run; 0: Duration does.
 	Messages int `json:"messages,omitempty"`
 	// Payload is the bytes of a message's text, at least 16.

@@ -13,9 +13,7 @@ import (
 const (
 	// marksDelay is how late a received mark is sent if nothing else is, as the SDKs do.
 	marksDelay = 200 * time.Millisecond
-	// openWindow is how many unanswered messages an open loop's connection may have;
-	// its further ones wait, and their waiting counts.
-	openWindow = 200
+	openWindow = 200 // default of Options.OpenWindow
 )
 
 // user is one virtual user with one connection. In a closed loop its reader
@@ -27,6 +25,7 @@ type user struct {
 	id, token string
 	index     int // among all users of the run
 	sampled   bool
+	window    int // of an open loop
 	login     *login
 	ids       *wire.IDSource
 	body      []byte
@@ -60,6 +59,9 @@ func newUser(t *traffic, i int) *user {
 	}
 	for i := range u.body {
 		u.body[i] = 'a' + byte(i%26)
+	}
+	if u.window = o.OpenWindow; u.window == 0 {
+		u.window = openWindow
 	}
 	if o.Messages > 0 {
 		u.left = o.Messages
@@ -290,7 +292,7 @@ func (u *user) maySend() bool { return u.left != 0 && !u.t.stopping.Load() }
 // the zero time if never; mu is held.
 func (u *user) sendDue(now time.Time) time.Time {
 	for u.maySend() && !u.next.After(now) {
-		if len(u.wait) >= openWindow {
+		if len(u.wait) >= u.window {
 			break
 		}
 		u.sendAny(u.next)

@@ -13,6 +13,10 @@ const (
 	// back to the pool.
 	bufSize = 4 << 10
 	bufKeep = 64 << 10
+	// maxDeferred is how many batches pushes may wait for an ack to leave with. There
+	// are that many in a few milliseconds, or the load is so high that saving writes
+	// is what makes them shorter.
+	maxDeferred = 8
 	// writeChunk is what a peer must take within Limits.Write.
 	writeChunk = 16 << 10
 )
@@ -44,8 +48,8 @@ func (p *pools) putBuf(b *[]byte) {
 //     the outbox is ending; the session stops reading while more than the limit waits;
 //   - push frames beyond the limit are dropped, and so are all further ones until
 //     the queue has drained: then one Resync is queued (lagging);
-//   - pushes alone wait for one Flush more while a send of the session's is on its
-//     way: they leave in one write with its ack;
+//   - pushes alone wait for up to maxDeferred further Flushes while a send of the
+//     session's is on its way: they leave in one write with its ack;
 //   - before the Welcome (hold) pushes wait and nothing is written;
 //   - order is kept; at most one goroutine writes at a time (writing);
 //   - an empty outbox holds no buffer.
@@ -61,9 +65,10 @@ type outbox struct {
 	hold     bool
 	writing  bool
 	lagging  bool
-	// must: something is queued that is not a push. deferred: the last Flush left
-	// the pushes for the next one.
-	must, deferred bool
+	// must: something is queued that is not a push. deferred is how many Flushes
+	// have left the pushes for the next one.
+	must     bool
+	deferred uint8
 	// ending: nothing more is taken; the connection closes when all is written,
 	// graceful: and all sends are answered (until then acks are taken).
 	ending   bool
@@ -221,7 +226,7 @@ func (s *session) next() bool {
 
 // grab empties the queue into the writer's hands. Caller holds mu.
 func (o *outbox) grab() (p []byte, buf *[]byte) {
-	o.must, o.deferred = false, false
+	o.must, o.deferred = false, 0
 	if o.shared != nil {
 		p, o.shared = o.shared, nil
 	} else {
@@ -232,16 +237,16 @@ func (o *outbox) grab() (p []byte, buf *[]byte) {
 	return p, buf
 }
 
-// waits reports whether what is queued had better wait for the next Flush,
-// once: pushes of a session whose ack comes then; and whether something that is
-// no push is queued.
+// waits reports whether what is queued had better wait for the next Flush:
+// pushes of a session whose ack comes soon; and whether something that is no
+// push is queued.
 func (o *outbox) waits() (wait, must bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.inflight == 0 || o.must || o.deferred || o.ending || o.hold || o.writing {
+	if o.inflight == 0 || o.must || o.deferred == maxDeferred || o.ending || o.hold || o.writing {
 		return false, o.must || o.ending
 	}
-	o.deferred = true
+	o.deferred++
 	return true, false
 }
 
