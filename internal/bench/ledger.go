@@ -32,6 +32,28 @@ type topic struct {
 	base  uint64 // seq of ids[0]
 	ids   []uint64
 	acked []ackedSeq
+
+	members int            // of this worker's users, groups only
+	arrived map[uint64]int // how many of them have a message, until all have
+}
+
+// arrive notes that a member has a message that came by a push or a pull, and
+// reports whether it was the last one of this worker. The sender has an ack.
+func (t *topic) arrive(seq uint64, senderHere bool) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.arrived == nil {
+		t.arrived = map[uint64]int{}
+	}
+	need := t.members
+	if senderHere {
+		need--
+	}
+	if t.arrived[seq]++; t.arrived[seq] < need {
+		return false
+	}
+	delete(t.arrived, seq)
+	return true
 }
 
 // ackedSeq is a promise: this message stands at this seq.

@@ -103,6 +103,7 @@ type Report struct {
 	// Resume is what the storm of reconnects found.
 	Resume *ResumeReport `json:"resume,omitempty"`
 
+	Groups   *GroupReport    `json:"groups,omitempty"`
 	Overload *OverloadReport `json:"overload,omitempty"`
 
 	Server ServerReport `json:"server"`
@@ -169,6 +170,15 @@ type OverloadReport struct {
 	// Recovery is how long after the end of the overload the median ack was back
 	// at twice what it was before; -1: not within 30 s.
 	Recovery float64 `json:"recovery_s"`
+}
+
+// GroupReport is what groups and direct chats do to each other.
+type GroupReport struct {
+	// Direct are the acks of direct chats.
+	Direct Latency `json:"direct_ack_ms"`
+	// LastMember is when the last connected member had a group's message; with
+	// several load processes the last one of each counts.
+	LastMember Latency `json:"last_member_ms"`
 }
 
 func newReport(o *Options) *Report {

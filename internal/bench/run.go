@@ -108,7 +108,7 @@ func (r *run) totals(ctx context.Context, c command) (*stats, error) {
 		return nil, err
 	}
 	sum := &stats{Finished: true}
-	var ack, delivery histogram
+	var ack, delivery, direct, last histogram
 	for _, a := range answers {
 		s := a.Stats
 		for _, x := range []struct{ to, from *uint64 }{
@@ -122,8 +122,10 @@ func (r *run) totals(ctx context.Context, c command) (*stats, error) {
 		sum.CPU += s.CPU
 		ack.add(s.Ack)
 		delivery.add(s.Delivery)
+		direct.add(s.Direct)
+		last.add(s.LastMember)
 	}
-	sum.Ack, sum.Delivery = ack.counted(), delivery.counted()
+	sum.Ack, sum.Delivery, sum.Direct, sum.LastMember = ack.counted(), delivery.counted(), direct.counted(), last.counted()
 	return sum, nil
 }
 
@@ -179,6 +181,12 @@ func (r *run) measured(from, to usage, before, after *stats) {
 	ack.add(after.Ack)
 	delivery.add(after.Delivery)
 	x.Ack, x.Delivery = ack.latency(), delivery.latency()
+	if r.o.Scenario == ScenarioOnline && r.o.Groups > 0 {
+		var direct, last histogram
+		direct.add(after.Direct)
+		last.add(after.LastMember)
+		x.Groups = &GroupReport{Direct: direct.latency(), LastMember: last.latency()}
+	}
 	cpu := (to.cpu - from.cpu).Seconds()
 	x.Server.CPUMicrosPerMessage = cpu * 1e6 / float64(max(x.Acked, 1))
 	x.Server.CPUPercent = 100 * cpu / x.Seconds

@@ -54,6 +54,8 @@ type stats struct {
 	CPU        float64 `json:"cpu_s"`
 	Ack        counted `json:"ack"`
 	Delivery   counted `json:"delivery"`
+	Direct     counted `json:"direct"`
+	LastMember counted `json:"last_member"`
 }
 
 // traffic is a worker's share of the users and their conversations.
@@ -71,7 +73,10 @@ type traffic struct {
 	closing  atomic.Bool
 	ack      histogram
 	delivery histogram
-	round    atomic.Pointer[round]
+	// direct are the acks of direct chats, lastMember the deliveries to the last
+	// member of a group.
+	direct, lastMember histogram
+	round              atomic.Pointer[round]
 
 	sent, acked, rejected, delivered, pulled, duplicated, disordered, frames atomic.Uint64
 
@@ -265,6 +270,7 @@ func (t *traffic) stats() *stats {
 		Sent: t.sent.Load(), Acked: t.acked.Load(), Rejected: t.rejected.Load(), Delivered: t.delivered.Load(), Pulled: t.pulled.Load(),
 		Duplicated: t.duplicated.Load(), Disordered: t.disordered.Load(), Frames: t.frames.Load(), CPU: ownCPU(),
 		Ack: t.ack.counted(), Delivery: t.delivery.counted(),
+		Direct: t.direct.counted(), LastMember: t.lastMember.counted(),
 	}
 	s.Finished = t.plan.Options.Messages > 0
 	for _, u := range t.users {

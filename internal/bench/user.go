@@ -92,7 +92,9 @@ func (u *user) join() {
 	}
 	for _, g := range t.plan.Groups {
 		if (u.index-g.First+t.plan.Options.Connections)%t.plan.Options.Connections < g.Online {
-			u.groups = append(u.groups, open(g.Conversation))
+			s := open(g.Conversation)
+			s.topic.members++
+			u.groups = append(u.groups, s)
 		}
 	}
 }
@@ -174,7 +176,11 @@ func (u *user) onAck(a *wire.SendAck) {
 		u.t.disordered.Add(1)
 	}
 	if u.sampled && u.t.counting.Load() {
-		u.t.ack.record(time.Since(m.intended))
+		d := time.Since(m.intended)
+		u.t.ack.record(d)
+		if m.to.topic.members == 0 {
+			u.t.direct.record(d)
+		}
 	}
 }
 
@@ -227,10 +233,23 @@ func (u *user) onEntry(e *wire.Entry, now time.Time, pushed bool) {
 	if r := u.t.round.Load(); r != nil {
 		r.arrived(id, now)
 	}
-	if u.sampled && u.t.counting.Load() {
-		if at, err := strconv.ParseInt(firstWord(e.GetContent().GetText()), 16, 64); err == nil {
-			u.t.delivery.record(now.Sub(time.Unix(0, at)))
-		}
+	last := false
+	if s.topic.members > 0 {
+		sender := int(id >> 32 & 0xffffff)
+		last = s.topic.arrive(e.Seq, sender >= u.t.plan.First && sender < u.t.plan.First+len(u.t.users))
+	}
+	if !u.t.counting.Load() || !u.sampled && !last {
+		return
+	}
+	at, err := strconv.ParseInt(firstWord(e.GetContent().GetText()), 16, 64)
+	if err != nil {
+		return // not of this program
+	}
+	if u.sampled {
+		u.t.delivery.record(now.Sub(time.Unix(0, at)))
+	}
+	if last {
+		u.t.lastMember.record(now.Sub(time.Unix(0, at)))
 	}
 }
 
