@@ -18,11 +18,13 @@
 //   - order by ids only with the same column in the page's cursor.
 //
 // Goroutines: none. Locks: DB.mu around the table of prepared statements only.
-// Write transactions queue for the one write connection on SQLite.
+// Writes of an embedded database share commits (together): together.run is held
+// during one, together.mu around the queue only, never both.
 //
 // Invariants:
-//   - a write is one transaction: all of it is durable when the method returns
-//     nil, none of it otherwise, whatever happens to the caller's context;
+//   - a write is all or nothing: all of it is durable when the method returns
+//     nil, none of it otherwise, whatever happens to the caller's context and to
+//     those who share its commit;
 //   - a schema newer than the binary knows is refused before anything is read;
 //   - no secret is kept, only hashes.
 package directory

@@ -13,8 +13,8 @@ import (
 // conversation made then.
 func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, p im.Promise) (im.ConversationID, error) {
 	c := g.Conversation
-	err := d.tx(ctx, func(tx *sql.Tx) error {
-		n, err := changed(ctx, tx, `
+	err := d.tx(ctx, func(tx *writeTx) error {
+		n, err := tx.Exec(`
 			INSERT INTO groups (conversation, name, owner, created_at, creator, request_id)
 			VALUES ($1, $2, $3, $4, $3, $5) ON CONFLICT (creator, request_id) DO NOTHING`,
 			g.Conversation, g.Name, g.Owner, msOf(g.Created), sql.NullString{String: requestID, Valid: requestID != ""})
@@ -22,9 +22,9 @@ func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, 
 			return err
 		}
 		if n == 0 {
-			return tx.QueryRowContext(ctx, "SELECT conversation FROM groups WHERE creator = $1 AND request_id = $2", g.Owner, requestID).Scan(&c)
+			return tx.QueryRow("SELECT conversation FROM groups WHERE creator = $1 AND request_id = $2", g.Owner, requestID).Scan(&c)
 		}
-		ok, err := insertPromise(ctx, tx, p)
+		ok, err := insertPromise(tx, p)
 		if err == nil && !ok {
 			err = fmt.Errorf("promise %s of a new group met another one", p.ID)
 		}
@@ -36,13 +36,13 @@ func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, 
 // PromiseRoster stores a promise on the condition that the group's roster is at
 // p.IfRoster and that no other change of it is promised.
 func (d *DB) PromiseRoster(ctx context.Context, p im.Promise) (accepted bool, err error) {
-	err = d.tx(ctx, func(tx *sql.Tx) error {
+	err = d.tx(ctx, func(tx *writeTx) error {
 		// Locks the group's row as well, so that the revision stays until the commit.
-		n, err := changed(ctx, tx, "UPDATE groups SET rev = rev WHERE conversation = $1 AND rev = $2", p.Conversation, int64(p.IfRoster))
+		n, err := tx.Exec("UPDATE groups SET rev = rev WHERE conversation = $1 AND rev = $2", p.Conversation, int64(p.IfRoster))
 		if err != nil || n == 0 {
 			return err
 		}
-		accepted, err = insertPromise(ctx, tx, p)
+		accepted, err = insertPromise(tx, p)
 		return err
 	})
 	return accepted && err == nil, err
