@@ -31,6 +31,9 @@ type DB struct {
 	dialect Dialect
 	// together runs the writes of an embedded database; nil for others.
 	together *together
+	// places keeps the lists of conversations of an embedded database; nil for others.
+	places *places
+
 	// mu guards prepared, the statements of reads by their text.
 	mu       sync.RWMutex
 	prepared map[string]*sql.Stmt
@@ -48,7 +51,7 @@ const (
 func New(sqlDB *sql.DB, dialect Dialect) *DB {
 	d := &DB{write: sqlDB, read: sqlDB, dialect: dialect, prepared: map[string]*sql.Stmt{}}
 	if dialect.Embedded {
-		d.together = &together{d: d}
+		d.together, d.places = &together{d: d}, newPlaces(placesBytes)
 	}
 	return d
 }

@@ -24,6 +24,9 @@ func (d *DB) GroupRevisions(ctx context.Context, after im.ConversationID, limit 
 // place in the group if nothing of their time is left. Doing it again is
 // harmless.
 func (d *DB) RestoreGroup(ctx context.Context, c im.ConversationID, rev, seq uint64) error {
+	if d.places != nil {
+		defer d.places.clear() // whoever is in it
+	}
 	return d.tx(ctx, func(tx *writeTx) error {
 		n, err := tx.Exec("UPDATE groups SET rev = rev WHERE conversation = $1 AND rev = $2", c, int64(rev))
 		if err != nil {

@@ -29,6 +29,31 @@ func scanMembership(row interface{ Scan(...any) error }) (im.Membership, error) 
 // chats, by conversation id. Who left a group and was added again has the new
 // join as First: they see from there.
 func (d *DB) Memberships(ctx context.Context, user im.UserID) ([]im.Membership, error) {
+	if d.places == nil {
+		return d.readMemberships(ctx, user)
+	}
+	list, known, names, r, mine := d.places.get(user)
+	switch {
+	case mine:
+		// Others wait for this read: the caller's end must not be theirs.
+		all, err := d.readMemberships(context.WithoutCancel(ctx), user)
+		d.places.keep(user, r, pack(all), err)
+		return all, err
+	case !known:
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return nil, d.failed("wait", ctx.Err())
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+		list = r.list
+	}
+	return list.all(names), nil
+}
+
+func (d *DB) readMemberships(ctx context.Context, user im.UserID) ([]im.Membership, error) {
 	rows, err := d.query(ctx, membershipSelect+" ORDER BY m.conversation", user)
 	if err != nil {
 		return nil, err
@@ -38,6 +63,12 @@ func (d *DB) Memberships(ctx context.Context, user im.UserID) ([]im.Membership, 
 
 // Membership returns a user's place in one conversation, false if there is none.
 func (d *DB) Membership(ctx context.Context, user im.UserID, c im.ConversationID) (im.Membership, bool, error) {
+	if d.places != nil {
+		if list, known, names := d.places.peek(user); known {
+			m, found := list.one(c, names)
+			return m, found, nil
+		}
+	}
 	m, err := scanMembership(d.queryRow(ctx, membershipSelect+" AND m.conversation = $2", user, c))
 	if errors.Is(err, sql.ErrNoRows) {
 		return im.Membership{}, false, nil
@@ -57,12 +88,34 @@ func (d *DB) OpenDM(ctx context.Context, c im.ConversationID) error {
 	if err != nil || rows == 2 {
 		return d.failed("read", err)
 	}
+	defer d.moved(a, b)
 	return d.tx(ctx, func(tx *writeTx) error {
 		_, err := tx.Exec(`
 			INSERT INTO memberships (user_id, conversation, first_seq)
 			VALUES ($2, $1, 1), ($3, $1, 1) ON CONFLICT DO NOTHING`, c, a, b)
 		return err
 	})
+}
+
+// moved forgets what is known of users' places: they may have changed. Also
+// after an error, which a commit may have had without having failed.
+func (d *DB) moved(users ...im.UserID) {
+	if d.places != nil {
+		d.places.forget(users...)
+	}
+}
+
+// applied is moved for a promise; done tells that it was applied just now.
+func (d *DB) applied(p im.Promise, done bool, err error) {
+	switch {
+	case d.places == nil || err == nil && !done:
+	case p.Event.Type != im.EventGroupRenamed:
+		d.places.forget(append(p.Event.Users[:len(p.Event.Users):len(p.Event.Users)], p.Sender)...)
+	case err != nil:
+		d.places.clear() // under which name is not known
+	default:
+		d.places.rename(p.Conversation, p.Event.Text)
+	}
 }
 
 // applyRoster makes the change of a group's event.

@@ -65,7 +65,8 @@ func (d *DB) PendingOf(ctx context.Context, c im.ConversationID) ([]im.Promise, 
 // Apply makes the change of a promise visible, with the seq of its entry, and
 // deletes the promise. When the promise is gone, it was applied: nothing happens.
 func (d *DB) Apply(ctx context.Context, p im.Promise, seq uint64) error {
-	return d.tx(ctx, func(tx *writeTx) error {
+	done := false
+	err := d.tx(ctx, func(tx *writeTx) error {
 		n, err := tx.Exec("DELETE FROM outbox WHERE id = $1", p.ID[:])
 		if err != nil || n == 0 || p.SetRoster == 0 {
 			return err
@@ -78,6 +79,11 @@ func (d *DB) Apply(ctx context.Context, p im.Promise, seq uint64) error {
 		if n != 1 {
 			return fmt.Errorf("promise %s: %s is not at roster revision %d", p.ID, p.Conversation, p.IfRoster)
 		}
+		done = true
 		return applyRoster(tx, p, seq)
 	})
+	if p.SetRoster != 0 {
+		d.applied(p, done, err)
+	}
+	return err
 }

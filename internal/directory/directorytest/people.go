@@ -47,6 +47,8 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"GroupRestoredAtWrongRevision", groupRestoredAtWrongRevision},
 		{"Addable", addable},
 		{"OpenDM", openDM},
+		{"PlacesFollowChanges", placesFollowChanges},
+		{"PlacesReadWhileTheyChange", placesReadWhileTheyChange},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.test(&people{T: t, db: open(t), ctx: t.Context()})
