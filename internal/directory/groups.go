@@ -78,17 +78,35 @@ func (d *DB) Group(ctx context.Context, c im.ConversationID, users []im.UserID) 
 	return g, present(members), err
 }
 
-// Roster returns all members of a group and the revision, as of one moment.
-func (d *DB) Roster(ctx context.Context, c im.ConversationID) (rev uint64, members []im.Member, err error) {
+// Roster calls each for every member of a group, with the seq they see from,
+// and returns the revision and the name, as of one moment. Without a group the
+// revision is 0.
+func (d *DB) Roster(ctx context.Context, c im.ConversationID, each func(m im.Member, first uint64)) (rev uint64, name string, err error) {
+	// One statement, so that the revision and the members belong together. The
+	// group's row comes in the shape of a member's.
 	rows, err := d.query(ctx, `
-		SELECT g.rev, COALESCE(m.user_id, ''), COALESCE(m.role, 0), COALESCE(m.muted_until, 0), COALESCE(m.joined_at, 0)
-		FROM groups g LEFT JOIN memberships m ON m.conversation = g.conversation AND m.role <> 0
-		WHERE g.conversation = $1`, c)
+		SELECT FALSE, name, rev, 0, 0, 0 FROM groups WHERE conversation = $1
+		UNION ALL
+		SELECT TRUE, user_id, role, muted_until, joined_at, first_seq FROM memberships WHERE conversation = $1 AND role <> 0`, c)
 	if err != nil {
-		return 0, nil, err
+		return 0, "", err
 	}
-	members, err = scanAll(rows, func(r *sql.Rows) (im.Member, error) { return scanMember(r, &rev) })
-	return rev, present(members), err
+	defer rows.Close()
+	for rows.Next() {
+		// Of the very types that the driver gives: any other is converted through text.
+		var member bool
+		var text string
+		var n, muted, joined, first int64
+		if err := rows.Scan(&member, &text, &n, &muted, &joined, &first); err != nil {
+			return 0, "", d.failed("scan", err)
+		}
+		if member {
+			each(im.Member{User: im.UserID(text), Role: im.Role(n), MutedUntil: timeOf(muted), Joined: timeOf(joined)}, uint64(first))
+		} else {
+			rev, name = uint64(n), text
+		}
+	}
+	return rev, name, d.failed("read", rows.Err())
 }
 
 // MembersPage returns at most limit members behind a user id, by user id.

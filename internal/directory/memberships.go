@@ -20,9 +20,10 @@ const membershipSelect = `
 	WHERE m.user_id = $1`
 
 func scanMembership(row interface{ Scan(...any) error }) (im.Membership, error) {
-	var m im.Membership
-	err := row.Scan(&m.Conversation, &m.First, &m.Until, &m.Title)
-	return m, err
+	var c, title string
+	var first, until int64
+	err := row.Scan(&c, &first, &until, &title)
+	return im.Membership{Conversation: im.ConversationID(c), First: uint64(first), Until: uint64(until), Title: title}, err
 }
 
 // Memberships returns a user's groups, current and former, and opened direct

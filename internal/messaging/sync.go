@@ -115,7 +115,7 @@ func (s *Service) headAs(ctx context.Context, u im.UserID, c im.ConversationID) 
 	if err != nil {
 		return im.Head{}, im.Membership{}, err
 	}
-	m, err := s.members.Membership(ctx, u, c)
+	m, err := s.members.Membership(ctx, u, c, head.Roster)
 	return head, m, err
 }
 
@@ -152,7 +152,7 @@ func (s *Service) views(ctx context.Context, u im.UserID, wanted func(c im.Conve
 // no part in the conversation any more.
 func (s *Service) settle(ctx context.Context, u im.UserID, v *view) (bool, error) {
 	if v.m.Conversation.Kind() == im.KindGroup {
-		m, err := s.members.Membership(ctx, u, v.m.Conversation)
+		m, err := s.members.Membership(ctx, u, v.m.Conversation, v.head.Roster)
 		if im.CodeOf(err) == im.CodeNotFound {
 			return false, nil
 		}
