@@ -3,6 +3,7 @@ package account_test
 import (
 	"fmt"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 
 	"github.com/skein-im/skein/internal/account"
@@ -38,6 +39,22 @@ func BenchmarkMint(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkMintTogether is many at once: they share commits.
+func BenchmarkMintTogether(b *testing.B) {
+	s := service(b)
+	b.ReportAllocs()
+	b.SetParallelism(16)
+	var n atomic.Int64
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := s.Mint(background, account.Minting{User: im.UserID(fmt.Sprint("u", n.Add(1))), Device: phone("d1")}); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
 }
 
 func service(b *testing.B) *account.Service {

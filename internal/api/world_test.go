@@ -97,7 +97,7 @@ func (m *worldMembers) MayRecall(ctx context.Context, u im.UserID, c im.Conversa
 	return im.Errorf(im.CodePermissionDenied, "only the author may take this message back")
 }
 
-func (m *worldMembers) Membership(ctx context.Context, u im.UserID, c im.ConversationID) (im.Membership, error) {
+func (m *worldMembers) Membership(ctx context.Context, u im.UserID, c im.ConversationID, _ uint64) (im.Membership, error) {
 	_, inDM := c.Peer(u)
 	if owner, _ := c.MeUser(); inDM || owner == u && u != "" {
 		return im.Membership{Conversation: c, First: 1}, nil

@@ -164,7 +164,7 @@ func (a *App) makeServices(o Options) error {
 		RecallWindow: time.Duration(c.Messaging.RecallWindow), MaxQueued: c.Messaging.MaxQueued,
 		OnFailed: func(err error) { a.failed <- err },
 	})
-	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Logger: a.log, Registerer: a.metrics})
+	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Applied: m.applied, Logger: a.log, Registerer: a.metrics})
 	m.contacts = contact.New(a.directory, a.outbox, contact.Options{Control: gateways.Control})
 	m.groups = group.New(a.directory, a.outbox, group.Options{MaxMembers: c.Groups.MaxMembers, Registerer: a.metrics})
 	policy := account.DMContacts

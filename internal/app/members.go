@@ -41,7 +41,7 @@ func (m *members) MayRecall(ctx context.Context, u im.UserID, c im.ConversationI
 	return im.Errorf(im.CodePermissionDenied, "only the author may take this message back")
 }
 
-func (m *members) Membership(ctx context.Context, u im.UserID, c im.ConversationID) (im.Membership, error) {
+func (m *members) Membership(ctx context.Context, u im.UserID, c im.ConversationID, roster uint64) (im.Membership, error) {
 	whole := im.Membership{Conversation: c, First: 1}
 	switch c.Kind() {
 	case im.KindDM: // both may always read all of it
@@ -53,6 +53,9 @@ func (m *members) Membership(ctx context.Context, u im.UserID, c im.Conversation
 			return whole, nil
 		}
 	case im.KindGroup:
+		if got, known := m.groups.Membership(u, c, roster); known {
+			return got, nil
+		}
 		got, ok, err := m.directory.Membership(ctx, u, c)
 		if err != nil {
 			return im.Membership{}, err
@@ -75,6 +78,9 @@ func (m *members) OpenDM(ctx context.Context, c im.ConversationID) error {
 func (m *members) MayWatch(ctx context.Context, u im.UserID, others []im.UserID) ([]im.UserID, error) {
 	return m.contacts.MayWatch(ctx, u, others)
 }
+
+// applied passes a change of a group's roster on.
+func (m *members) applied(p im.Promise, seq uint64) { m.groups.Applied(p, seq) }
 
 func (m *members) Refresh(c im.ConversationID) {
 	if c.Kind() == im.KindGroup {

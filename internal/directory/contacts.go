@@ -23,22 +23,22 @@ func scanContact(row interface{ Scan(...any) error }) (im.Contact, error) {
 // writes them with the promises it returns, in one transaction. found is false
 // when one of the users does not exist.
 func (d *DB) UpdateContacts(ctx context.Context, user, peer im.UserID, decide func(mine, theirs *im.Contact) ([]im.Promise, error)) (found bool, err error) {
-	err = d.tx(ctx, func(tx *sql.Tx) error {
+	err = d.tx(ctx, func(tx *writeTx) error {
 		var users int
-		if err := tx.QueryRowContext(ctx, "SELECT COUNT(*) FROM users WHERE id IN ($1, $2)", user, peer).Scan(&users); err != nil {
+		if err := tx.QueryRow("SELECT COUNT(*) FROM users WHERE id IN ($1, $2)", user, peer).Scan(&users); err != nil {
 			return err
 		}
 		if found = users == 2; !found {
 			return nil
 		}
-		if err := lockPair(ctx, tx, user, peer); err != nil {
+		if err := lockPair(tx, user, peer); err != nil {
 			return err
 		}
-		mine, err := side(ctx, tx, user, peer)
+		mine, err := side(tx, user, peer)
 		if err != nil {
 			return err
 		}
-		theirs, err := side(ctx, tx, peer, user)
+		theirs, err := side(tx, peer, user)
 		if err != nil {
 			return err
 		}
@@ -46,11 +46,11 @@ func (d *DB) UpdateContacts(ctx context.Context, user, peer im.UserID, decide fu
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(putSide(ctx, tx, user, mine), putSide(ctx, tx, peer, theirs)); err != nil {
+		if err := errors.Join(putSide(tx, user, mine), putSide(tx, peer, theirs)); err != nil {
 			return err
 		}
 		for _, p := range promises {
-			if ok, err := insertPromise(ctx, tx, p); err != nil || !ok {
+			if ok, err := insertPromise(tx, p); err != nil || !ok {
 				return errors.Join(err, fmt.Errorf("promise %s was not stored", p.ID))
 			}
 		}
@@ -61,12 +61,12 @@ func (d *DB) UpdateContacts(ctx context.Context, user, peer im.UserID, decide fu
 
 // lockPair makes both rows exist and locks them, the lesser user's first so
 // that the two sides of a pair cannot wait for each other.
-func lockPair(ctx context.Context, tx *sql.Tx, user, peer im.UserID) error {
+func lockPair(tx *writeTx, user, peer im.UserID) error {
 	if user > peer {
 		user, peer = peer, user
 	}
 	for _, pair := range [...][2]im.UserID{{user, peer}, {peer, user}} {
-		if _, err := tx.ExecContext(ctx, `
+		if _, err := tx.Exec(`
 			INSERT INTO contacts (user_id, peer_id, state, blocked, remark, message, changed_at)
 			VALUES ($1, $2, $3, FALSE, '', '', 0)
 			ON CONFLICT (user_id, peer_id) DO UPDATE SET state = contacts.state`,
@@ -77,17 +77,17 @@ func lockPair(ctx context.Context, tx *sql.Tx, user, peer im.UserID) error {
 	return nil
 }
 
-func side(ctx context.Context, tx *sql.Tx, user, peer im.UserID) (im.Contact, error) {
-	return scanContact(tx.QueryRowContext(ctx, "SELECT "+contactColumns+" FROM contacts WHERE user_id = $1 AND peer_id = $2", user, peer))
+func side(tx *writeTx, user, peer im.UserID) (im.Contact, error) {
+	return scanContact(tx.QueryRow("SELECT "+contactColumns+" FROM contacts WHERE user_id = $1 AND peer_id = $2", user, peer))
 }
 
 // putSide writes a side that is locked; one with nothing to tell is removed.
-func putSide(ctx context.Context, tx *sql.Tx, user im.UserID, c im.Contact) error {
+func putSide(tx *writeTx, user im.UserID, c im.Contact) error {
 	if c.State == im.ContactNone && !c.Blocked {
-		_, err := tx.ExecContext(ctx, "DELETE FROM contacts WHERE user_id = $1 AND peer_id = $2", user, c.User)
+		_, err := tx.Exec("DELETE FROM contacts WHERE user_id = $1 AND peer_id = $2", user, c.User)
 		return err
 	}
-	_, err := tx.ExecContext(ctx, `
+	_, err := tx.Exec(`
 		UPDATE contacts SET state = $3, blocked = $4, remark = $5, message = $6, changed_at = $7
 		WHERE user_id = $1 AND peer_id = $2`,
 		user, c.User, int64(c.State), c.Blocked, c.Remark, c.Message, msOf(c.Changed))

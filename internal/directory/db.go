@@ -19,6 +19,9 @@ type Dialect struct {
 	// Classify names the code that an error of the driver means to a user, such as
 	// storage_full, or "" when it is nothing but a failure. May be nil.
 	Classify func(error) im.Code
+	// Embedded: the database is in this process, which is the only one that writes
+	// to it, one transaction at a time.
+	Embedded bool
 }
 
 // DB is a directory in an SQL database. All methods may be called concurrently.
@@ -26,6 +29,10 @@ type DB struct {
 	write   *sql.DB
 	read    *sql.DB
 	dialect Dialect
+	// together runs the writes of an embedded database; nil for others.
+	together *together
+	// places keeps the lists of conversations of an embedded database; nil for others.
+	places *places
 
 	// mu guards prepared, the statements of reads by their text.
 	mu       sync.RWMutex
@@ -42,7 +49,11 @@ const (
 // New makes a directory of a database. Call Migrate before anything else.
 // Close closes the database.
 func New(sqlDB *sql.DB, dialect Dialect) *DB {
-	return &DB{write: sqlDB, read: sqlDB, dialect: dialect, prepared: map[string]*sql.Stmt{}}
+	d := &DB{write: sqlDB, read: sqlDB, dialect: dialect, prepared: map[string]*sql.Stmt{}}
+	if dialect.Embedded {
+		d.together, d.places = &together{d: d}, newPlaces(placesBytes)
+	}
+	return d
 }
 
 // WithReader makes reads outside of transactions use a pool of their own,
@@ -55,37 +66,19 @@ func (d *DB) WithReader(read *sql.DB) *DB {
 
 // Close closes the database and with it the prepared statements.
 func (d *DB) Close() error {
-	err := d.write.Close()
-	if d.read != d.write {
-		err = errors.Join(d.read.Close(), err)
+	var errs []error
+	if d.together != nil {
+		errs = append(errs, d.together.close())
 	}
-	return err
+	if d.read != d.write {
+		errs = append(errs, d.read.Close())
+	}
+	return errors.Join(append(errs, d.write.Close())...)
 }
 
 // Ping tells whether the database answers.
 func (d *DB) Ping(ctx context.Context) error {
 	return d.failed("ping", d.read.PingContext(ctx))
-}
-
-// tx runs fn in a write transaction. ctx bounds the wait for the transaction
-// and the statements that use it; the commit itself is never cancelled, so a
-// nil result means durable and an error means that nothing was written.
-// An error of fn is returned as it is, after the rollback.
-func (d *DB) tx(ctx context.Context, fn func(*sql.Tx) error) (err error) {
-	conn, err := d.write.Conn(ctx)
-	if err != nil {
-		return d.failed("connect", err)
-	}
-	defer conn.Close() // gives it back to the pool
-	tx, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
-	if err != nil {
-		return d.failed("begin", err)
-	}
-	defer tx.Rollback() // after a commit this does nothing; it is here for errors and panics
-	if err := fn(tx); err != nil {
-		return d.failed("write", err)
-	}
-	return d.failed("commit", tx.Commit())
 }
 
 // query reads outside of a transaction. The text is constant but for the
@@ -163,16 +156,6 @@ func scanAll[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error
 		return nil, fmt.Errorf("directory: read: %w", err)
 	}
 	return all, nil
-}
-
-// changed runs a statement in a transaction and returns how many rows it changed.
-func changed(ctx context.Context, tx *sql.Tx, query string, args ...any) (int, error) {
-	result, err := tx.ExecContext(ctx, query, args...)
-	if err != nil {
-		return 0, err
-	}
-	n, err := result.RowsAffected()
-	return int(n), err
 }
 
 // placeholders returns `$first,$first+1,…` for n arguments, for IN lists.

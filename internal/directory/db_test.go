@@ -2,7 +2,6 @@ package directory_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -29,17 +28,17 @@ func open(t *testing.T) *directory.DB {
 	return d
 }
 
-func insert(ctx context.Context, tx *sql.Tx, name string) error {
+func insert(tx *directory.WriteTx, name string) error {
 	// Placeholders count by number, in any order and more than once.
-	_, err := tx.ExecContext(ctx, "INSERT INTO claims (created_at, name, hash) VALUES ($2, $1, $3), ($2, $1 || '2', $3)", name, 7, []byte("h"))
+	_, err := tx.Exec("INSERT INTO claims (created_at, name, hash) VALUES ($2, $1, $3), ($2, $1 || '2', $3)", name, 7, []byte("h"))
 	return err
 }
 
 func names(t *testing.T, d *directory.DB) string {
 	t.Helper()
 	var all []string
-	err := d.Tx(t.Context(), func(tx *sql.Tx) error {
-		rows, err := tx.QueryContext(t.Context(), "SELECT name FROM claims WHERE created_at = 7 ORDER BY name")
+	err := d.Tx(t.Context(), func(tx *directory.WriteTx) error {
+		rows, err := tx.Query("SELECT name FROM claims WHERE created_at = 7 ORDER BY name")
 		if err != nil {
 			return err
 		}
@@ -62,8 +61,8 @@ func names(t *testing.T, d *directory.DB) string {
 func TestTxAllOrNothing(t *testing.T) {
 	d := open(t)
 	failed := im.Errorf(im.CodeConflict, "no")
-	err := d.Tx(t.Context(), func(tx *sql.Tx) error {
-		if err := insert(t.Context(), tx, "error"); err != nil {
+	err := d.Tx(t.Context(), func(tx *directory.WriteTx) error {
+		if err := insert(tx, "error"); err != nil {
 			return err
 		}
 		return failed
@@ -77,14 +76,14 @@ func TestTxAllOrNothing(t *testing.T) {
 				t.Error("the panic was swallowed")
 			}
 		}()
-		d.Tx(t.Context(), func(tx *sql.Tx) error {
-			if err := insert(t.Context(), tx, "panic"); err != nil {
+		d.Tx(t.Context(), func(tx *directory.WriteTx) error {
+			if err := insert(tx, "panic"); err != nil {
 				return err
 			}
 			panic("fault")
 		})
 	}()
-	if err := d.Tx(t.Context(), func(tx *sql.Tx) error { return insert(t.Context(), tx, "good") }); err != nil {
+	if err := d.Tx(t.Context(), func(tx *directory.WriteTx) error { return insert(tx, "good") }); err != nil {
 		t.Error(err)
 	}
 	if got := names(t, d); got != "good good2" {
@@ -97,14 +96,14 @@ func TestTxAllOrNothing(t *testing.T) {
 func TestTxAndGivingUp(t *testing.T) {
 	d := open(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	err := d.Tx(ctx, func(tx *sql.Tx) error {
-		if err := insert(ctx, tx, "late"); err != nil {
+	err := d.Tx(ctx, func(tx *directory.WriteTx) error {
+		if err := insert(tx, "late"); err != nil {
 			return err
 		}
 		waiting, stop := context.WithCancel(ctx)
 		answer := make(chan error, 1)
 		go func() {
-			answer <- d.Tx(waiting, func(tx *sql.Tx) error { return insert(waiting, tx, "waiting") })
+			answer <- d.Tx(waiting, func(tx *directory.WriteTx) error { return insert(tx, "waiting") })
 		}()
 		stop()
 		if err := <-answer; !errors.Is(err, context.Canceled) {
@@ -128,12 +127,12 @@ func TestStorageFull(t *testing.T) {
 		id := fmt.Sprint("u", i)
 		return im.Credentials{User: im.User{ID: im.UserID(id), Username: id, DisplayName: strings.Repeat("x", 2000), DMPolicy: im.DMContacts, Created: time.UnixMilli(1)}}
 	}
-	err := d.Tx(t.Context(), func(tx *sql.Tx) error { // the write connection's bound from now on
+	err := d.Tx(t.Context(), func(tx *directory.WriteTx) error { // the write connection's bound from now on
 		var pages int
-		if err := tx.QueryRowContext(t.Context(), "PRAGMA page_count").Scan(&pages); err != nil {
+		if err := tx.QueryRow("PRAGMA page_count").Scan(&pages); err != nil {
 			return err
 		}
-		return tx.QueryRowContext(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", pages+10)).Scan(&pages)
+		return tx.QueryRow(fmt.Sprintf("PRAGMA max_page_count = %d", pages+10)).Scan(&pages)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -17,12 +17,17 @@
 //     SELECT … FOR UPDATE, PostgreSQL has more than one writer);
 //   - order by ids only with the same column in the page's cursor.
 //
-// Goroutines: none. Locks: DB.mu around the table of prepared statements only.
-// Write transactions queue for the one write connection on SQLite.
+// Goroutines: none. Locks: DB.mu around the table of prepared statements only,
+// places.mu around what is kept of users' places only. Writes of an embedded
+// database share commits (together): together.run is held during one,
+// together.mu around the queue only, never both.
 //
 // Invariants:
-//   - a write is one transaction: all of it is durable when the method returns
-//     nil, none of it otherwise, whatever happens to the caller's context;
+//   - a write is all or nothing: all of it is durable when the method returns
+//     nil, none of it otherwise, whatever happens to the caller's context and to
+//     those who share its commit;
+//   - a read finds every write that returned before it began, also when it is
+//     answered from RAM;
 //   - a schema newer than the binary knows is refused before anything is read;
 //   - no secret is kept, only hashes.
 package directory

@@ -13,8 +13,8 @@ import (
 // conversation made then.
 func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, p im.Promise) (im.ConversationID, error) {
 	c := g.Conversation
-	err := d.tx(ctx, func(tx *sql.Tx) error {
-		n, err := changed(ctx, tx, `
+	err := d.tx(ctx, func(tx *writeTx) error {
+		n, err := tx.Exec(`
 			INSERT INTO groups (conversation, name, owner, created_at, creator, request_id)
 			VALUES ($1, $2, $3, $4, $3, $5) ON CONFLICT (creator, request_id) DO NOTHING`,
 			g.Conversation, g.Name, g.Owner, msOf(g.Created), sql.NullString{String: requestID, Valid: requestID != ""})
@@ -22,9 +22,9 @@ func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, 
 			return err
 		}
 		if n == 0 {
-			return tx.QueryRowContext(ctx, "SELECT conversation FROM groups WHERE creator = $1 AND request_id = $2", g.Owner, requestID).Scan(&c)
+			return tx.QueryRow("SELECT conversation FROM groups WHERE creator = $1 AND request_id = $2", g.Owner, requestID).Scan(&c)
 		}
-		ok, err := insertPromise(ctx, tx, p)
+		ok, err := insertPromise(tx, p)
 		if err == nil && !ok {
 			err = fmt.Errorf("promise %s of a new group met another one", p.ID)
 		}
@@ -36,13 +36,13 @@ func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, 
 // PromiseRoster stores a promise on the condition that the group's roster is at
 // p.IfRoster and that no other change of it is promised.
 func (d *DB) PromiseRoster(ctx context.Context, p im.Promise) (accepted bool, err error) {
-	err = d.tx(ctx, func(tx *sql.Tx) error {
+	err = d.tx(ctx, func(tx *writeTx) error {
 		// Locks the group's row as well, so that the revision stays until the commit.
-		n, err := changed(ctx, tx, "UPDATE groups SET rev = rev WHERE conversation = $1 AND rev = $2", p.Conversation, int64(p.IfRoster))
+		n, err := tx.Exec("UPDATE groups SET rev = rev WHERE conversation = $1 AND rev = $2", p.Conversation, int64(p.IfRoster))
 		if err != nil || n == 0 {
 			return err
 		}
-		accepted, err = insertPromise(ctx, tx, p)
+		accepted, err = insertPromise(tx, p)
 		return err
 	})
 	return accepted && err == nil, err
@@ -78,17 +78,35 @@ func (d *DB) Group(ctx context.Context, c im.ConversationID, users []im.UserID) 
 	return g, present(members), err
 }
 
-// Roster returns all members of a group and the revision, as of one moment.
-func (d *DB) Roster(ctx context.Context, c im.ConversationID) (rev uint64, members []im.Member, err error) {
+// Roster calls each for every member of a group, with the seq they see from,
+// and returns the revision and the name, as of one moment. Without a group the
+// revision is 0.
+func (d *DB) Roster(ctx context.Context, c im.ConversationID, each func(m im.Member, first uint64)) (rev uint64, name string, err error) {
+	// One statement, so that the revision and the members belong together. The
+	// group's row comes in the shape of a member's.
 	rows, err := d.query(ctx, `
-		SELECT g.rev, COALESCE(m.user_id, ''), COALESCE(m.role, 0), COALESCE(m.muted_until, 0), COALESCE(m.joined_at, 0)
-		FROM groups g LEFT JOIN memberships m ON m.conversation = g.conversation AND m.role <> 0
-		WHERE g.conversation = $1`, c)
+		SELECT FALSE, name, rev, 0, 0, 0 FROM groups WHERE conversation = $1
+		UNION ALL
+		SELECT TRUE, user_id, role, muted_until, joined_at, first_seq FROM memberships WHERE conversation = $1 AND role <> 0`, c)
 	if err != nil {
-		return 0, nil, err
+		return 0, "", err
 	}
-	members, err = scanAll(rows, func(r *sql.Rows) (im.Member, error) { return scanMember(r, &rev) })
-	return rev, present(members), err
+	defer rows.Close()
+	for rows.Next() {
+		// Of the very types that the driver gives: any other is converted through text.
+		var member bool
+		var text string
+		var n, muted, joined, first int64
+		if err := rows.Scan(&member, &text, &n, &muted, &joined, &first); err != nil {
+			return 0, "", d.failed("scan", err)
+		}
+		if member {
+			each(im.Member{User: im.UserID(text), Role: im.Role(n), MutedUntil: timeOf(muted), Joined: timeOf(joined)}, uint64(first))
+		} else {
+			rev, name = uint64(n), text
+		}
+	}
+	return rev, name, d.failed("read", rows.Err())
 }
 
 // MembersPage returns at most limit members behind a user id, by user id.

@@ -24,8 +24,11 @@ func (d *DB) GroupRevisions(ctx context.Context, after im.ConversationID, limit 
 // place in the group if nothing of their time is left. Doing it again is
 // harmless.
 func (d *DB) RestoreGroup(ctx context.Context, c im.ConversationID, rev, seq uint64) error {
-	return d.tx(ctx, func(tx *sql.Tx) error {
-		n, err := changed(ctx, tx, "UPDATE groups SET rev = rev WHERE conversation = $1 AND rev = $2", c, int64(rev))
+	if d.places != nil {
+		defer d.places.clear() // whoever is in it
+	}
+	return d.tx(ctx, func(tx *writeTx) error {
+		n, err := tx.Exec("UPDATE groups SET rev = rev WHERE conversation = $1 AND rev = $2", c, int64(rev))
 		if err != nil {
 			return err
 		}
@@ -37,7 +40,7 @@ func (d *DB) RestoreGroup(ctx context.Context, c im.ConversationID, rev, seq uin
 			"DELETE FROM memberships WHERE conversation = $1 AND until_seq <> 0 AND first_seq >= $2",
 			"UPDATE memberships SET until_seq = $2 - 1 WHERE conversation = $1 AND until_seq <> 0 AND until_seq >= $2",
 		} {
-			if _, err := tx.ExecContext(ctx, query, c, int64(seq)); err != nil {
+			if _, err := tx.Exec(query, c, int64(seq)); err != nil {
 				return err
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/skein-im/skein/internal/im"
@@ -19,15 +20,41 @@ const membershipSelect = `
 	WHERE m.user_id = $1`
 
 func scanMembership(row interface{ Scan(...any) error }) (im.Membership, error) {
-	var m im.Membership
-	err := row.Scan(&m.Conversation, &m.First, &m.Until, &m.Title)
-	return m, err
+	var c, title string
+	var first, until int64
+	err := row.Scan(&c, &first, &until, &title)
+	return im.Membership{Conversation: im.ConversationID(c), First: uint64(first), Until: uint64(until), Title: title}, err
 }
 
 // Memberships returns a user's groups, current and former, and opened direct
 // chats, by conversation id. Who left a group and was added again has the new
 // join as First: they see from there.
 func (d *DB) Memberships(ctx context.Context, user im.UserID) ([]im.Membership, error) {
+	if d.places == nil {
+		return d.readMemberships(ctx, user)
+	}
+	list, known, names, r, mine := d.places.get(user)
+	switch {
+	case mine:
+		// Others wait for this read: the caller's end must not be theirs.
+		all, err := d.readMemberships(context.WithoutCancel(ctx), user)
+		d.places.keep(user, r, pack(all), err)
+		return all, err
+	case !known:
+		select {
+		case <-r.done:
+		case <-ctx.Done():
+			return nil, d.failed("wait", ctx.Err())
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+		list = r.list
+	}
+	return list.all(names), nil
+}
+
+func (d *DB) readMemberships(ctx context.Context, user im.UserID) ([]im.Membership, error) {
 	rows, err := d.query(ctx, membershipSelect+" ORDER BY m.conversation", user)
 	if err != nil {
 		return nil, err
@@ -37,6 +64,12 @@ func (d *DB) Memberships(ctx context.Context, user im.UserID) ([]im.Membership, 
 
 // Membership returns a user's place in one conversation, false if there is none.
 func (d *DB) Membership(ctx context.Context, user im.UserID, c im.ConversationID) (im.Membership, bool, error) {
+	if d.places != nil {
+		if list, known, names := d.places.peek(user); known {
+			m, found := list.one(c, names)
+			return m, found, nil
+		}
+	}
 	m, err := scanMembership(d.queryRow(ctx, membershipSelect+" AND m.conversation = $2", user, c))
 	if errors.Is(err, sql.ErrNoRows) {
 		return im.Membership{}, false, nil
@@ -56,35 +89,57 @@ func (d *DB) OpenDM(ctx context.Context, c im.ConversationID) error {
 	if err != nil || rows == 2 {
 		return d.failed("read", err)
 	}
-	return d.tx(ctx, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `
+	defer d.moved(a, b)
+	return d.tx(ctx, func(tx *writeTx) error {
+		_, err := tx.Exec(`
 			INSERT INTO memberships (user_id, conversation, first_seq)
 			VALUES ($2, $1, 1), ($3, $1, 1) ON CONFLICT DO NOTHING`, c, a, b)
 		return err
 	})
 }
 
+// moved forgets what is known of users' places: they may have changed. Also
+// after an error, which a commit may have had without having failed.
+func (d *DB) moved(users ...im.UserID) {
+	if d.places != nil {
+		d.places.forget(users...)
+	}
+}
+
+// applied is moved for a promise; done tells that it was applied just now.
+func (d *DB) applied(p im.Promise, done bool, err error) {
+	switch {
+	case d.places == nil || err == nil && !done:
+	case p.Event.Type != im.EventGroupRenamed:
+		d.places.forget(append(p.Event.Users[:len(p.Event.Users):len(p.Event.Users)], p.Sender)...)
+	case err != nil:
+		d.places.clear() // under which name is not known
+	default:
+		d.places.rename(p.Conversation, p.Event.Text)
+	}
+}
+
 // applyRoster makes the change of a group's event.
-func applyRoster(ctx context.Context, tx *sql.Tx, p im.Promise, seq uint64) error {
+func applyRoster(tx *writeTx, p im.Promise, seq uint64) error {
 	c, e := p.Conversation, p.Event
 	exec := func(query string, args ...any) error {
-		_, err := tx.ExecContext(ctx, query, args...)
+		_, err := tx.Exec(query, args...)
 		return err
 	}
 	switch e.Type {
 	case im.EventGroupCreated:
-		if err := join(ctx, tx, p, seq); err != nil {
+		if err := join(tx, p, seq); err != nil {
 			return err
 		}
-		return setRole(ctx, tx, c, p.Sender, im.RoleOwner)
+		return setRole(tx, c, p.Sender, im.RoleOwner)
 	case im.EventGroupRenamed:
 		return exec("UPDATE groups SET name = $1 WHERE conversation = $2", e.Text, c)
 	case im.EventMemberAdded:
-		return join(ctx, tx, p, seq)
+		return join(tx, p, seq)
 	case im.EventMemberLeft, im.EventMemberRemoved:
-		return part(ctx, tx, p, seq)
+		return part(tx, p, seq)
 	case im.EventRoleChanged:
-		return setRole(ctx, tx, c, e.Users[0], e.Role)
+		return setRole(tx, c, e.Users[0], e.Role)
 	case im.EventMemberMuted:
 		return exec("UPDATE memberships SET muted_until = $1 WHERE user_id = $2 AND conversation = $3 AND role <> 0",
 			msOf(e.Until), e.Users[0], c)
@@ -92,61 +147,86 @@ func applyRoster(ctx context.Context, tx *sql.Tx, p im.Promise, seq uint64) erro
 		if err := exec("UPDATE groups SET owner = $1 WHERE conversation = $2", e.Users[0], c); err != nil {
 			return err
 		}
-		if err := setRole(ctx, tx, c, e.Users[0], im.RoleOwner); err != nil {
+		if err := setRole(tx, c, e.Users[0], im.RoleOwner); err != nil {
 			return err
 		}
-		return setRole(ctx, tx, c, p.Sender, im.RoleAdmin)
+		return setRole(tx, c, p.Sender, im.RoleAdmin)
 	}
 	return fmt.Errorf("promise %s: event type %d changes no roster", p.ID, e.Type)
 }
 
-func setRole(ctx context.Context, tx *sql.Tx, c im.ConversationID, user im.UserID, role im.Role) error {
-	_, err := tx.ExecContext(ctx, "UPDATE memberships SET role = $1 WHERE user_id = $2 AND conversation = $3 AND role <> 0",
+func setRole(tx *writeTx, c im.ConversationID, user im.UserID, role im.Role) error {
+	_, err := tx.Exec("UPDATE memberships SET role = $1 WHERE user_id = $2 AND conversation = $3 AND role <> 0",
 		int64(role), user, c)
 	return err
 }
 
-// join makes the event's users members from the entry on, in one statement.
-// The time of joining is the promise's, so that applying it later is the same.
-func join(ctx context.Context, tx *sql.Tx, p im.Promise, seq uint64) error {
-	var sb strings.Builder
-	sb.WriteString("INSERT INTO memberships (user_id, conversation, first_seq, joined_at, role) VALUES ")
-	args := make([]any, 0, len(p.Event.Users)+4)
-	args = append(args, p.Conversation, int64(seq), msOf(p.ID.Time()), int64(im.RoleMember))
-	for i, u := range p.Event.Users {
-		if i > 0 {
-			sb.WriteByte(',')
+// join makes the event's users members from the entry on. The time of joining
+// is the promise's, so that applying it later is the same.
+func join(tx *writeTx, p im.Promise, seq uint64) error {
+	joined := 0
+	err := inParts(p.Event.Users, func(part []im.UserID) error {
+		var values strings.Builder
+		args := append(make([]any, 0, len(part)+4), p.Conversation, int64(seq), msOf(p.ID.Time()), int64(im.RoleMember))
+		for i, u := range part {
+			if i > 0 {
+				values.WriteByte(',')
+			}
+			args = append(args, u)
+			fmt.Fprintf(&values, "($%d,$1,$2,$3,$4)", len(args))
 		}
-		args = append(args, u)
-		fmt.Fprintf(&sb, "($%d,$1,$2,$3,$4)", len(args))
-	}
-	sb.WriteString(` ON CONFLICT (user_id, conversation) DO UPDATE SET first_seq = excluded.first_seq, until_seq = 0,
-		joined_at = excluded.joined_at, role = excluded.role, muted_until = 0, title = ''
-		WHERE memberships.role = 0`)
-	n, err := changed(ctx, tx, sb.String(), args...)
+		n, err := tx.Exec(`
+			INSERT INTO memberships (user_id, conversation, first_seq, joined_at, role) VALUES `+values.String()+`
+			ON CONFLICT (user_id, conversation) DO UPDATE SET first_seq = excluded.first_seq, until_seq = 0,
+				joined_at = excluded.joined_at, role = excluded.role, muted_until = 0, title = ''
+			WHERE memberships.role = 0`, args...)
+		joined += n
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	return countMembers(ctx, tx, p.Conversation, n)
+	return countMembers(tx, p.Conversation, joined)
 }
 
 // part ends the membership of the event's users with the entry.
-func part(ctx context.Context, tx *sql.Tx, p im.Promise, seq uint64) error {
-	args := []any{p.Conversation, int64(seq)}
-	for _, u := range p.Event.Users {
-		args = append(args, u)
-	}
-	n, err := changed(ctx, tx, `
-		UPDATE memberships SET until_seq = $2, role = 0, muted_until = 0,
-		       title = (SELECT name FROM groups WHERE conversation = $1)
-		WHERE conversation = $1 AND role <> 0 AND user_id IN (`+placeholders(3, len(p.Event.Users))+")", args...)
+func part(tx *writeTx, p im.Promise, seq uint64) error {
+	gone := 0
+	err := inParts(p.Event.Users, func(part []im.UserID) error {
+		args := []any{p.Conversation, int64(seq)}
+		for _, u := range part {
+			args = append(args, u)
+		}
+		n, err := tx.Exec(`
+			UPDATE memberships SET until_seq = $2, role = 0, muted_until = 0,
+			       title = (SELECT name FROM groups WHERE conversation = $1)
+			WHERE conversation = $1 AND role <> 0 AND user_id IN (`+placeholders(3, len(part))+")", args...)
+		gone += n
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	return countMembers(ctx, tx, p.Conversation, -n)
+	return countMembers(tx, p.Conversation, -gone)
 }
 
-func countMembers(ctx context.Context, tx *sql.Tx, c im.ConversationID, more int) error {
-	_, err := tx.ExecContext(ctx, "UPDATE groups SET members = members + $1 WHERE conversation = $2", more, c)
+// inParts calls f with the users a part at a time, in the order of their ids,
+// in which the rows lie. The parts have few sizes, so that the statements have
+// few texts, and are short: SQLite takes time with the square of the arguments.
+func inParts(users []im.UserID, f func([]im.UserID) error) error {
+	users = slices.Compact(slices.Sorted(slices.Values(users)))
+	for _, size := range [...]int{64, 8, 1} {
+		for len(users) >= size {
+			if err := f(users[:size]); err != nil {
+				return err
+			}
+			users = users[size:]
+		}
+	}
+	return nil
+}
+
+func countMembers(tx *writeTx, c im.ConversationID, more int) error {
+	_, err := tx.Exec("UPDATE groups SET members = members + $1 WHERE conversation = $2", more, c)
 	return err
 }

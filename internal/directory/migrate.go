@@ -15,6 +15,11 @@ var migrations embed.FS
 // Migrate brings the schema to what this binary knows. A newer schema is
 // refused and left as it is.
 func (d *DB) Migrate(ctx context.Context) error {
+	if d.together != nil { // it keeps the connection that migrating needs
+		if err := d.together.close(); err != nil {
+			return d.failed("migrate", err)
+		}
+	}
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return fmt.Errorf("directory: migrations: %w", err)

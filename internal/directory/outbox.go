@@ -28,12 +28,12 @@ func scanPromise(row interface{ Scan(...any) error }, more ...any) (im.Promise, 
 
 // insertPromise adds a promise behind all others; false means that the
 // conversation has a promised roster change already.
-func insertPromise(ctx context.Context, tx *sql.Tx, p im.Promise) (bool, error) {
+func insertPromise(tx *writeTx, p im.Promise) (bool, error) {
 	event, err := json.Marshal(p.Event)
 	if err != nil {
 		return false, err
 	}
-	n, err := changed(ctx, tx, `
+	n, err := tx.Exec(`
 		INSERT INTO outbox (id, place, conversation, sender, event, if_roster, set_roster)
 		VALUES ($1, (SELECT COALESCE(MAX(place), 0) + 1 FROM outbox), $2, $3, $4, $5, $6)
 		ON CONFLICT DO NOTHING`,
@@ -65,12 +65,13 @@ func (d *DB) PendingOf(ctx context.Context, c im.ConversationID) ([]im.Promise, 
 // Apply makes the change of a promise visible, with the seq of its entry, and
 // deletes the promise. When the promise is gone, it was applied: nothing happens.
 func (d *DB) Apply(ctx context.Context, p im.Promise, seq uint64) error {
-	return d.tx(ctx, func(tx *sql.Tx) error {
-		n, err := changed(ctx, tx, "DELETE FROM outbox WHERE id = $1", p.ID[:])
+	done := false
+	err := d.tx(ctx, func(tx *writeTx) error {
+		n, err := tx.Exec("DELETE FROM outbox WHERE id = $1", p.ID[:])
 		if err != nil || n == 0 || p.SetRoster == 0 {
 			return err
 		}
-		n, err = changed(ctx, tx, "UPDATE groups SET rev = $1 WHERE conversation = $2 AND rev = $3",
+		n, err = tx.Exec("UPDATE groups SET rev = $1 WHERE conversation = $2 AND rev = $3",
 			int64(p.SetRoster), p.Conversation, int64(p.IfRoster))
 		if err != nil {
 			return err
@@ -78,6 +79,11 @@ func (d *DB) Apply(ctx context.Context, p im.Promise, seq uint64) error {
 		if n != 1 {
 			return fmt.Errorf("promise %s: %s is not at roster revision %d", p.ID, p.Conversation, p.IfRoster)
 		}
-		return applyRoster(ctx, tx, p, seq)
+		done = true
+		return applyRoster(tx, p, seq)
 	})
+	if p.SetRoster != 0 {
+		d.applied(p, done, err)
+	}
+	return err
 }

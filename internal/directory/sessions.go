@@ -14,34 +14,34 @@ import (
 // does not exist, conflict when the password was changed meanwhile,
 // permission_denied when the claim is not open.
 func (d *DB) OpenSession(ctx context.Context, o im.SessionOpening) error {
-	return d.tx(ctx, func(tx *sql.Tx) error {
-		if err := useClaim(ctx, tx, o.Claim); err != nil {
+	return d.tx(ctx, func(tx *writeTx) error {
+		if err := useClaim(tx, o.Claim); err != nil {
 			return err
 		}
 		if o.Create != nil {
-			if err := createUser(ctx, tx, *o.Create, o.KeepExisting); err != nil {
+			if err := createUser(tx, *o.Create, o.KeepExisting); err != nil {
 				return err
 			}
-		} else if err := lockUser(ctx, tx, o.Session.User, o.IfPasswordHash); err != nil {
+		} else if err := lockUser(tx, o.Session.User, o.IfPasswordHash); err != nil {
 			return err
 		}
 		s := &o.Session
-		if _, err := tx.ExecContext(ctx, `
+		if _, err := tx.Exec(`
 			INSERT INTO sessions (id, user_id, device_id, device_class, device_name, client, created_at, last_seen_at, last_address, expires_at)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 			s.ID, s.User, s.Device.ID, s.Device.Class, s.Device.Name, s.Client, msOf(s.Created), msOf(s.LastSeen), s.LastAddress, msOf(o.Expires)); err != nil {
 			return err
 		}
-		return insertTokens(ctx, tx, s.ID, o.Tokens)
+		return insertTokens(tx, s.ID, o.Tokens)
 	})
 }
 
-func useClaim(ctx context.Context, tx *sql.Tx, claim []byte) error {
+func useClaim(tx *writeTx, claim []byte) error {
 	if claim == nil {
 		return nil
 	}
 	// The row's lock makes the second of two wait here and find nothing.
-	n, err := changed(ctx, tx, "DELETE FROM claims WHERE name = 'admin' AND hash = $1", claim)
+	n, err := tx.Exec("DELETE FROM claims WHERE name = 'admin' AND hash = $1", claim)
 	if err == nil && n == 0 {
 		return im.Errorf(im.CodePermissionDenied, "the code is wrong or was used")
 	}
@@ -50,12 +50,12 @@ func useClaim(ctx context.Context, tx *sql.Tx, claim []byte) error {
 
 // lockUser holds the user's row, so that the password does not change before
 // the commit.
-func lockUser(ctx context.Context, tx *sql.Tx, id im.UserID, ifHash string) error {
+func lockUser(tx *writeTx, id im.UserID, ifHash string) error {
 	query, args := "UPDATE users SET id = id WHERE id = $1", []any{id}
 	if ifHash != "" {
 		query, args = query+" AND password_hash = $2", append(args, ifHash)
 	}
-	n, err := changed(ctx, tx, query, args...)
+	n, err := tx.Exec(query, args...)
 	switch {
 	case err != nil || n == 1:
 		return err
@@ -65,10 +65,10 @@ func lockUser(ctx context.Context, tx *sql.Tx, id im.UserID, ifHash string) erro
 	return im.Errorf(im.CodeNotFound, "no such user")
 }
 
-func insertTokens(ctx context.Context, tx *sql.Tx, session im.SessionID, tokens []im.Token) error {
+func insertTokens(tx *writeTx, session im.SessionID, tokens []im.Token) error {
 	for i := range tokens {
 		t := &tokens[i]
-		if _, err := tx.ExecContext(ctx, "INSERT INTO tokens (hash, session_id, kind, created_at, expires_at, parent) VALUES ($1, $2, $3, $4, $5, $6)",
+		if _, err := tx.Exec("INSERT INTO tokens (hash, session_id, kind, created_at, expires_at, parent) VALUES ($1, $2, $3, $4, $5, $6)",
 			t.Hash[:], session, t.Kind, msOf(t.Created), msOf(t.Expires), hashOrNull(t.Parent)); err != nil {
 			return err
 		}
@@ -112,13 +112,13 @@ func (d *DB) TokenByHash(ctx context.Context, hash im.TokenHash) (im.TokenState,
 // not_found: the session is not there or ended.
 func (d *DB) BindDevice(ctx context.Context, session im.SessionID, device im.Device) (im.Device, error) {
 	var bound im.Device
-	err := d.tx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `
+	err := d.tx(ctx, func(tx *writeTx) error {
+		if _, err := tx.Exec(`
 			UPDATE sessions SET device_id = $2, device_class = $3, device_name = $4
 			WHERE id = $1 AND device_id = '' AND ended_at = 0`, session, device.ID, device.Class, device.Name); err != nil {
 			return err
 		}
-		return tx.QueryRowContext(ctx, "SELECT device_id, device_class, device_name FROM sessions WHERE id = $1 AND ended_at = 0", session).
+		return tx.QueryRow("SELECT device_id, device_class, device_name FROM sessions WHERE id = $1 AND ended_at = 0", session).
 			Scan(&bound.ID, &bound.Class, &bound.Name)
 	})
 	if errors.Is(err, sql.ErrNoRows) {
@@ -130,54 +130,49 @@ func (d *DB) BindDevice(ctx context.Context, session im.SessionID, device im.Dev
 // RotateTokens exchanges a refresh token: conflict when it was exchanged
 // already, not_found when the session is not there or ended.
 func (d *DB) RotateTokens(ctx context.Context, r im.TokenRotation) error {
-	return d.tx(ctx, func(tx *sql.Tx) error {
-		n, err := changed(ctx, tx, "UPDATE sessions SET expires_at = $2 WHERE id = $1 AND ended_at = 0", r.Session, msOf(r.Expires))
+	return d.tx(ctx, func(tx *writeTx) error {
+		n, err := tx.Exec("UPDATE sessions SET expires_at = $2 WHERE id = $1 AND ended_at = 0", r.Session, msOf(r.Expires))
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return im.Errorf(im.CodeNotFound, "no such session")
 		}
-		n, err = changed(ctx, tx, "UPDATE tokens SET replaced_at = $2, retry_nonce = $3 WHERE hash = $1 AND replaced_at = 0", r.Old[:], msOf(r.At), r.Nonce)
+		n, err = tx.Exec("UPDATE tokens SET replaced_at = $2, retry_nonce = $3 WHERE hash = $1 AND replaced_at = 0", r.Old[:], msOf(r.At), r.Nonce)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return im.Errorf(im.CodeConflict, "the token was exchanged at the same time")
 		}
-		if err := confirm(ctx, tx, r.OldParent); err != nil {
+		if err := confirm(tx, r.OldParent); err != nil {
 			return err
 		}
-		return insertTokens(ctx, tx, r.Session, r.Tokens)
+		return insertTokens(tx, r.Session, r.Tokens)
 	})
 }
 
 // confirm forgets how to answer the exchange of a refresh token again.
-func confirm(ctx context.Context, tx *sql.Tx, refresh im.TokenHash) error {
+func confirm(tx *writeTx, refresh im.TokenHash) error {
 	if refresh == (im.TokenHash{}) {
 		return nil
 	}
-	_, err := tx.ExecContext(ctx, "UPDATE tokens SET retry_nonce = NULL WHERE hash = $1", refresh[:])
+	_, err := tx.Exec("UPDATE tokens SET retry_nonce = NULL WHERE hash = $1", refresh[:])
 	return err
 }
 
 // SessionsSeen notes signs of life, newer ones only. Sessions that are gone
 // are passed over.
 func (d *DB) SessionsSeen(ctx context.Context, seen []im.SessionSeen) error {
-	return d.tx(ctx, func(tx *sql.Tx) error {
-		update, err := tx.PrepareContext(ctx, `
-			UPDATE sessions SET last_seen_at = $2, last_address = $3, client = CASE WHEN $4 = '' THEN client ELSE $4 END
-			WHERE id = $1 AND last_seen_at <= $2`)
-		if err != nil {
-			return err
-		}
-		defer update.Close()
+	return d.tx(ctx, func(tx *writeTx) error {
 		for i := range seen {
 			s := &seen[i]
-			if _, err := update.ExecContext(ctx, s.Session, msOf(s.At), s.Address, s.Client); err != nil {
+			if _, err := tx.Exec(`
+				UPDATE sessions SET last_seen_at = $2, last_address = $3, client = CASE WHEN $4 = '' THEN client ELSE $4 END
+				WHERE id = $1 AND last_seen_at <= $2`, s.Session, msOf(s.At), s.Address, s.Client); err != nil {
 				return err
 			}
-			if err := confirm(ctx, tx, s.Confirmed); err != nil {
+			if err := confirm(tx, s.Confirmed); err != nil {
 				return err
 			}
 		}
@@ -208,17 +203,17 @@ func (d *DB) Sessions(ctx context.Context, user im.UserID, now time.Time) ([]im.
 // exist. A session that has ended already is found, but not ended again.
 func (d *DB) EndSessions(ctx context.Context, user im.UserID, session im.SessionID, at time.Time) ([]im.SessionID, error) {
 	var ended []im.SessionID
-	err := d.tx(ctx, func(tx *sql.Tx) (err error) {
-		ended, err = endSessions(ctx, tx, user, session, "", at)
+	err := d.tx(ctx, func(tx *writeTx) (err error) {
+		ended, err = endSessions(tx, user, session, "", at)
 		if err != nil || len(ended) > 0 {
 			return err
 		}
-		known := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM users WHERE id = $1)", user)
+		query, args := "SELECT EXISTS (SELECT 1 FROM users WHERE id = $1)", []any{user}
 		if session != "" {
-			known = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = $1 AND user_id = $2)", session, user)
+			query, args = "SELECT EXISTS (SELECT 1 FROM sessions WHERE user_id = $1 AND id = $2)", append(args, session)
 		}
 		var exists bool
-		if err := known.Scan(&exists); err != nil {
+		if err := tx.QueryRow(query, args...).Scan(&exists); err != nil {
 			return err
 		}
 		if !exists {
@@ -229,14 +224,14 @@ func (d *DB) EndSessions(ctx context.Context, user im.UserID, session im.Session
 	return ended, err
 }
 
-func endSessions(ctx context.Context, tx *sql.Tx, user im.UserID, session, except im.SessionID, at time.Time) ([]im.SessionID, error) {
+func endSessions(tx *writeTx, user im.UserID, session, except im.SessionID, at time.Time) ([]im.SessionID, error) {
 	query, args := "UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at = 0", []any{user, msOf(at)}
 	if session != "" {
 		query, args = query+" AND id = $3", append(args, session)
 	} else if except != "" {
 		query, args = query+" AND id <> $3", append(args, except)
 	}
-	rows, err := tx.QueryContext(ctx, query+" RETURNING id", args...)
+	rows, err := tx.Query(query+" RETURNING id", args...)
 	if err != nil {
 		return nil, err
 	}
@@ -251,19 +246,19 @@ func endSessions(ctx context.Context, tx *sql.Tx, user im.UserID, session, excep
 // It removes a bounded number at once and reports whether more are left.
 func (d *DB) PurgeSessions(ctx context.Context, before, retryBefore time.Time) (more bool, err error) {
 	const limit = 500
-	err = d.tx(ctx, func(tx *sql.Tx) error {
+	err = d.tx(ctx, func(tx *writeTx) error {
 		for _, query := range []string{
 			"DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE expires_at < $1 LIMIT $2)",
 			"DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE ended_at > 0 AND ended_at < $1 LIMIT $2)",
 			"DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE expires_at < $1 LIMIT $2)",
 		} {
-			n, err := changed(ctx, tx, query, msOf(before), limit)
+			n, err := tx.Exec(query, msOf(before), limit)
 			if err != nil {
 				return err
 			}
 			more = more || n == limit
 		}
-		_, err := tx.ExecContext(ctx, "UPDATE tokens SET retry_nonce = NULL WHERE retry_nonce IS NOT NULL AND replaced_at < $1", msOf(retryBefore))
+		_, err := tx.Exec("UPDATE tokens SET retry_nonce = NULL WHERE retry_nonce IS NOT NULL AND replaced_at < $1", msOf(retryBefore))
 		return err
 	})
 	return more, err

@@ -23,11 +23,11 @@ func scanUser(row interface{ Scan(...any) error }, more ...any) (im.User, error)
 // CreateUser creates a user: already_exists when the username is taken,
 // conflict when only the id is.
 func (d *DB) CreateUser(ctx context.Context, c im.Credentials) error {
-	return d.tx(ctx, func(tx *sql.Tx) error { return createUser(ctx, tx, c, false) })
+	return d.tx(ctx, func(tx *writeTx) error { return createUser(tx, c, false) })
 }
 
-func createUser(ctx context.Context, tx *sql.Tx, c im.Credentials, keepExisting bool) error {
-	n, err := changed(ctx, tx, `
+func createUser(tx *writeTx, c im.Credentials, keepExisting bool) error {
+	n, err := tx.Exec(`
 		INSERT INTO users (id, username, display_name, password_hash, admin, dm_policy, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
 		c.ID, sql.NullString{String: c.Username, Valid: c.Username != ""}, c.DisplayName, c.PasswordHash, c.Admin, c.DMPolicy, msOf(c.Created))
@@ -35,7 +35,7 @@ func createUser(ctx context.Context, tx *sql.Tx, c im.Credentials, keepExisting 
 		return err
 	}
 	var same bool
-	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM users WHERE id = $1)", c.ID).Scan(&same); err != nil {
+	if err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM users WHERE id = $1)", c.ID).Scan(&same); err != nil {
 		return err
 	}
 	switch {
@@ -108,8 +108,8 @@ func (d *DB) UpdateUser(ctx context.Context, id im.UserID, displayName *string, 
 		name = sql.NullString{String: *displayName, Valid: true}
 	}
 	var u im.User
-	err := d.tx(ctx, func(tx *sql.Tx) (err error) {
-		u, err = scanUser(tx.QueryRowContext(ctx, `
+	err := d.tx(ctx, func(tx *writeTx) (err error) {
+		u, err = scanUser(tx.QueryRow(`
 			UPDATE users SET display_name = COALESCE($2, display_name),
 				dm_policy = COALESCE(NULLIF(CAST($3 AS BIGINT), 0), dm_policy)
 			WHERE id = $1 RETURNING `+userColumns, id, name, int64(policy)))
@@ -124,8 +124,8 @@ func (d *DB) UpdateUser(ctx context.Context, id im.UserID, displayName *string, 
 // ReplacePasswordHash sets the hash of a password if it is the old one still
 // and touches no session: the same password hashed anew. It reports whether it did.
 func (d *DB) ReplacePasswordHash(ctx context.Context, id im.UserID, old, hash string) (done bool, err error) {
-	err = d.tx(ctx, func(tx *sql.Tx) error {
-		done, err = replaceHash(ctx, tx, id, old, hash)
+	err = d.tx(ctx, func(tx *writeTx) error {
+		done, err = replaceHash(tx, id, old, hash)
 		return err
 	})
 	return done, err
@@ -136,22 +136,22 @@ func (d *DB) ReplacePasswordHash(ctx context.Context, id im.UserID, old, hash st
 // step. It returns the sessions that it ended.
 func (d *DB) ChangePassword(ctx context.Context, id im.UserID, old, hash string, except im.SessionID, at time.Time) ([]im.SessionID, error) {
 	var ended []im.SessionID
-	err := d.tx(ctx, func(tx *sql.Tx) error {
-		done, err := replaceHash(ctx, tx, id, old, hash)
+	err := d.tx(ctx, func(tx *writeTx) error {
+		done, err := replaceHash(tx, id, old, hash)
 		if err != nil {
 			return err
 		}
 		if !done {
 			return im.Errorf(im.CodeConflict, "the password was changed at the same time")
 		}
-		ended, err = endSessions(ctx, tx, id, "", except, at)
+		ended, err = endSessions(tx, id, "", except, at)
 		return err
 	})
 	return ended, err
 }
 
-func replaceHash(ctx context.Context, tx *sql.Tx, id im.UserID, old, hash string) (bool, error) {
-	n, err := changed(ctx, tx, "UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2", id, old, hash)
+func replaceHash(tx *writeTx, id im.UserID, old, hash string) (bool, error) {
+	n, err := tx.Exec("UPDATE users SET password_hash = $3 WHERE id = $1 AND password_hash = $2", id, old, hash)
 	return n == 1, err
 }
 
@@ -159,16 +159,16 @@ func replaceHash(ctx context.Context, tx *sql.Tx, id im.UserID, old, hash string
 // in place of an earlier one, and reports true; when there is an administrator
 // it removes the code and reports false.
 func (d *DB) PutAdminClaim(ctx context.Context, hash []byte, at time.Time) (open bool, err error) {
-	err = d.tx(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "DELETE FROM claims WHERE name = 'admin'"); err != nil {
+	err = d.tx(ctx, func(tx *writeTx) error {
+		if _, err := tx.Exec("DELETE FROM claims WHERE name = 'admin'"); err != nil {
 			return err
 		}
 		var claimed bool
-		if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM users WHERE admin)").Scan(&claimed); err != nil || claimed {
+		if err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM users WHERE admin)").Scan(&claimed); err != nil || claimed {
 			return err
 		}
 		open = true
-		_, err := tx.ExecContext(ctx, "INSERT INTO claims (name, hash, created_at) VALUES ('admin', $1, $2)", hash, msOf(at))
+		_, err := tx.Exec("INSERT INTO claims (name, hash, created_at) VALUES ('admin', $1, $2)", hash, msOf(at))
 		return err
 	})
 	return open, err

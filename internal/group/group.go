@@ -14,6 +14,12 @@
 // An operation that meets a promise of another one (running just now, or left
 // by a crash) drives it first, then decides again.
 //
+// The rosters in use are in RAM, each at a revision. The outbox tells of every
+// change that it applied (Applied), so that they are taken on instead of being
+// read again; whoever hears from the journal that there was a change says so
+// (Refresh), and the next question compares the revision with the directory's.
+// Neither has to come for a decision to be right: the journal compares too.
+//
 // It must not know SQL, the journal or dispatch.
 //
 // Goroutines: none. Locks: Service.turns lets one change of a group run at a
@@ -79,9 +85,10 @@ type Store interface {
 	// Group returns a group (Role not set) and those of users who are members, as
 	// of one moment. The zero group means that there is none.
 	Group(ctx context.Context, c im.ConversationID, users []im.UserID) (im.GroupInfo, []im.Member, error)
-	// Roster returns all members, and the revision, as of one moment. A group that
-	// does not exist has none.
-	Roster(ctx context.Context, c im.ConversationID) (rev uint64, members []im.Member, err error)
+	// Roster calls each for all members, with the seq they see from, and returns the
+	// revision and the name, as of one moment. A group that does not exist has
+	// revision 0.
+	Roster(ctx context.Context, c im.ConversationID, each func(m im.Member, first uint64)) (rev uint64, name string, err error)
 	// MembersPage returns at most limit members by user id, after one.
 	MembersPage(ctx context.Context, c im.ConversationID, after im.UserID, limit int) ([]im.Member, error)
 	// Addable returns those of users, in any order, who exist and have not blocked
@@ -238,13 +245,9 @@ func (s *Service) List(ctx context.Context, actor im.Actor, c im.ConversationID,
 
 // Members returns all current members, for the server's own use.
 func (s *Service) Members(ctx context.Context, c im.ConversationID) ([]im.UserID, error) {
-	_, members, err := s.store.Roster(ctx, c)
-	if err != nil {
+	var users []im.UserID
+	if _, _, err := s.store.Roster(ctx, c, func(m Member, _ uint64) { users = append(users, m.User) }); err != nil {
 		return nil, fmt.Errorf("members of %s: %w", c, err)
-	}
-	users := make([]im.UserID, len(members))
-	for i, m := range members {
-		users[i] = m.User
 	}
 	return users, nil
 }
@@ -252,7 +255,7 @@ func (s *Service) Members(ctx context.Context, c im.ConversationID) ([]im.UserID
 // view is a group at one revision, as a decision needs it.
 type view struct {
 	Group                        // Role is the actor's
-	members map[im.UserID]Member // the actor and those asked for, if members
+	members map[im.UserID]Member // the actor and those asked for, if members; without Joined
 }
 
 func (v *view) roleOf(u im.UserID) im.Role { return v.members[u].Role }
@@ -264,15 +267,31 @@ func (s *Service) view(ctx context.Context, actor im.Actor, c im.ConversationID,
 	if c.Kind() != im.KindGroup {
 		return view{}, im.Errorf(im.CodeNotFound, "no such group")
 	}
-	g, members, err := s.store.Group(ctx, c, append([]im.UserID{actor.User}, users...))
+	asked := append([]im.UserID{actor.User}, users...)
+	v := view{members: make(map[im.UserID]Member, len(asked))}
+	if r := s.rosters.peek(c); r != nil {
+		g, _, err := s.store.Group(ctx, c, nil)
+		if err != nil {
+			return view{}, fmt.Errorf("read group: %w", err)
+		}
+		if g.Rev == r.rev { // then the directory's members are those in RAM
+			for _, u := range asked {
+				if m := r.member(u); m.role != im.RoleNone {
+					v.members[u] = m.member(u)
+				}
+			}
+			v.Group, v.Role = g, v.members[actor.User].Role
+			return v, nil
+		}
+	}
+	g, members, err := s.store.Group(ctx, c, asked)
 	if err != nil {
 		return view{}, fmt.Errorf("read group: %w", err)
 	}
-	v := view{Group: g, members: make(map[im.UserID]Member, len(members))}
 	for _, m := range members {
 		v.members[m.User] = m
 	}
-	v.Role = v.roleOf(actor.User)
+	v.Group, v.Role = g, v.members[actor.User].Role
 	return v, nil
 }
 

@@ -80,6 +80,7 @@ func (s *Service) restore(ctx context.Context, directory Revisions, g Group, hea
 	if err := directory.RestoreGroup(ctx, g.Conversation, g.Rev, head.Seq+1); err != nil {
 		return err
 	}
+	s.rosters.drop(g.Conversation) // who sees from where changed, and the revision did not
 	return s.drive(ctx, im.Promise{
 		ID: restoreID(g, head, timeline), Conversation: g.Conversation, Event: im.Event{Type: im.EventGroupRestored},
 		IfRoster: head.Roster, SetRoster: g.Rev,

@@ -68,6 +68,9 @@ func (w *world) restored(c im.ConversationID) {
 		if got := w.place(u, c); got != want {
 			w.t.Errorf("%s may read %s, want %s", u, got, want)
 		}
+		if m, known := w.Membership(u, c, w.journal.Roster(c)); known && fmt.Sprintf("%d–0", m.First) != want {
+			w.t.Errorf("%s may read from %d on as RAM has it, want %s", u, m.First, want)
+		}
 	}
 	for _, u := range []im.UserID{"o", "m", "late"} {
 		rev, err := w.MaySend(w.t.Context(), u, c)

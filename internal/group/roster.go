@@ -3,6 +3,7 @@ package group
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -18,7 +19,7 @@ func (s *Service) MaySend(ctx context.Context, user im.UserID, c im.Conversation
 	if err != nil {
 		return 0, err
 	}
-	m := r.members[user]
+	m := r.member(user)
 	if err := im.Authorize(m.role, im.GroupSend, im.RoleNone); err != nil {
 		return 0, err
 	}
@@ -37,15 +38,48 @@ func (s *Service) MayRecall(ctx context.Context, user im.UserID, c im.Conversati
 	if err != nil {
 		return err
 	}
-	role := r.members[user].role
+	role := r.member(user).role
 	if user == author {
 		return im.Authorize(role, im.GroupRead, im.RoleNone)
 	}
-	return im.Authorize(role, im.GroupRecallOthers, r.members[author].role)
+	return im.Authorize(role, im.GroupRecallOthers, r.member(author).role)
 }
 
-// Refresh drops the cached roster: the journal said that it changed.
-func (s *Service) Refresh(c im.ConversationID) { s.rosters.drop(c) }
+// Membership tells from RAM what a member may read of a group whose journal's
+// head has a roster revision: all of it, from First on. known is false when the
+// roster that is kept here is older than that, when there is none, and for those
+// who are no members; then the directory knows.
+//
+// It needs no word of what other nodes do: who is a member at the head's
+// revision or a later one may see all up to the head, because the entry that
+// removed them, if there is one, comes behind it.
+func (s *Service) Membership(user im.UserID, c im.ConversationID, rev uint64) (m im.Membership, known bool) {
+	r := s.rosters.peek(c)
+	if r == nil || r.rev < rev {
+		return im.Membership{}, false
+	}
+	cm := r.member(user)
+	if cm.role == im.RoleNone {
+		return im.Membership{}, false
+	}
+	return im.Membership{Conversation: c, First: cm.first, Title: r.name}, true
+}
+
+// Refresh makes the next question about a group ask the directory whether the
+// roster that is kept is still the one: the journal said that it changed.
+func (s *Service) Refresh(c im.ConversationID) { s.rosters.doubt(c) }
+
+// Applied takes a roster on by a change that was just made visible, with its
+// entry's seq. It is told by the outbox, before the entry is delivered.
+func (s *Service) Applied(p im.Promise, seq uint64) {
+	old := s.rosters.peek(p.Conversation)
+	switch {
+	case old != nil && old.rev == p.IfRoster:
+		s.rosters.replace(p.Conversation, old, old.with(p, seq))
+	case old == nil && p.Event.Type == im.EventGroupCreated:
+		s.rosters.seed(p.Conversation, (&roster{}).with(p, seq))
+	}
+}
 
 // roster returns a group's roster from RAM, or reads it once for all who ask at
 // the same time.
@@ -53,47 +87,150 @@ func (s *Service) roster(ctx context.Context, c im.ConversationID) (*roster, err
 	if c.Kind() != im.KindGroup {
 		return nil, im.Errorf(im.CodeNotFound, "no such group")
 	}
-	l, mine := s.rosters.get(c)
-	if mine {
-		l.roster, l.err = s.load(ctx, c)
-		s.rosters.loaded(c, l)
-		close(l.ready)
-	}
-	select {
-	case <-l.ready:
-		return l.roster, l.err
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	for {
+		l, doubt, mine := s.rosters.get(c)
+		if mine {
+			l.roster, l.err = s.load(ctx, c)
+			s.rosters.loaded(c, l)
+			close(l.ready)
+		}
+		select {
+		case <-l.ready:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		if doubt == 0 {
+			return l.roster, l.err
+		}
+		// One small read instead of all members: after a change of this process's own
+		// the roster was taken on by Applied, and after most others as well.
+		g, _, err := s.store.Group(ctx, c, nil)
+		if err != nil {
+			return nil, fmt.Errorf("revision of %s: %w", c, err)
+		}
+		if s.rosters.confirm(c, l, doubt, g.Rev) {
+			return l.roster, nil
+		}
 	}
 }
 
 func (s *Service) load(ctx context.Context, c im.ConversationID) (*roster, error) {
 	s.loads.Inc()
+	r := &roster{base: make(map[im.UserID]cachedMember)}
+	var err error
 	// Others wait for this read: the caller's end must not be theirs.
-	rev, list, err := s.store.Roster(context.WithoutCancel(ctx), c)
+	r.rev, r.name, err = s.store.Roster(context.WithoutCancel(ctx), c, func(m Member, first uint64) {
+		r.base[m.User] = cachedMember{mutedUntil: millis(m.MutedUntil), first: first, role: m.Role}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("roster of %s: %w", c, err)
-	}
-	r := &roster{rev: rev, members: make(map[im.UserID]cachedMember, len(list))}
-	for _, m := range list {
-		cm := cachedMember{role: m.Role}
-		if !m.MutedUntil.IsZero() {
-			cm.mutedUntil = m.MutedUntil.UnixMilli()
-		}
-		r.members[m.User] = cm
 	}
 	return r, nil
 }
 
 // roster is a group's roster at one revision; it is never changed.
 type roster struct {
-	rev     uint64
-	members map[im.UserID]cachedMember
+	rev  uint64
+	name string
+	// base is shared by the rosters of some revisions; over has who is not as there,
+	// with no role who left.
+	base, over map[im.UserID]cachedMember
 }
 
 type cachedMember struct {
-	mutedUntil int64 // Unix milliseconds, 0 = may write
+	mutedUntil int64  // Unix milliseconds, 0 = may write
+	first      uint64 // sees from here
 	role       im.Role
+}
+
+func (m cachedMember) member(u im.UserID) Member {
+	full := Member{User: u, Role: m.role}
+	if m.mutedUntil != 0 {
+		full.MutedUntil = time.UnixMilli(m.mutedUntil)
+	}
+	return full
+}
+
+func millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+func (r *roster) member(u im.UserID) cachedMember {
+	if m, ok := r.over[u]; ok {
+		return m
+	}
+	return r.base[u]
+}
+
+// size is what a roster takes in RAM, in members.
+func (r *roster) size() int { return len(r.base) + len(r.over) }
+
+// with returns the roster after a change of it, nil if the change is not known
+// here. It does what the directory does when it applies the promise. It costs as
+// much as what changed lately, not as the group is large.
+func (r *roster) with(p im.Promise, seq uint64) *roster {
+	next := &roster{rev: p.SetRoster, name: r.name, base: r.base, over: make(map[im.UserID]cachedMember, len(r.over)+len(p.Event.Users))}
+	maps.Copy(next.over, r.over)
+	change := func(users []im.UserID, f func(*cachedMember)) {
+		for _, u := range users {
+			if m := next.member(u); m.role != im.RoleNone {
+				f(&m)
+				next.over[u] = m
+			}
+		}
+	}
+	join := func(users []im.UserID) {
+		for _, u := range users {
+			if next.member(u).role == im.RoleNone {
+				next.over[u] = cachedMember{first: seq, role: im.RoleMember}
+			}
+		}
+	}
+	e := p.Event
+	switch e.Type {
+	case im.EventGroupCreated:
+		next.name = e.Text
+		join(e.Users)
+		change([]im.UserID{p.Sender}, func(m *cachedMember) { m.role = im.RoleOwner })
+	case im.EventGroupRenamed:
+		next.name = e.Text
+	case im.EventMemberAdded:
+		join(e.Users)
+	case im.EventMemberLeft, im.EventMemberRemoved:
+		change(e.Users, func(m *cachedMember) { *m = cachedMember{} })
+	case im.EventRoleChanged:
+		change(e.Users[:1], func(m *cachedMember) { m.role = e.Role })
+	case im.EventMemberMuted:
+		change(e.Users[:1], func(m *cachedMember) { m.mutedUntil = millis(e.Until) })
+	case im.EventOwnerChanged:
+		change(e.Users[:1], func(m *cachedMember) { m.role = im.RoleOwner })
+		change([]im.UserID{p.Sender}, func(m *cachedMember) { m.role = im.RoleAdmin })
+	default:
+		return nil
+	}
+	next.settle()
+	return next
+}
+
+// settle makes a new base when much is not as in the old one: rarely enough to
+// cost little, and soon enough that copying over does.
+func (r *roster) settle() {
+	if len(r.over) <= len(r.base)/64+64 {
+		return
+	}
+	base := make(map[im.UserID]cachedMember, len(r.base)+len(r.over))
+	maps.Copy(base, r.base)
+	for u, m := range r.over {
+		if m.role == im.RoleNone {
+			delete(base, u)
+		} else {
+			base[u] = m
+		}
+	}
+	r.base, r.over = base, nil
 }
 
 // loading is a roster in RAM, or on its way there until ready is closed.
@@ -101,40 +238,63 @@ type loading struct {
 	ready  chan struct{}
 	roster *roster
 	err    error
-	cost   int
+	// The rest is guarded by rosters.mu.
+	cost int
+	kept bool // it is here, not on its way
+	// doubt is not 0 while it may not be the present one any more, and another
+	// number for every time that this was said.
+	doubt uint64
 }
 
 // rosters keeps what was used lately in two generations: what is used moves to
 // the young one, and when that is full the old one is dropped.
 //
-// A read that began before a drop is never found after it, so whoever drops a
+// A read that began before a doubt is never found after it, so whoever doubts a
 // roster because the directory has a newer one sees the newer one.
 type rosters struct {
 	mu         sync.Mutex
 	young, old map[im.ConversationID]*loading
 	cost       int // of young
 	limit      int
+	doubts     uint64
 }
 
 func newRosters(members int) *rosters {
 	return &rosters{young: make(map[im.ConversationID]*loading), limit: max(members/2, 1)}
 }
 
-// get returns the entry of a group; mine tells the caller to fill it.
-func (r *rosters) get(c im.ConversationID) (l *loading, mine bool) {
+// get returns the entry of a group and its doubt; mine tells the caller to fill it.
+func (r *rosters) get(c im.ConversationID) (l *loading, doubt uint64, mine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if l = r.young[c]; l != nil {
-		return l, false
-	}
-	if l = r.old[c]; l != nil {
-		delete(r.old, c)
-		r.insert(c, l)
-		return l, false
+	if l = r.find(c); l != nil {
+		return l, l.doubt, false
 	}
 	l = &loading{ready: make(chan struct{}), cost: 1}
 	r.insert(c, l)
-	return l, true
+	return l, 0, true
+}
+
+// peek returns the roster of a group if it is here, nil otherwise.
+func (r *rosters) peek(c im.ConversationID) *roster {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l := r.find(c); l != nil && l.kept {
+		return l.roster
+	}
+	return nil
+}
+
+func (r *rosters) find(c im.ConversationID) *loading {
+	if l := r.young[c]; l != nil {
+		return l
+	}
+	l := r.old[c]
+	if l != nil {
+		delete(r.old, c)
+		r.insert(c, l)
+	}
+	return l
 }
 
 func (r *rosters) insert(c im.ConversationID, l *loading) {
@@ -155,9 +315,77 @@ func (r *rosters) loaded(c im.ConversationID, l *loading) {
 	}
 	r.remove(c)
 	if l.err == nil && l.roster.rev != 0 {
-		l.cost += len(l.roster.members)
+		l.cost, l.kept = 1+l.roster.size(), true
 		r.insert(c, l)
 	}
+}
+
+// replace puts the next revision in an old one's place, if that is there still,
+// with the same doubts; nil takes it out.
+func (r *rosters) replace(c im.ConversationID, old, next *roster) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := r.find(c)
+	if l == nil || !l.kept || l.roster != old {
+		return
+	}
+	r.remove(c)
+	if next != nil {
+		r.insert(c, ready(next, l.doubt))
+	}
+}
+
+// seed keeps the first roster of a group if nobody asked for it yet. A promise
+// may be driven again, long after: so it is doubted.
+func (r *rosters) seed(c im.ConversationID, first *roster) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.find(c) == nil {
+		r.doubts++
+		r.insert(c, ready(first, r.doubts))
+	}
+}
+
+func ready(r *roster, doubt uint64) *loading {
+	l := &loading{ready: make(chan struct{}), roster: r, cost: 1 + r.size(), kept: true, doubt: doubt}
+	close(l.ready)
+	return l
+}
+
+// doubt says that a roster may not be the present one any more.
+func (r *rosters) doubt(c im.ConversationID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range [...]map[im.ConversationID]*loading{r.young, r.old} {
+		l := m[c]
+		switch {
+		case l == nil:
+		case l.kept:
+			r.doubts++
+			l.doubt = r.doubts
+		default: // a read that began before
+			r.remove(c)
+		}
+	}
+}
+
+// confirm ends a doubt with the revision that the directory has: true when it is
+// the entry's, otherwise the entry goes.
+func (r *rosters) confirm(c im.ConversationID, l *loading, doubt, rev uint64) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := r.find(c)
+	if now != l {
+		return false // and what is there now is not of this caller's making
+	}
+	if l.roster.rev != rev {
+		r.remove(c)
+		return false
+	}
+	if l.doubt == doubt {
+		l.doubt = 0
+	}
+	return true
 }
 
 func (r *rosters) drop(c im.ConversationID) {

@@ -31,22 +31,33 @@ type world struct {
 type store struct {
 	*directory.DB
 	rosters      atomic.Int32
+	groups       atomic.Int32
+	afterGroup   func()
 	beforeRoster func()
 	afterRoster  func()
 	promised     func()
 	everyone     bool // may be added
 }
 
-func (s *store) Roster(ctx context.Context, c im.ConversationID) (uint64, []im.Member, error) {
+func (s *store) Roster(ctx context.Context, c im.ConversationID, each func(im.Member, uint64)) (uint64, string, error) {
 	s.rosters.Add(1)
 	if s.beforeRoster != nil {
 		s.beforeRoster()
 	}
-	rev, members, err := s.DB.Roster(ctx, c)
+	rev, name, err := s.DB.Roster(ctx, c, each)
 	if s.afterRoster != nil {
 		s.afterRoster()
 	}
-	return rev, members, err
+	return rev, name, err
+}
+
+func (s *store) Group(ctx context.Context, c im.ConversationID, users []im.UserID) (im.GroupInfo, []im.Member, error) {
+	s.groups.Add(1)
+	g, members, err := s.DB.Group(ctx, c, users)
+	if s.afterGroup != nil {
+		s.afterGroup()
+	}
+	return g, members, err
 }
 
 func (s *store) PromiseRoster(ctx context.Context, p im.Promise) (bool, error) {
@@ -83,7 +94,10 @@ func (w *world) another(o group.Options) *group.Service {
 	if o.Now == nil {
 		o.Now = func() time.Time { return w.now }
 	}
-	return group.New(w.store, outbox.New(w.store, w.journal, outbox.Options{}), o)
+	var s *group.Service
+	applied := func(p im.Promise, seq uint64) { s.Applied(p, seq) }
+	s = group.New(w.store, outbox.New(w.store, w.journal, outbox.Options{Applied: applied}), o)
+	return s
 }
 
 // restart replays what was left and returns a service that remembers nothing.
@@ -140,7 +154,7 @@ func (w *world) wantCode(err error, code im.Code) {
 
 func (w *world) rev(c im.ConversationID) uint64 {
 	w.t.Helper()
-	rev, _, err := w.store.DB.Roster(w.t.Context(), c)
+	rev, _, err := w.store.DB.Roster(w.t.Context(), c, func(im.Member, uint64) {})
 	w.ok(err)
 	return rev
 }
@@ -253,6 +267,32 @@ func (w *world) agrees(c im.ConversationID) {
 		w.ok(err)
 		if !found || place.First != first || place.Until != m.until[u] {
 			w.t.Fatalf("%s may read %+v, the journal tells %d to %d", u, place, first, m.until[u])
+		}
+		if got, known := w.Membership(u, c, m.rev); known && got != place {
+			w.t.Fatalf("%s may read %+v, RAM has %+v", u, place, got)
+		}
+	}
+	w.decidesAlike(c, slices.Collect(maps.Keys(m.first)))
+}
+
+// decidesAlike checks that the service, once it is told of changes by others,
+// decides as one that remembers nothing.
+func (w *world) decidesAlike(c im.ConversationID, users []im.UserID) {
+	w.t.Helper()
+	w.Refresh(c)
+	fresh := w.another(group.Options{})
+	users = users[:min(len(users), 20)]
+	for _, u := range users {
+		rev, err := w.MaySend(w.t.Context(), u, c)
+		wantRev, wantErr := fresh.MaySend(w.t.Context(), u, c)
+		if rev != wantRev || im.CodeOf(err) != im.CodeOf(wantErr) {
+			w.t.Fatalf("%s may send: %d %v, the directory says %d %v", u, rev, err, wantRev, wantErr)
+		}
+		for _, author := range users {
+			err, wantErr := w.MayRecall(w.t.Context(), u, c, author), fresh.MayRecall(w.t.Context(), u, c, author)
+			if im.CodeOf(err) != im.CodeOf(wantErr) {
+				w.t.Fatalf("%s may recall %s's: %v, the directory says %v", u, author, err, wantErr)
+			}
 		}
 	}
 }

@@ -43,8 +43,9 @@ type Members interface {
 	MaySend(ctx context.Context, u im.UserID, c im.ConversationID) (roster uint64, err error)
 	// MayRecall decides whether u may take back a message of author in c.
 	MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error
-	// Membership returns what u may read of c, not_found for strangers.
-	Membership(ctx context.Context, u im.UserID, c im.ConversationID) (im.Membership, error)
+	// Membership returns what u may read of c, not_found for strangers, as of its
+	// roster's revision or a later one.
+	Membership(ctx context.Context, u im.UserID, c im.ConversationID, roster uint64) (im.Membership, error)
 	// Memberships returns all conversations of u, also those left.
 	Memberships(ctx context.Context, u im.UserID) ([]im.Membership, error)
 	// OpenDM makes both users of a dm members; idempotent.

@@ -43,14 +43,10 @@ func (s *Service) Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.S
 	if !cold && (!ok || q.Timeline != res.Timeline || since > pos) {
 		res.Reset, cold = true, true
 	}
-	marks, err := s.ownMarks(ctx, from.User)
-	if err != nil {
-		return im.SyncResult{}, err
-	}
 	if cold {
-		err = s.page(ctx, from.User, q, marks, &res)
+		err = s.page(ctx, from.User, q, &res)
 	} else {
-		err = s.changes(ctx, from.User, since, marks, &res)
+		err = s.changes(ctx, from.User, since, &res)
 	}
 	return res, err
 }
@@ -119,33 +115,36 @@ func (s *Service) headAs(ctx context.Context, u im.UserID, c im.ConversationID) 
 	if err != nil {
 		return im.Head{}, im.Membership{}, err
 	}
-	m, err := s.members.Membership(ctx, u, c)
+	m, err := s.members.Membership(ctx, u, c, head.Roster)
 	return head, m, err
 }
 
-// views returns every conversation of u with its head. The memberships are
-// older than the heads: settle or settleAll before anything is told of a view.
-func (s *Service) views(ctx context.Context, u im.UserID) ([]view, error) {
+// views returns the conversations of u that are wanted, with their heads. The
+// memberships are older than the heads: settle or settleAll before anything is
+// told of a view.
+func (s *Service) views(ctx context.Context, u im.UserID, wanted func(c im.ConversationID, head *im.Head) bool) ([]view, error) {
 	ms, err := s.members.Memberships(ctx, u)
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]im.ConversationID, 0, len(ms)+1)
-	views := make([]view, 0, len(ms)+1)
-	for _, m := range append(ms, im.Membership{Conversation: im.Me(u), First: 1}) {
-		ids = append(ids, m.Conversation)
-		views = append(views, view{m: m})
+	ms = append(ms, im.Membership{Conversation: im.Me(u), First: 1})
+	ids := make([]im.ConversationID, len(ms))
+	for i := range ms {
+		ids[i] = ms[i].Conversation
 	}
 	heads := make([]im.Head, len(ids))
 	if err := s.journal.Heads(ctx, ids, heads); err != nil {
 		return nil, err
 	}
-	for i := range views {
-		views[i].head = heads[i]
+	var views []view
+	for i := range ms {
+		// Before its first visible entry a conversation is not there. A membership can
+		// begin beyond the end: when a loss of the journal was accepted.
+		if heads[i].Seq >= max(ms[i].First, 1) && wanted(ids[i], &heads[i]) {
+			views = append(views, view{m: ms[i], head: heads[i]})
+		}
 	}
-	// Before its first visible entry a conversation is not there. A membership can
-	// begin beyond the end: when a loss of the journal was accepted.
-	return slices.DeleteFunc(views, func(v view) bool { return v.head.Seq < max(v.m.First, 1) }), nil
+	return views, nil
 }
 
 // settle reads the membership of a group again, now that its head is known (see
@@ -153,7 +152,7 @@ func (s *Service) views(ctx context.Context, u im.UserID) ([]view, error) {
 // no part in the conversation any more.
 func (s *Service) settle(ctx context.Context, u im.UserID, v *view) (bool, error) {
 	if v.m.Conversation.Kind() == im.KindGroup {
-		m, err := s.members.Membership(ctx, u, v.m.Conversation)
+		m, err := s.members.Membership(ctx, u, v.m.Conversation, v.head.Roster)
 		if im.CodeOf(err) == im.CodeNotFound {
 			return false, nil
 		}
@@ -218,15 +217,12 @@ func (s *Service) cut(ctx context.Context, v *view) (bool, error) {
 
 // changedEntries returns the conversations with visible entries after since.
 func (s *Service) changedEntries(ctx context.Context, u im.UserID, since uint64) ([]view, error) {
-	all, err := s.views(ctx, u)
+	all, err := s.views(ctx, u, func(_ im.ConversationID, head *im.Head) bool { return head.Pos > since })
 	if err != nil {
 		return nil, err
 	}
 	changed := all[:0]
 	for _, v := range all {
-		if v.head.Pos <= since {
-			continue
-		}
 		ok, err := s.settle(ctx, u, &v)
 		if err != nil {
 			return nil, err
@@ -239,30 +235,44 @@ func (s *Service) changedEntries(ctx context.Context, u im.UserID, since uint64)
 }
 
 // changes answers a resume.
-func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, marks map[im.ConversationID]im.Mark, res *im.SyncResult) error {
-	all, err := s.views(ctx, u)
+func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, res *im.SyncResult) error {
+	moved, err := s.moved(ctx, u, since)
+	if err != nil {
+		return err
+	}
+	all, err := s.views(ctx, u, func(c im.ConversationID, head *im.Head) bool {
+		if head.Pos > since || moved[c] {
+			return true
+		}
+		_, dm := c.Peer(u)
+		return dm && s.touched.since(c, since)
+	})
 	if err != nil {
 		return err
 	}
 	budget := newBudget(resumeEntriesTotal)
 	for i := range all {
 		v := &all[i]
-		c := v.m.Conversation
-		entries := v.head.Pos > since
-		_, dm := c.Peer(u)
-		marked := marks[c].Pos > since || (dm && s.touched.since(c, since))
-		if !entries && !marked {
-			continue
+		if v.head.Pos <= since && !moved[v.m.Conversation] { // the peer's mark is what may have moved
+			if peer, err := s.peerMark(ctx, u, v.m.Conversation); err != nil {
+				return err
+			} else if peer.Pos <= since {
+				continue
+			}
+		}
+		own, peer, err := s.marks(ctx, u, v.m.Conversation)
+		if err != nil {
+			return err
 		}
 		ok, err := s.settle(ctx, u, v)
 		if err != nil {
 			return err
 		}
-		if !ok {
+		entries := v.head.Pos > since
+		if !ok || !entries && own.Pos <= since && peer.Pos <= since {
 			continue
 		}
-		entries = v.head.Pos > since
-		st, err := s.state(ctx, u, v, marks[c])
+		st, err := s.state(ctx, v, own, peer)
 		if err != nil {
 			return err
 		}
@@ -270,10 +280,8 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, marks 
 			if st.Entries, err = s.missed(ctx, v, since, resumeEntries, budget); err != nil {
 				return err
 			}
-		} else if marks[c].Pos <= since && st.peerPos <= since {
-			continue
 		}
-		res.Conversations = append(res.Conversations, st.ConversationState)
+		res.Conversations = append(res.Conversations, st)
 	}
 	return nil
 }
@@ -310,8 +318,8 @@ func (s *Service) missed(ctx context.Context, v *view, since uint64, limit int, 
 }
 
 // page answers a cold start: conversations, newest activity first.
-func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, marks map[im.ConversationID]im.Mark, res *im.SyncResult) error {
-	all, err := s.views(ctx, u)
+func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im.SyncResult) error {
+	all, err := s.views(ctx, u, func(im.ConversationID, *im.Head) bool { return true })
 	if err != nil {
 		return err
 	}
@@ -341,35 +349,30 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, marks m
 	}
 	budget := newBudget(maxPage)
 	for i := range all {
-		st, err := s.state(ctx, u, &all[i], marks[all[i].m.Conversation])
+		own, peer, err := s.marks(ctx, u, all[i].m.Conversation)
+		if err != nil {
+			return err
+		}
+		st, err := s.state(ctx, &all[i], own, peer)
 		if err != nil {
 			return err
 		}
 		if st.Entries, err = s.missed(ctx, &all[i], 0, 1, budget); err != nil {
 			return err
 		}
-		res.Conversations = append(res.Conversations, st.ConversationState)
+		res.Conversations = append(res.Conversations, st)
 	}
 	return nil
 }
 
-// stateWithPeer is a state and the position of the peer's mark.
-type stateWithPeer struct {
-	im.ConversationState
-	peerPos uint64
-}
-
-func (s *Service) state(ctx context.Context, u im.UserID, v *view, own im.Mark) (stateWithPeer, error) {
-	st := stateWithPeer{ConversationState: im.ConversationState{
+// state is a conversation with the user's own mark and, in a dm, the peer's. The
+// own mark may be newer than the head: then all up to the head is read.
+func (s *Service) state(ctx context.Context, v *view, own, peer im.Mark) (im.ConversationState, error) {
+	own.Read = min(own.Read, v.head.Seq)
+	st := im.ConversationState{
 		Conversation: v.m.Conversation, Head: v.head, First: v.m.First, Until: v.m.Until,
 		Read: own.Read, Unread: unread(v, own), Title: v.m.Title,
-	}}
-	if peer, ok := v.m.Conversation.Peer(u); ok {
-		var out [1]im.Mark
-		if err := s.journal.Marks(ctx, v.m.Conversation, []im.UserID{peer}, out[:]); err != nil {
-			return st, err
-		}
-		st.PeerReceived, st.PeerRead, st.peerPos = out[0].Received, out[0].Read, out[0].Pos
+		PeerReceived: peer.Received, PeerRead: peer.Read,
 	}
 	if own.Read < v.m.First && v.m.First > 1 {
 		// Nothing read since joining: what was there before does not count.
@@ -387,16 +390,40 @@ func unread(v *view, own im.Mark) uint64 {
 	return v.head.Count - min(own.ReadCount, v.head.Count)
 }
 
-func (s *Service) ownMarks(ctx context.Context, u im.UserID) (map[im.ConversationID]im.Mark, error) {
+// moved tells where a user's own marks moved after since.
+func (s *Service) moved(ctx context.Context, u im.UserID, since uint64) (map[im.ConversationID]bool, error) {
 	list, err := s.journal.UserMarks(ctx, u)
 	if err != nil {
 		return nil, err
 	}
-	marks := make(map[im.ConversationID]im.Mark, len(list))
-	for _, m := range list {
-		marks[m.Conversation] = m
+	moved := make(map[im.ConversationID]bool)
+	for i := range list {
+		if list[i].Pos > since {
+			moved[list[i].Conversation] = true
+		}
 	}
-	return marks, nil
+	return moved, nil
+}
+
+// marks returns the mark of a user in a conversation and, in a dm, the peer's.
+func (s *Service) marks(ctx context.Context, u im.UserID, c im.ConversationID) (own, peer im.Mark, err error) {
+	var out [1]im.Mark
+	if err = s.journal.Marks(ctx, c, []im.UserID{u}, out[:]); err != nil {
+		return own, peer, err
+	}
+	peer, err = s.peerMark(ctx, u, c)
+	return out[0], peer, err
+}
+
+// peerMark returns the mark of the other side of a dm, zero for others.
+func (s *Service) peerMark(ctx context.Context, u im.UserID, c im.ConversationID) (im.Mark, error) {
+	var out [1]im.Mark
+	peer, ok := c.Peer(u)
+	if !ok {
+		return out[0], nil
+	}
+	err := s.journal.Marks(ctx, c, []im.UserID{peer}, out[:])
+	return out[0], err
 }
 
 func newestFirst(a, b view) int {

@@ -87,6 +87,35 @@ func TestResumeTellsMarks(t *testing.T) {
 	}
 }
 
+// A mark of one's own that another device moved is a change, in a dm and in a
+// group; what happens in a group after one has left is none.
+func TestResumeTellsOwnMarks(t *testing.T) {
+	w := newWorld(t)
+	g, left := im.Group("g"), im.Group("left")
+	w.members.add("alice", im.Membership{Conversation: g, First: 1})
+	w.members.add("alice", im.Membership{Conversation: left, First: 1, Until: 1})
+	for _, c := range []im.ConversationID{ab, g, left} {
+		w.mustSend("bob", c, "hi")
+	}
+	w.elsewhere() // beyond the marks of the senders
+	at := w.sync("alice", im.SyncQuery{})
+	w.mustSend("bob", left, "without alice")
+	for _, c := range []im.ConversationID{ab, g} {
+		if err := w.Mark(t.Context(), im.Actor{User: "alice"}, c, 1, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := w.sync("alice", im.SyncQuery{Position: at.Position, Timeline: at.Timeline})
+	if got := conversations(r); !slices.Equal(got, []im.ConversationID{ab, g}) {
+		t.Fatalf("changed: %v", got)
+	}
+	for _, c := range r.Conversations {
+		if c.Read != 1 || c.Unread != 0 || len(c.Entries) != 0 {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
 func TestPositionOfAnotherTimelineResets(t *testing.T) {
 	w := newWorld(t)
 	w.mustSend("alice", ab, "hi")
@@ -336,6 +365,17 @@ func TestUnreadIsExact(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A mark that moved after the head was read is told as far as the head: what
+// comes behind it is in the next sync, with the mark.
+func TestMarkBeyondTheHeadOfASync(t *testing.T) {
+	w := newWorld(t)
+	v := &view{m: im.Membership{Conversation: "dm:a:b", First: 1}, head: im.Head{Seq: 10, Count: 8}}
+	st, err := w.state(t.Context(), v, im.Mark{Received: 12, Read: 12, ReadCount: 10}, im.Mark{})
+	if err != nil || st.Read != 10 || st.Unread != 0 {
+		t.Errorf("%+v %v", st, err)
+	}
 }
 
 func TestSignals(t *testing.T) {

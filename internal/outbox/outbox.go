@@ -66,8 +66,11 @@ type Options struct {
 	// promise failed waits twice as long each time, up to 20 intervals.
 	Interval time.Duration
 	// Timeout bounds one drive. Default 30 s.
-	Timeout    time.Duration
-	Now        func() time.Time
+	Timeout time.Duration
+	Now     func() time.Time
+	// Applied is told of every roster change that was made visible, with its
+	// entry's seq, before the entry is delivered. It must not block.
+	Applied    func(p im.Promise, seq uint64)
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -111,6 +114,9 @@ func New(store Store, appender Appender, o Options) *Runner {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Applied == nil {
+		o.Applied = func(im.Promise, uint64) {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -185,7 +191,11 @@ func (r *Runner) drive(ctx context.Context, p im.Promise) error {
 		// when the append took long and nobody waits for it any more.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.Timeout)
 		defer cancel()
-		return r.store.Apply(ctx, p, seq)
+		err := r.store.Apply(ctx, p, seq)
+		if err == nil && p.SetRoster != 0 {
+			r.o.Applied(p, seq)
+		}
+		return err
 	}
 	var err error
 	if p.SetRoster != 0 {

@@ -165,6 +165,33 @@ func TestDriveAppliesRosterChangesWithTheirEntry(t *testing.T) {
 	}
 }
 
+// Who wants to know of roster changes is told once the directory has them; of
+// notices, and of what was not applied, nothing.
+func TestAppliedIsTold(t *testing.T) {
+	w := &world{}
+	var told []string
+	r := outbox.New(w, w, outbox.Options{Applied: func(p im.Promise, seq uint64) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		told = append(told, fmt.Sprintf("%s %d at %d, %d left", p.Conversation, p.SetRoster, seq, len(w.rows)))
+	}})
+	if err := r.Drive(t.Context(), w.notice("u", "hello")); err != nil {
+		t.Fatal(err)
+	}
+	w.failApply = func(im.Promise) error { return errors.New("no") }
+	p := w.change("g", 1)
+	if r.Drive(t.Context(), p) == nil || told != nil {
+		t.Fatalf("told %q of what was not applied", told)
+	}
+	w.failApply = nil
+	if left, err := r.Replay(t.Context()); left != 1 || err != nil { // it waits after the failure
+		t.Fatal(left, err)
+	}
+	if err := r.Drive(t.Context(), p); err != nil || !slices.Equal(told, []string{"grp:g 1 at 2, 0 left"}) {
+		t.Errorf("told %q, %v", told, err)
+	}
+}
+
 func TestDriveAppendsAndApplies(t *testing.T) {
 	w := &world{}
 	r := outbox.New(w, w, outbox.Options{Registerer: prometheus.NewRegistry()})

@@ -47,6 +47,8 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"GroupRestoredAtWrongRevision", groupRestoredAtWrongRevision},
 		{"Addable", addable},
 		{"OpenDM", openDM},
+		{"PlacesFollowChanges", placesFollowChanges},
+		{"PlacesReadWhileTheyChange", placesReadWhileTheyChange},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.test(&people{T: t, db: open(t), ctx: t.Context()})
@@ -143,12 +145,9 @@ func (p *people) change(c im.ConversationID, by im.UserID, rev, seq uint64, e im
 
 func (p *people) roster(c im.ConversationID) (uint64, map[im.UserID]im.Role) {
 	p.Helper()
-	rev, members, err := p.db.Roster(p.ctx, c)
-	p.ok(err)
 	roles := make(map[im.UserID]im.Role)
-	for _, m := range members {
-		roles[m.User] = m.Role
-	}
+	rev, _, err := p.db.Roster(p.ctx, c, func(m im.Member, _ uint64) { roles[m.User] = m.Role })
+	p.ok(err)
 	return rev, roles
 }
 

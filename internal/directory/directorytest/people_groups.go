@@ -173,6 +173,14 @@ func groupLife(p *people) {
 	_, members, err = p.db.Group(p.ctx, c, []im.UserID{"b"})
 	p.ok(err)
 	equal(p, "unmuted", members, []im.Member{member("b", im.RoleMember)})
+	first := map[im.UserID]uint64{}
+	again := map[im.UserID]im.Member{}
+	rev, name, err := p.db.Roster(p.ctx, c, func(m im.Member, seq uint64) { again[m.User], first[m.User] = m, seq })
+	p.ok(err)
+	equal(p, "revision again", rev, 9)
+	equal(p, "name", name, "two")
+	equal(p, "who sees from where", first, map[im.UserID]uint64{"o": 1, "a": 1, "b": 1})
+	equal(p, "whole roster", again, map[im.UserID]im.Member{"a": want[0], "b": member("b", im.RoleMember), "o": want[2]})
 	rev, roles = p.roster("grp:none")
 	equal(p, "no group", fmt.Sprint(rev, roles), "0 map[]")
 }

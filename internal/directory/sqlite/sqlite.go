@@ -69,7 +69,7 @@ func Open(path string, o Options) (*directory.DB, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("directory: open %s: %w", path, err), write.Close())
 	}
-	d := directory.New(write, directory.Dialect{Name: "sqlite3", Classify: classify}).WithReader(read)
+	d := directory.New(write, directory.Dialect{Name: "sqlite3", Classify: classify, Embedded: true}).WithReader(read)
 	if err := d.Migrate(context.Background()); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), d.Close())
 	}
@@ -94,6 +94,7 @@ func pool(path string, o Options, conns int, readOnly bool) (*sql.DB, error) {
 			"synchronous(FULL)",
 			"fullfsync(1)", // macOS: a plain fsync stays in the drive's cache
 			"foreign_keys(1)",
+			"temp_store(MEMORY)", // what a savepoint needs to be undone, too
 		},
 		"_txlock": {"immediate"},
 		"_dqs":    {"0"},
