@@ -166,7 +166,9 @@ func (p *Poller) nudge(s *Socket) {
 }
 
 // nudged reports whether a read of s timed out because of a nudge, and lets it
-// wait again.
+// wait again. A Close that goes on at the same time is not overlooked: who reads
+// next looks at closing after the deadline is gone here, and BeginClose sets it
+// again after closing.
 func (p *Poller) nudged(s *Socket) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

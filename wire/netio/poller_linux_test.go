@@ -178,15 +178,26 @@ func TestNudge(t *testing.T) {
 	}
 }
 
-// TestNudgeAfterClose: it does not cut short what the peer is still told.
-func TestNudgeAfterClose(t *testing.T) {
+// TestNudgeAndClose: the close after a nudge, and before one, delivers the last
+// bytes like any other.
+func TestNudgeAndClose(t *testing.T) {
 	p := newPoller(t)
 	for range 20 {
 		s, peer := tcpSocket(t, p)
+		s.Nudge()
+		if err := s.Fill(1); err != netio.ErrNudged {
+			t.Fatal(err)
+		}
+		_, _ = peer.Write(make([]byte, 20_000))
+		if err := s.Fill(1); err != nil {
+			t.Fatal(err)
+		}
 		s.BeginClose()
 		_ = s.Close([]byte("bye"))
 		s.Nudge()
-		_, _ = peer.Write(make([]byte, 20_000))
+		if _, err := peer.Write(make([]byte, 20_000)); err != nil {
+			t.Fatalf("the peer was cut off: %v", err)
+		}
 		if got, err := io.ReadAll(peer); err != nil || string(got) != "bye" {
 			t.Fatalf("the peer reads %q, %v", got, err)
 		}

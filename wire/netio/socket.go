@@ -143,27 +143,16 @@ func (s *Socket) Fill(need int) error {
 	for s.w-s.r < need {
 		err := s.fill()
 		if err != nil && os.IsTimeout(err) && s.poller != nil && s.poller.nudged(s) {
-			err = s.afterNudge()
+			if s.w > s.r {
+				continue // within a message
+			}
+			err = ErrNudged
 		}
 		if err != nil {
 			return s.readFailed(err)
 		}
 	}
 	return nil
-}
-
-// afterNudge judges a wait that a nudge has ended; nil: the beginning of a
-// message is there, so wait on.
-func (s *Socket) afterNudge() error {
-	switch {
-	// The deadline is gone: either this sees a Close that goes on at the same time,
-	// or that Close sets it again.
-	case s.closing.Load():
-		return net.ErrClosed
-	case s.w > s.r:
-		return nil
-	}
-	return ErrNudged
 }
 
 // Park lets the poller wait for the next byte in the reader's place. If it
