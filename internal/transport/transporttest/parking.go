@@ -10,7 +10,7 @@ import (
 )
 
 // Poller returns a poller for ListenOptions that ends with the test.
-func Poller(t *testing.T) *netio.Poller {
+func Poller(t testing.TB) *netio.Poller {
 	t.Helper()
 	p, err := netio.NewPoller()
 	if err != nil {
