@@ -64,6 +64,7 @@ func (w *world) over(address, user string) *peer {
 func TestSilentConnectionsHaveNoGoroutine(t *testing.T) {
 	w := newWorld(t)
 	address := w.listen(t)
+	w.login("zoe", "1") // in memory: cannot park
 	var peers []*peer
 	for i := range 20 {
 		p := w.over(address, fmt.Sprintf("u%d", i))
@@ -73,8 +74,11 @@ func TestSilentConnectionsHaveNoGoroutine(t *testing.T) {
 		defer p.nc.Close()
 		peers = append(peers, p)
 	}
-	for sessionGoroutines() > 0 {
+	for sessionGoroutines() > 1 {
 		runtime.Gosched()
+	}
+	if got := sessionGoroutines(); got != 1 {
+		t.Fatalf("%d goroutines, want the one that cannot park", got)
 	}
 	for i, p := range peers {
 		u := im.UserID(fmt.Sprintf("u%d", i))

@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // tcpPair returns a socket and its peer.
-func tcpPair(t *testing.T) (server, client net.Conn) {
+func tcpPair(t testing.TB) (server, client net.Conn) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,7 +44,7 @@ func tcpPair(t *testing.T) (server, client net.Conn) {
 	return server, client
 }
 
-func tlsPair(t *testing.T) (server, client net.Conn) {
+func tlsPair(t testing.TB) (server, client net.Conn) {
 	t.Helper()
 	s, c := tcpPair(t)
 	sc, cc := transporttest.TLS(t)
@@ -79,7 +79,7 @@ func park(t *testing.T, s *netio.Socket, need int, received uint64) {
 func TestIdleHoldsNoBuffer(t *testing.T) {
 	for _, kind := range []struct {
 		name string
-		pair func(*testing.T) (net.Conn, net.Conn)
+		pair func(testing.TB) (net.Conn, net.Conn)
 		idle int
 	}{{"tcp", tcpPair, 0}, {"tls", tlsPair, 64}} {
 		t.Run(kind.name, func(t *testing.T) {

@@ -306,3 +306,39 @@ func interleave(t *testing.T, p *netio.Poller, seed uint64, ending int) {
 		t.Errorf("the reader ends with %v", r.err)
 	}
 }
+
+// BenchmarkWait is what a message costs that is waited for, by a goroutine or
+// parked: one byte there and one back.
+func BenchmarkWait(b *testing.B) {
+	for _, parked := range []bool{false, true} {
+		b.Run(fmt.Sprintf("parked=%v", parked), func(b *testing.B) {
+			p, err := netio.NewPoller()
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer p.Close()
+			server, peer := tcpPair(b)
+			s := netio.New(server, p)
+			var serve func()
+			serve = func() {
+				for s.Fill(1) == nil {
+					n, _ := s.TryWrite(s.Peek())
+					s.Skip(n)
+					if parked && s.Park(serve) {
+						return
+					}
+				}
+			}
+			go serve()
+			one := make([]byte, 1)
+			b.ReportAllocs()
+			for b.Loop() {
+				_, _ = peer.Write(one)
+				if _, err := io.ReadFull(peer, one); err != nil {
+					b.Fatal(err)
+				}
+			}
+			shut(s)
+		})
+	}
+}

@@ -158,7 +158,7 @@ func pattern(n int) []byte {
 }
 
 // TLS returns the two sides' configurations with a certificate of its own.
-func TLS(t *testing.T) (server, client *tls.Config) {
+func TLS(t testing.TB) (server, client *tls.Config) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
