@@ -53,13 +53,28 @@ func newMemJournal() *memJournal {
 }
 
 func (j *memJournal) Append(_ context.Context, batch []im.Append, out []im.Appended) error {
+	if err := j.fault(false); err != nil { // without the lock: reading goes on
+		return err
+	}
+	if err := j.append(batch, out); err != nil {
+		return err
+	}
+	return j.fault(true)
+}
+
+func (j *memJournal) fault(after bool) error {
+	j.mu.Lock()
+	fail := j.fail
+	j.mu.Unlock()
+	if fail == nil {
+		return nil
+	}
+	return fail(after)
+}
+
+func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	if j.fail != nil {
-		if err := j.fail(false); err != nil {
-			return err
-		}
-	}
 	for i := range batch {
 		if j.damaged[batch[i].Entry.Conversation] {
 			return errors.New("checksum mismatch")
@@ -105,9 +120,6 @@ func (j *memJournal) Append(_ context.Context, batch []im.Append, out []im.Appen
 		j.ids[key] = idRow{e.Conversation, e.Seq, a.Hash}
 		j.pos = pos
 		out[i] = im.Appended{Status: im.Stored, Seq: e.Seq, Count: e.Count, Time: e.Stored, Pos: e.Pos, Roster: e.Roster}
-	}
-	if j.fail != nil {
-		return j.fail(true)
 	}
 	return nil
 }
@@ -217,7 +229,9 @@ type fakeMembers struct {
 	cached  map[im.ConversationID]uint64
 	rows    map[im.UserID][]im.Membership
 	opened  []im.ConversationID
-	recall  error
+	// failOpen are what the next calls of OpenDM return.
+	failOpen []error
+	recall   error
 }
 
 func newFakeMembers() *fakeMembers {
@@ -260,6 +274,11 @@ func (f *fakeMembers) Memberships(_ context.Context, u im.UserID) ([]im.Membersh
 func (f *fakeMembers) OpenDM(_ context.Context, c im.ConversationID) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if len(f.failOpen) > 0 {
+		err := f.failOpen[0]
+		f.failOpen = f.failOpen[1:]
+		return err
+	}
 	f.opened = append(f.opened, c)
 	a, b, _ := c.DMMembers()
 	for _, u := range []im.UserID{a, b} {

@@ -59,9 +59,11 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 		reply:  reply,
 		queued: now,
 	}
-	// The committer decides; asking here only loads what it will look at, so that it
-	// need not wait for a database on everybody's behalf.
-	_, _ = s.members.MaySend(ctx, from.User, m.Conversation)
+	// The committer decides; asking here only loads what it will look at, and opens a
+	// new dm, so that it need not wait for a database on everybody's behalf.
+	if _, err := s.members.MaySend(ctx, from.User, m.Conversation); err == nil && m.Conversation.Kind() == im.KindDM {
+		_ = s.openDM(ctx, m.Conversation)
+	}
 	if err := s.queue.put(it); err != nil {
 		s.metrics.reject(err)
 		reply(im.Ack{}, err)
@@ -211,9 +213,10 @@ func (s *Service) decide(ctx context.Context, it *item) error {
 }
 
 // openDM makes sure that a dm's first message finds both users as members: the
-// rows are written before the entry, so a crash leaves an empty dm at worst.
+// rows are written before the entry, so a crash leaves an empty dm at worst. Send
+// does it for those who may write; what failed there the committer tries again.
 func (s *Service) openDM(ctx context.Context, c im.ConversationID) error {
-	if _, ok := s.opened[c]; ok {
+	if s.opened.has(c) {
 		return nil
 	}
 	head, err := s.head(ctx, c)
@@ -225,10 +228,7 @@ func (s *Service) openDM(ctx context.Context, c im.ConversationID) error {
 			return err
 		}
 	}
-	if len(s.opened) > 100_000 {
-		clear(s.opened)
-	}
-	s.opened[c] = struct{}{}
+	s.opened.add(c)
 	return nil
 }
 

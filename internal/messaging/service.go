@@ -9,8 +9,9 @@
 // conversations whose roster is being changed wait on timers that only put
 // items back into the queue.
 //
-// Locks: queue.mu guards the queue; touched.mu the recent mark changes. Neither
-// is held while calling out, and they are never held together. One of marking's
+// Locks: queue.mu guards the queue; opened.mu the dms that are known to be open;
+// touched.mu the recent mark changes. None is held while calling out, and they
+// are never held together. One of marking's
 // is held, and taken before touched.mu, while a mark is moved and told of.
 //
 // Invariants (ARCHITECTURE.md; each has a test):
@@ -96,14 +97,14 @@ type Service struct {
 	onFailed  func(error)
 
 	queue   queue
+	opened  opened
 	touched touched
 	marking marking
 	asks    asks
 	items   items
 
 	// Owned by the committer.
-	opened  map[im.ConversationID]struct{} // dms known to have membership rows
-	held    map[im.ConversationID]*held    // conversations whose items wait for a retry
+	held    map[im.ConversationID]*held // conversations whose items wait for a retry
 	failed  error
 	scratch scratch
 
@@ -133,7 +134,6 @@ func New(o Options) *Service {
 		metrics:   newMetrics(o.Registerer),
 		recall:    o.RecallWindow,
 		onFailed:  o.OnFailed,
-		opened:    map[im.ConversationID]struct{}{},
 		held:      map[im.ConversationID]*held{},
 	}
 	s.queue.init(o.MaxQueued)
