@@ -303,16 +303,23 @@ func (g *together) prepared(query string, args []any) *sql.Stmt {
 
 // reset closes the connection; the next transaction opens another.
 func (g *together) reset() {
+	for _, stmt := range g.statements {
+		_ = stmt.Close() // the connection goes anyway
+	}
 	_ = g.conn.Raw(func(any) error { return driver.ErrBadConn }) // so that the pool does not keep it
 	g.conn, g.statements = nil, nil
 }
 
-// close gives the connection back, so that the pool can be closed.
+// close gives the connection back, so that the pool can be closed. An open
+// statement would keep the database open behind it, with its log.
 func (g *together) close() (err error) {
 	g.run.Lock()
 	defer g.run.Unlock()
+	for _, stmt := range g.statements {
+		err = errors.Join(err, stmt.Close())
+	}
 	if g.conn != nil {
-		err = g.conn.Close()
+		err = errors.Join(err, g.conn.Close())
 	}
 	g.conn, g.statements = nil, nil
 	return err
