@@ -214,6 +214,18 @@ func BenchmarkChatBesideFirstMessages(b *testing.B) {
 	wg.Wait()
 }
 
+// BenchmarkPull reads the last message of a group, as a member.
+func BenchmarkPull(b *testing.B) {
+	l := newLaboratory(b, 1000)
+	g := must(l.groups.Create(b.Context(), actor(name(0)), "friends", []im.UserID{name(1)}, "")).Conversation
+	l.say(name(0), g)
+	measure(b, 1, func() {
+		if got := must(l.logic.Pull(b.Context(), actor(name(1)), im.PullQuery{Conversation: g, Backward: true, Limit: 1})); len(got.Entries) != 1 {
+			b.Fatal(len(got.Entries))
+		}
+	})
+}
+
 // BenchmarkReconnect is what somebody with 25 conversations costs the logic who
 // comes back and missed nothing.
 func BenchmarkReconnect(b *testing.B) {
