@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run build test test-kill test-powercut test-fuzz check gen verify-gen cover bench vuln deps clean
+.PHONY: help run build test test-kill test-powercut test-fuzz check gen verify-gen cover bench bench-compare vuln deps clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -59,9 +59,22 @@ gen: $(TOOLS)/buf $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-vtproto ## write
 verify-gen: gen
 	@git diff --exit-code --stat -- wire internal/im proto internal/api docs || { echo "generated files were not up to date; they are now: commit them"; exit 1; }
 
-bench: build ## first figures: idle memory, one-to-one chat at saturation and at half that rate
+bench: build ## the scenarios with their tables, about ten minutes; one alone: bin/skein bench --help
+	./bin/skein bench chat --floor
+	./bin/skein bench chat --codec json --no-half
+	./bin/skein bench chat --transport tcp --no-half
+	./bin/skein bench chat --users 10000 --no-half
+	./bin/skein bench broadcast
+	./bin/skein bench online
+	./bin/skein bench resume --connections 10000 --conversations 10
+	./bin/skein bench store
 	./bin/skein bench idle
-	./bin/skein bench chat
+
+BASE ?= HEAD~1
+bench-compare: build ## CPU time and allocations per message against BASE=<commit>, in turns in one run
+	@rm -rf bin/base && git worktree prune && git worktree add --detach bin/base $(BASE) >/dev/null
+	@cd bin/base && CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o ../skein-base ./cmd/skein; built=$$?; cd ../.. && git worktree remove --force bin/base && exit $$built
+	./bin/skein bench compare bin/skein-base
 
 vuln: $(TOOLS)/govulncheck ## known vulnerabilities in dependencies (asks the vulnerability database)
 	govulncheck ./...

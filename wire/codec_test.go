@@ -289,3 +289,22 @@ func TestOnlyFrames(t *testing.T) {
 		}
 	}
 }
+
+// What clients send most is decoded into few pieces of memory: a Send takes its
+// parts, the conversation and the text; a Received its parts and the conversation.
+func TestHotFramesAllocateLittle(t *testing.T) {
+	for name, most := range map[string]float64{"Send": 3, "Received": 2} {
+		data, err := wire.Protobuf().Append(nil, chatFrames()[name])
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f wire.ClientFrame
+		got := testing.AllocsPerRun(100, func() {
+			f.Reset()
+			err = wire.Protobuf().Decode(data, &f)
+		})
+		if err != nil || got > most {
+			t.Errorf("%s: %v allocations, at most %v, %v", name, got, most, err)
+		}
+	}
+}

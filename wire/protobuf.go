@@ -82,5 +82,8 @@ func (protobufCodec) Decode(data []byte, frame proto.Message) error {
 	if c.odd {
 		return proto.Unmarshal(data, frame)
 	}
+	if f, ok := frame.(*ClientFrame); ok && f.Frame == nil && decodeParts(data, f) {
+		return nil
+	}
 	return frame.(interface{ UnmarshalVT([]byte) error }).UnmarshalVT(data)
 }

@@ -107,7 +107,7 @@ func (l *streamListener) Close() error {
 // name. A name that is not in o.Codecs is answered with one Error frame in JSON
 // and the connection is closed; so it is when the name does not come in time.
 func AcceptStream(nc net.Conn, o ListenOptions) (Conn, error) {
-	c := newStreamConn(nc, "")
+	c := newStreamConn(nc, "", o.Poller)
 	if err := nc.SetDeadline(time.Now().Add(o.Timeout())); err != nil {
 		_ = nc.Close()
 		return nil, err
@@ -145,7 +145,7 @@ func (c *streamConn) refuse(code Code, message string) {
 
 // OpenStream does the client's side of the handshake: it names the codec.
 func OpenStream(nc net.Conn, codec string) (Conn, error) {
-	c := newStreamConn(nc, codec)
+	c := newStreamConn(nc, codec, nil)
 	if err := c.Write(c.AppendMessage(nil, []byte(codec)), time.Now().Add(5*time.Second)); err != nil {
 		_ = nc.Close()
 		return nil, err
@@ -159,10 +159,10 @@ func OpenStream(nc net.Conn, codec string) (Conn, error) {
 // Sockets of the operating system are read without holding a buffer while idle
 // and can be written without waiting; of other connections those that implement
 // netio.TryWriter can.
-func NewStreamConn(nc net.Conn, codec string) Conn { return newStreamConn(nc, codec) }
+func NewStreamConn(nc net.Conn, codec string) Conn { return newStreamConn(nc, codec, nil) }
 
-func newStreamConn(nc net.Conn, codec string) *streamConn {
-	s := netio.New(nc)
+func newStreamConn(nc net.Conn, codec string, poller *netio.Poller) *streamConn {
+	s := netio.New(nc, poller)
 	return &streamConn{
 		sock:  s,
 		info:  ConnInfo{Codec: codec, Framing: FramingLen32, RemoteAddr: s.RemoteAddr()},
@@ -180,6 +180,9 @@ type streamConn struct {
 func (c *streamConn) Info() ConnInfo         { return c.info }
 func (c *streamConn) SetReadLimit(bytes int) { c.limit = bytes }
 func (c *streamConn) Received() uint64       { return c.sock.Received() }
+
+func (c *streamConn) Park(resume func()) bool { return c.sock.Park(resume) }
+func (c *streamConn) Nudge()                  { c.sock.Nudge() }
 
 func (c *streamConn) ReadMessage() ([]byte, error) {
 	if err := c.sock.Fill(lenSize); err != nil {

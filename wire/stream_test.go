@@ -68,5 +68,6 @@ func TestConformanceOfAnyStream(t *testing.T) {
 		Announce:  transporttest.StreamAnnounce,
 		TryWrites: true,
 		Orderly:   true,
+		Parks:     true,
 	})
 }

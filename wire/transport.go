@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/skein-im/skein/wire/netio"
 )
 
 // Codec turns frames into bytes and back. Implementations are stateless values.
@@ -46,6 +48,9 @@ type ListenOptions struct {
 	// Origins a browser may connect from, as host or host:port patterns; a request
 	// without an Origin header and one from the listener's own host are always allowed.
 	Origins []string
+	// Poller lets connections park (see Parker) where sockets can. Nil: they wait in
+	// a goroutine each.
+	Poller *netio.Poller
 	// Log is told of what cannot be returned, e.g. that accepting fails for want of
 	// file descriptors. Nil is the default logger.
 	Log *slog.Logger
@@ -79,7 +84,8 @@ func (o ListenOptions) Timeout() time.Duration {
 // Listener accepts connections of one URL.
 type Listener interface {
 	// Serve calls serve for each connection whose handshake is done, in a goroutine
-	// of its own, until Close. serve returns when the connection is over.
+	// of its own, until Close. serve returns when the connection is over or parked:
+	// the Conn is serve's from the call on, and its return means nothing.
 	Serve(serve func(Conn)) error
 	Addr() net.Addr
 	// Close stops accepting; connections that were served go on.
@@ -131,6 +137,26 @@ type Conn interface {
 type ByteCounter interface {
 	Received() uint64
 }
+
+// Parker is implemented by a Conn that can wait for its peer without a
+// goroutine: a waiting one costs more memory than all else of a connection, and
+// most connections are silent most of the time.
+type Parker interface {
+	// Park is for the reader, between two messages. If it returns true, the reader
+	// must not touch the Conn any more, and resume is called once, in a goroutine of
+	// its own that is the reader from then on: when something has arrived, the peer
+	// has ended, the Conn is closed, or for nothing. If it returns false nothing has
+	// changed: something has arrived already, or this Conn cannot park.
+	Park(resume func()) bool
+	// Nudge makes a ReadMessage that waits between two messages return ErrNudged, so
+	// that the reader can park; one that does not wait returns it when it would. It
+	// loses nothing, and means nothing to a Conn that is parked or cannot park. Any
+	// goroutine may call it.
+	Nudge()
+}
+
+// ErrNudged is what ReadMessage returns after Nudge. The Conn is as it was.
+var ErrNudged = netio.ErrNudged
 
 // CloseError is why ReadMessage ended the connection.
 type CloseError struct {

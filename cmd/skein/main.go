@@ -19,13 +19,14 @@ import (
 var version = "dev"
 
 type cli struct {
-	Serve   serveCmd   `cmd:"" help:"Run the server. Needs no flag: data in ./data, public port 127.0.0.1:8080."`
-	Chat    chatCmd    `cmd:"" help:"Chat in the terminal."`
-	User    userCmd    `cmd:"" help:"Manage users of a running server."`
-	Token   tokenCmd   `cmd:"" help:"Make tokens for users of your own backend."`
-	Config  configCmd  `cmd:"" help:"Show, check and explain the settings."`
-	Bench   benchCmd   `cmd:"" help:"Measure a server of its own on this machine."`
-	Version versionCmd `cmd:"" help:"Print the version."`
+	Serve    serveCmd    `cmd:"" help:"Run the server. Needs no flag: data in ./data, public port 127.0.0.1:8080."`
+	Chat     chatCmd     `cmd:"" help:"Chat in the terminal."`
+	User     userCmd     `cmd:"" help:"Manage users of a running server."`
+	Token    tokenCmd    `cmd:"" help:"Make tokens for users of your own backend."`
+	Config   configCmd   `cmd:"" help:"Show, check and explain the settings."`
+	Bench    benchCmd    `cmd:"" help:"Measure a server, one of its own or one that runs."`
+	Capacity capacityCmd `cmd:"" help:"Estimate how many users a machine carries."`
+	Version  versionCmd  `cmd:"" help:"Print the version."`
 }
 
 func main() {

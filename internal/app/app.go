@@ -31,6 +31,7 @@ import (
 	"github.com/skein-im/skein/internal/transport/tcp"
 	"github.com/skein-im/skein/internal/transport/ws"
 	"github.com/skein-im/skein/wire"
+	"github.com/skein-im/skein/wire/netio"
 )
 
 // Options are what a Config cannot say.
@@ -67,6 +68,7 @@ type App struct {
 	gateway    *gateway.Gateway
 	logic      *logic
 
+	poller    *netio.Poller
 	listeners []listening
 	public    *httpServer
 	admin     *httpServer
@@ -210,7 +212,13 @@ func (a *App) codecs(o Options) []wire.Codec {
 
 // openListeners binds every port, so that one in use ends the start.
 func (a *App) openListeners(ctx context.Context, o Options) error {
-	lo := wire.ListenOptions{HandshakeTimeout: 5 * time.Second, Origins: a.cfg.HTTP.Origins, Log: a.log}.WithCodecs(a.codecs(o)...)
+	var err error
+	if a.poller, err = netio.NewPoller(); err != nil {
+		return err
+	}
+	lo := wire.ListenOptions{
+		HandshakeTimeout: 5 * time.Second, Origins: a.cfg.HTTP.Origins, Poller: a.poller, Log: a.log,
+	}.WithCodecs(a.codecs(o)...)
 	if a.cfg.TLS.Cert != "" {
 		cert, err := tls.LoadX509KeyPair(a.cfg.TLS.Cert, a.cfg.TLS.Key)
 		if err != nil {
@@ -317,6 +325,7 @@ func (a *App) Serve(ctx context.Context) error {
 	if a.admin != nil {
 		go func() { ended <- wrap("admin.listen", a.admin.serve()) }()
 	}
+	defer newTidier().start()()
 	a.state.set(stateReady)
 	var err error
 	select {
@@ -353,6 +362,9 @@ func (a *App) close() error {
 	}
 	if a.gateway != nil {
 		a.gateway.Close()
+	}
+	if a.poller != nil {
+		a.poller.Close()
 	}
 	for _, s := range []*httpServer{a.public, a.admin} {
 		if s != nil {

@@ -2,7 +2,9 @@
 // gateway and the doors, starts and stops them in the right order. It is the
 // only package that knows all others, and it decides nothing else.
 //
-// Goroutines: one per listener, one per HTTP server; all end with Serve. Locks: none.
+// Goroutines: one per listener, one per HTTP server, one that waits for the
+// silent connections (netio.Poller), one that gives memory back when the process
+// is quiet; all end with Serve. Locks: none.
 //
 // Order of a start: data directory → keys → directory → journal → services →
 // groups reconciled with the journal → outbox replay → listeners. A listener that cannot be opened (port in use)

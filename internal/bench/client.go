@@ -31,18 +31,22 @@ type conn struct {
 }
 
 // dial connects and does the handshake of the transport. target is ws://…/ws
-// or tcp://host:port.
-func dial(target string, codec wire.Codec) (*conn, error) {
+// or tcp://host:port; source the local address, "" for any.
+func dial(target, source string, codec wire.Codec) (*conn, error) {
 	u, err := url.Parse(target)
 	if err != nil {
 		return nil, err
 	}
-	nc, err := net.DialTimeout("tcp", u.Host, 30*time.Second)
+	d := net.Dialer{Timeout: 60 * time.Second}
+	if source != "" {
+		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(source)}
+	}
+	nc, err := d.Dial("tcp", u.Host)
 	if err != nil {
 		return nil, err
 	}
 	c := &conn{Conn: nc, codec: codec, ws: u.Scheme == "ws", r: bufio.NewReaderSize(nc, 2048)}
-	nc.SetDeadline(time.Now().Add(30 * time.Second))
+	nc.SetDeadline(time.Now().Add(60 * time.Second))
 	if c.ws {
 		err = c.upgrade(u)
 	} else {
@@ -195,30 +199,64 @@ func device() *wire.Device {
 	return &wire.Device{Id: "bench", Class: wire.DeviceClass_DEVICE_CLASS_PHONE, Name: "bench"}
 }
 
-// hello logs in and waits for the Welcome.
-func (c *conn) hello(token string) (*wire.Welcome, error) {
-	f := &wire.ClientFrame{Frame: &wire.ClientFrame_Hello{Hello: &wire.Hello{
-		VersionMin: 1, VersionMax: 1, Token: token, Client: "skein-bench",
-		Device: device(),
-	}}}
+// login is what the answer to a Hello brought.
+type login struct {
+	timeline, position string
+	conversations      []*wire.ConversationState
+	// bytes of the Welcome and the first delta; pages is how many deltas it took.
+	bytes, pages int
+}
+
+// hello logs in and syncs: from a position, or, if it is empty, the whole list.
+// The caller sets deadlines.
+func (c *conn) hello(token, timeline, position string) (*login, error) {
+	f := wire.NewClientFrame(&wire.Hello{
+		VersionMin: 1, VersionMax: 1, Token: token, Client: "skein-bench", Device: device(),
+		Sync: &wire.Sync{Position: position, Timeline: timeline, Limit: syncPage},
+	})
 	if err := errors.Join(c.queue(f), c.flush()); err != nil {
 		return nil, err
 	}
-	c.SetReadDeadline(time.Now().Add(60 * time.Second))
-	defer c.SetReadDeadline(time.Time{})
+	l := &login{}
 	for {
-		got, err := c.read()
+		payload, err := c.readMessage()
 		if err != nil {
+			return nil, err
+		}
+		got := &wire.ServerFrame{}
+		if err := c.codec.Decode(payload, got); err != nil {
 			return nil, err
 		}
 		switch x := got.Frame.(type) {
 		case *wire.ServerFrame_Welcome:
-			return x.Welcome, nil
+			l.bytes += len(payload)
 		case *wire.ServerFrame_Error:
 			return nil, fmt.Errorf("%s: %s", x.Error.Code, x.Error.Message)
+		case *wire.ServerFrame_Kick:
+			return nil, fmt.Errorf("%s: %s", x.Kick.Error.GetCode(), x.Kick.Error.GetMessage())
+		case *wire.ServerFrame_SyncDelta:
+			d := x.SyncDelta
+			if d.Error != nil {
+				return nil, fmt.Errorf("sync: %s: %s", d.Error.Code, d.Error.Message)
+			}
+			if l.pages++; l.pages == 1 {
+				l.bytes += len(payload)
+				l.timeline, l.position = d.Timeline, d.Position
+			}
+			l.conversations = append(l.conversations, d.Conversations...)
+			if d.Next == "" {
+				return l, nil
+			}
+			next := wire.NewClientFrame(&wire.Sync{Limit: syncPage, Cursor: d.Next})
+			if err := errors.Join(c.queue(next), c.flush()); err != nil {
+				return nil, err
+			}
 		}
 	}
 }
+
+// syncPage is how many conversations a page of the list has.
+const syncPage = 500
 
 // codecByName knows the two codecs of the protocol.
 func codecByName(name string) (wire.Codec, error) {

@@ -15,6 +15,7 @@ package contract
 import (
 	"time"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
@@ -94,7 +95,7 @@ func (b *EntryBox) Fill(e *im.Entry) *wire.Entry {
 		w.Content = &b.content
 		b.content.Type = e.Content.Type
 		if e.Content.Text {
-			b.text.Text = string(e.Content.Body)
+			b.text.Text = unsafe.String(unsafe.SliceData(e.Content.Body), len(e.Content.Body))
 			b.content.Body = &b.text
 		} else {
 			b.data.Data = e.Content.Body

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
@@ -56,7 +57,8 @@ func ParseContent(c *wire.Content) (im.Content, error) {
 		if !utf8.ValidString(b.Text) {
 			return im.Content{}, im.Errorf(im.CodeInvalidArgument, "content.text must be UTF-8")
 		}
-		out.Body, out.Text = []byte(b.Text), true
+		// Nobody writes to a message's body: the text need not be copied.
+		out.Body, out.Text = unsafe.Slice(unsafe.StringData(b.Text), len(b.Text)), true
 	case *wire.Content_Data:
 		if len(b.Data) > MaxContentBytes {
 			return im.Content{}, tooLong(len(b.Data))

@@ -310,30 +310,24 @@ func (g *together) prepared(query string, args []any) *sql.Stmt {
 
 // reset closes the connection; the next transaction opens another.
 func (g *together) reset() {
-	_ = g.closeStatements()
+	for _, stmt := range g.statements {
+		_ = stmt.Close() // the connection goes anyway
+	}
 	_ = g.conn.Raw(func(any) error { return driver.ErrBadConn }) // so that the pool does not keep it
-	g.conn = nil
+	g.conn, g.statements = nil, nil
 }
 
-// close gives the connection back, so that the pool can be closed.
-func (g *together) close() error {
+// close gives the connection back, so that the pool can be closed. An open
+// statement would keep the database open behind it, with its log.
+func (g *together) close() (err error) {
 	g.run.Lock()
 	defer g.run.Unlock()
-	if g.conn == nil {
-		return nil
-	}
-	err := errors.Join(g.closeStatements(), g.conn.Close())
-	g.conn = nil
-	return err
-}
-
-// closeStatements: those of a connection that is kept are its keeper's to
-// close, and with one left open SQLite does not end a connection properly.
-func (g *together) closeStatements() error {
-	var errs []error
 	for _, stmt := range g.statements {
-		errs = append(errs, stmt.Close())
+		err = errors.Join(err, stmt.Close())
 	}
-	g.statements = nil
-	return errors.Join(errs...)
+	if g.conn != nil {
+		err = errors.Join(err, g.conn.Close())
+	}
+	g.conn, g.statements = nil, nil
+	return err
 }

@@ -1,10 +1,15 @@
 package dispatch
 
-import "github.com/skein-im/skein/internal/im"
+import (
+	"slices"
+
+	"github.com/skein-im/skein/internal/im"
+)
 
 // Deliver passes stored entries to the gateways of all members and has the
 // gateways write. Called once per committed batch, with the entries in commit
-// order; an empty batch only flushes (acks and rejections).
+// order, by one goroutine at a time; an empty batch only flushes (acks and
+// rejections).
 //
 // message path 5/6: recipients → gateways
 func (d *Dispatcher) Deliver(batch []im.Delivery) {
@@ -12,53 +17,81 @@ func (d *Dispatcher) Deliver(batch []im.Delivery) {
 		d.expectAll(batch)
 		d.deliverByConversation(batch)
 	}
-	// Receipts that wait leave in the same writes as acks and pushes.
-	d.queueReceipts()
+	d.queueReceiptsOf(batch)
 	d.gateways.Flush()
 }
 
 // deliverByConversation sends one parcel per conversation of the batch. Under
 // a storm in one conversation its entries so leave packed together.
 func (d *Dispatcher) deliverByConversation(batch []im.Delivery) {
-	if len(batch) == 1 {
-		d.sendEntries([]im.Entry{batch[0].Entry}, []im.ConnectionID{batch[0].Origin})
-		return
-	}
-	first := make(map[im.ConversationID]int, len(batch))
-	var entries [][]im.Entry
-	var origins [][]im.ConnectionID
-	for i := range batch {
-		e := &batch[i].Entry
-		at, ok := first[e.Conversation]
-		if !ok {
-			at = len(entries)
-			first[e.Conversation] = at
-			entries = append(entries, nil)
-			origins = append(origins, nil)
+	b := &d.batch
+	b.sort(batch)
+	for g := range b.ends {
+		first := 0
+		if g > 0 {
+			first = b.ends[g-1]
 		}
-		entries[at] = append(entries[at], *e)
-		origins[at] = append(origins[at], batch[i].Origin)
+		entries, origins := b.entries[first:b.ends[g]], b.origins[first:b.ends[g]]
+		d.send(entries[0].Conversation, im.Parcel{Entries: entries, Origin: origins}, &b.to)
 	}
-	for i := range entries {
-		d.sendEntries(entries[i], origins[i])
+	b.clear()
+}
+
+// sorted is a batch by conversation, those in the order of their first entry,
+// in memory that is used again.
+type sorted struct {
+	groups  map[im.ConversationID]int
+	group   []int // of batch[i]
+	ends    []int // of group g in entries
+	entries []im.Entry
+	origins []im.ConnectionID
+	to      [2]im.UserID
+}
+
+func (s *sorted) sort(batch []im.Delivery) {
+	s.group, s.ends = s.group[:0], s.ends[:0]
+	for i := range batch {
+		c := batch[i].Entry.Conversation
+		g, ok := s.groups[c]
+		if !ok {
+			g = len(s.ends)
+			s.groups[c] = g
+			s.ends = append(s.ends, 0)
+		}
+		s.group = append(s.group, g)
+		s.ends[g]++
+	}
+	next := 0 // ends become the groups' beginnings, and grow to their ends again
+	for g, n := range s.ends {
+		s.ends[g] = next
+		next += n
+	}
+	s.entries, s.origins = slices.Grow(s.entries, next)[:next], slices.Grow(s.origins, next)[:next]
+	for i, g := range s.group {
+		s.entries[s.ends[g]], s.origins[s.ends[g]] = batch[i].Entry, batch[i].Origin
+		s.ends[g]++
 	}
 }
 
-func (d *Dispatcher) sendEntries(entries []im.Entry, origin []im.ConnectionID) {
-	d.send(entries[0].Conversation, im.Parcel{Entries: entries, Origin: origin})
+// clear lets go of the batch.
+func (s *sorted) clear() {
+	clear(s.groups)
+	clear(s.entries)
+	clear(s.origins)
+	s.entries, s.origins, s.to = s.entries[:0], s.origins[:0], [2]im.UserID{}
 }
 
-// send finds the recipients by the conversation's kind.
-func (d *Dispatcher) send(c im.ConversationID, p im.Parcel) {
+// send finds the recipients by the conversation's kind; to is memory for them.
+func (d *Dispatcher) send(c im.ConversationID, p im.Parcel, to *[2]im.UserID) {
 	switch c.Kind() {
 	case im.KindDM:
-		a, b, _ := c.DMMembers()
-		d.gateways.ToUsers([]im.UserID{a, b}, p)
+		to[0], to[1], _ = c.DMMembers()
+		d.gateways.ToUsers(to[:], p)
 	case im.KindGroup:
 		d.gateways.ToGroup(c, p)
 	case im.KindMe:
-		u, _ := c.MeUser()
-		d.gateways.ToUsers([]im.UserID{u}, p)
+		to[0], _ = c.MeUser()
+		d.gateways.ToUsers(to[:1], p)
 	}
 }
 

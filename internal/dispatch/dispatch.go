@@ -1,13 +1,14 @@
 // Package dispatch brings what logic decided to the gateways of the recipients.
 //
 // It owns: who the recipients of an entry are (by the conversation's kind), the
-// beacons that repair a lost last push, and the coalescing of receipts. It does
-// not know connections, codecs or how a gateway is reached: that is im.Dispatch,
-// a plain gateway in one process, the bus between several.
+// beacons that repair a lost last push, and the coalescing of receipts
+// (receipts.go). It does not know connections, codecs or how a gateway is
+// reached: that is im.Dispatch, a plain gateway in one process, the bus between
+// several.
 //
-// Goroutines: one, started by New, ended by Close; it sends receipts at most
-// receiptDelay late and beacons beaconDelay after a conversation's last entry.
-// Locks: mu guards the two pending maps and is never held while calling out.
+// Goroutines: one, started by New, ended by Close; it sends the receipts that no
+// Deliver took along and beacons beaconDelay after a conversation's last entry.
+// Locks: mu guards what is pending and is never held while calling out.
 //
 // Invariants:
 //   - Deliver never blocks and never fails; what is lost on the way is repaired
@@ -23,9 +24,6 @@ import (
 )
 
 const (
-	// receiptDelay trades a tick's latency, which nobody sees, for writes: receipts
-	// of a conversation that arrive together leave as one.
-	receiptDelay = 20 * time.Millisecond
 	// beaconDelay is how long a conversation is quiet before its head is told again.
 	beaconDelay = time.Second
 	// maxBeacons bounds the conversations waiting for their beacon.
@@ -38,21 +36,13 @@ type Dispatcher struct {
 	now      func() time.Time
 
 	mu       sync.Mutex
-	receipts map[receiptKey]receipt
+	receipts receipts
 	beacons  map[im.ConversationID]*beacon
-	wake     chan struct{} // capacity 1: a receipt waits
+	wake     chan struct{} // capacity 1: a receipt waits where none did
 	done     chan struct{}
 	stopped  sync.WaitGroup
-}
 
-type receiptKey struct {
-	conversation im.ConversationID
-	user         im.UserID
-}
-
-type receipt struct {
-	mark im.Mark
-	to   []im.UserID
+	batch sorted // of Deliver
 }
 
 type beacon struct {
@@ -65,11 +55,12 @@ func New(gateways im.Dispatch, now func() time.Time) *Dispatcher {
 	d := &Dispatcher{
 		gateways: gateways,
 		now:      now,
-		receipts: map[receiptKey]receipt{},
 		beacons:  map[im.ConversationID]*beacon{},
 		wake:     make(chan struct{}, 1),
 		done:     make(chan struct{}),
 	}
+	d.receipts.init()
+	d.batch.groups = map[im.ConversationID]int{}
 	d.stopped.Add(1)
 	go d.run()
 	return d
@@ -79,26 +70,6 @@ func New(gateways im.Dispatch, now func() time.Time) *Dispatcher {
 func (d *Dispatcher) Close() {
 	close(d.done)
 	d.stopped.Wait()
-}
-
-// Receipt tells users about somebody's marks, a little late and combined with
-// later marks of the same user and conversation.
-func (d *Dispatcher) Receipt(m im.Mark, to []im.UserID) {
-	k := receiptKey{m.Conversation, m.User}
-	d.mu.Lock()
-	r := d.receipts[k]
-	r.mark.User, r.mark.Conversation = m.User, m.Conversation
-	r.mark.Received = max(r.mark.Received, m.Received)
-	r.mark.Read = max(r.mark.Read, m.Read)
-	if len(to) >= len(r.to) {
-		r.to = to
-	}
-	d.receipts[k] = r
-	d.mu.Unlock()
-	select {
-	case d.wake <- struct{}{}:
-	default:
-	}
 }
 
 // Typing tells the other members who types.
@@ -119,46 +90,22 @@ func (d *Dispatcher) run() {
 	defer d.stopped.Done()
 	tick := time.NewTicker(beaconDelay / 4)
 	defer tick.Stop()
+	late := time.NewTimer(beaconDelay)
+	defer late.Stop()
 	for {
 		select {
 		case <-d.wake:
-			timer := time.NewTimer(receiptDelay)
-			select {
-			case <-timer.C:
-			case <-d.done:
-				timer.Stop()
-			}
-			d.sendReceipts()
+			late.Reset(d.untilReceipts())
+		case <-late.C:
+			d.sendReceipts(d.now())
+			late.Reset(d.untilReceipts())
 		case <-tick.C:
 			d.sendBeacons(d.now())
 		case <-d.done:
-			d.sendReceipts()
+			d.sendReceipts(d.now().Add(receiptDelay))
 			return
 		}
 	}
-}
-
-// sendReceipts sends what no Deliver took along.
-func (d *Dispatcher) sendReceipts() {
-	if d.queueReceipts() {
-		d.gateways.Flush()
-	}
-}
-
-// queueReceipts passes the waiting receipts on and reports whether there were any.
-func (d *Dispatcher) queueReceipts() bool {
-	d.mu.Lock()
-	batch := d.receipts
-	if len(batch) == 0 {
-		d.mu.Unlock()
-		return false
-	}
-	d.receipts = make(map[receiptKey]receipt, len(batch))
-	d.mu.Unlock()
-	for _, r := range batch {
-		d.gateways.ToUsers(r.to, im.Parcel{Receipt: &r.mark})
-	}
-	return true
 }
 
 // sendBeacons repeats the head of every conversation that has been quiet.
@@ -172,8 +119,9 @@ func (d *Dispatcher) sendBeacons(now time.Time) {
 		}
 	}
 	d.mu.Unlock()
+	var to [2]im.UserID
 	for i := range due {
-		d.send(due[i].Conversation, im.Parcel{Head: &due[i]})
+		d.send(due[i].Conversation, im.Parcel{Head: &due[i]}, &to)
 	}
 	if len(due) > 0 {
 		d.gateways.Flush()

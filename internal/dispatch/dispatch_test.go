@@ -123,11 +123,57 @@ func TestReceiptsAreCombined(t *testing.T) {
 			d.Receipt(im.Mark{User: "b", Conversation: ab, Received: i}, []im.UserID{"a"})
 		}
 		d.Receipt(im.Mark{User: "b", Conversation: ab, Received: 50, Read: 40}, []im.UserID{"a", "b"})
-		time.Sleep(receiptDelay)
+		time.Sleep(readDelay)
 		synctest.Wait()
-		expect(t, g, "users [a b] receipt b 99/40", "flush")
+		got := g.take()
+		slices.Sort(got)
+		if want := []string{"flush", "users [a] receipt b 99/40", "users [b] receipt b 50/40"}; !slices.Equal(got, want) {
+			t.Fatalf("got %q, want %q", got, want)
+		}
 		time.Sleep(time.Second)
 		expect(t, g)
+	})
+}
+
+// A received mark is not worth a write of its own: it waits for one to its
+// recipient, for a while. One to somebody else does not take it along.
+func TestReceiptsLeaveWithOtherWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gateways{}
+		d := New(g, time.Now)
+		defer d.Close()
+		ab, cd, ae := im.DM("a", "b"), im.DM("c", "d"), im.DM("a", "e")
+		received := func(seq uint64) { d.Receipt(im.Mark{User: "b", Conversation: ab, Received: seq}, []im.UserID{"a"}) }
+		received(1)
+		d.Deliver([]im.Delivery{delivery(cd, 1, "")})
+		expect(t, g, "users [c d] entries [1] []", "flush")
+		d.Deliver([]im.Delivery{delivery(ae, 1, "")})
+		expect(t, g, "users [a e] entries [1] []", "users [a] receipt b 1/0", "flush")
+		time.Sleep(receiptDelay)
+		synctest.Wait()
+		expect(t, g)
+
+		grp := im.Group("g") // of a group's batch the author is written to for certain
+		received(2)
+		d.Deliver([]im.Delivery{{Entry: im.Entry{Conversation: grp, Seq: 1, Sender: "a"}}})
+		expect(t, g, "group grp:g entries [1] []", "users [a] receipt b 2/0", "flush")
+
+		received(3)
+		time.Sleep(receiptDelay - time.Millisecond)
+		synctest.Wait()
+		expect(t, g)
+		received(4)
+		time.Sleep(receiptSlack)
+		synctest.Wait()
+		expect(t, g, "users [a] receipt b 4/0", "flush")
+		// Its place in line is gone with it; a later mark waits its own time.
+		received(5)
+		time.Sleep(receiptDelay - receiptSlack)
+		synctest.Wait()
+		expect(t, g)
+		time.Sleep(2 * receiptSlack)
+		synctest.Wait()
+		expect(t, g, "users [a] receipt b 5/0", "flush")
 	})
 }
 

@@ -114,7 +114,8 @@ func BenchmarkStorm(b *testing.B) {
 
 // What an idle session costs beside its connection and its goroutine.
 func TestSessionIsSmall(t *testing.T) {
-	if size := unsafe.Sizeof(session{}); size > 768 {
+	// With the allocator's word that is a block of 640 bytes, the next has 704.
+	if size := unsafe.Sizeof(session{}); size > 632 {
 		t.Errorf("a session has %d bytes", size)
 	}
 	w := newWorld(t)

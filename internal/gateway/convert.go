@@ -94,6 +94,25 @@ func (p *pools) newAck() *ackBox {
 	return b
 }
 
+// receiptBox is a Receipt whose parts are used again.
+type receiptBox struct {
+	frame   wire.ServerFrame
+	one     wire.ServerFrame_Receipt
+	receipt wire.Receipt
+}
+
+func (p *pools) newReceipt(m *im.Mark) *receiptBox {
+	b, ok := p.receipts.Get().(*receiptBox)
+	if !ok {
+		b = &receiptBox{}
+		b.one.Receipt = &b.receipt
+		b.frame.Frame = &b.one
+	}
+	r := &b.receipt
+	r.Conversation, r.User, r.Received, r.Read = string(m.Conversation), string(m.User), m.Received, m.Read
+	return b
+}
+
 func sendError(id []byte, err error) *wire.ServerFrame {
 	return &wire.ServerFrame{Frame: &wire.ServerFrame_SendError{SendError: &wire.SendError{Id: id, Error: fromError(err)}}}
 }

@@ -36,11 +36,13 @@ func (g *Gateway) ToUsers(to []im.UserID, p im.Parcel) {
 			g.metrics.gapRepairs.Add(1)
 			g.frameToUsers(to, headsFrame(p.Head.Conversation, p.Head.Seq), "")
 		}
-	default:
-		frame, not := signalFrame(&p)
-		if frame != nil {
-			g.frameToUsers(to, frame, not)
-		}
+	case p.Receipt != nil:
+		b := g.pools.newReceipt(p.Receipt)
+		g.frameToUsers(to, &b.frame, "")
+		g.pools.receipts.Put(b)
+	case p.Typing != nil:
+		frame, not := typingFrame(p.Typing)
+		g.frameToUsers(to, frame, not)
 	}
 }
 
@@ -82,17 +84,9 @@ func (g *Gateway) frameToUsers(to []im.UserID, frame *wire.ServerFrame, not im.U
 	f.end(&g.pools)
 }
 
-// signalFrame is the frame of a receipt or of typing, and who must not get it.
-func signalFrame(p *im.Parcel) (f *wire.ServerFrame, not im.UserID) {
-	switch {
-	case p.Receipt != nil:
-		r := p.Receipt
-		return wire.NewServerFrame(&wire.Receipt{Conversation: string(r.Conversation), User: string(r.User), Received: r.Received, Read: r.Read}), ""
-	case p.Typing != nil:
-		t := p.Typing
-		return wire.NewServerFrame(&wire.Typing{Conversation: string(t.Conversation), User: string(t.User)}), t.User
-	}
-	return nil, ""
+// typingFrame is the frame that tells who types, and who must not get it.
+func typingFrame(t *im.ParcelTyping) (f *wire.ServerFrame, not im.UserID) {
+	return wire.NewServerFrame(&wire.Typing{Conversation: string(t.Conversation), User: string(t.User)}), t.User
 }
 
 // ToGroup queues a parcel for all connections of the group's members
@@ -104,16 +98,13 @@ func (g *Gateway) ToGroup(c im.ConversationID, p im.Parcel) {
 		g.groupEntries(c, p)
 	case p.Head != nil:
 		g.groupHead(c, p.Head)
-	default:
-		frame, not := signalFrame(&p)
+	case p.Typing != nil:
 		grp := g.groups.locked(c, false)
-		if frame == nil || grp == nil {
-			if grp != nil {
-				g.groups.unlock(grp)
-			}
+		if grp == nil {
 			return
 		}
 		if !grp.suspect {
+			frame, not := typingFrame(p.Typing)
 			grp.send(g, frame, not)
 		}
 		g.groups.unlock(grp)

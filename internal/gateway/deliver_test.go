@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -81,6 +82,76 @@ func TestWritesAreCoalesced(t *testing.T) {
 		a.hears(t, "ack 1 dm:ann:bob 1", "push dm:ann:bob#2=y", "receipt dm:ann:bob bob 2 0")
 		if after, _ := a.counts(); after != before+1 {
 			t.Fatalf("%d writes", after-before)
+		}
+	})
+}
+
+// Pushes to somebody whose own send is on its way leave with its ack, but wait
+// for a few batches only; what is not a push never waits.
+func TestPushesWaitForTheAck(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		var reply func(im.Ack, error)
+		w.logic.send = func(_ im.Actor, _ im.Message, r func(im.Ack, error)) { reply = r }
+		a := w.parked("ann", "1", wire.Protobuf())
+		a.say(text(string(dm), 1, "x"))
+		synctest.Wait()
+		before, _ := a.counts()
+		w.g.ToUsers([]im.UserID{"ann"}, parcel(entry(dm, 1, "w")))
+		w.g.Flush()
+		a.hears(t)
+		reply(im.Ack{Seq: 2}, nil)
+		w.g.Flush()
+		a.hears(t, "push dm:ann:bob#1=w", "ack 1 dm:ann:bob 2")
+		if after, _ := a.counts(); after != before+1 {
+			t.Fatalf("%d writes", after-before)
+		}
+
+		a.say(text(string(dm), 2, "y")) // its answer is long in coming
+		synctest.Wait()
+		w.g.ToUsers([]im.UserID{"ann"}, parcel(entry(dm, 3, "z")))
+		for range maxDeferred {
+			w.g.Flush()
+			a.hears(t)
+		}
+		w.g.Flush()
+		a.hears(t, "push dm:ann:bob#3=z")
+		w.g.ToUsers([]im.UserID{"ann"}, parcel(entry(dm, 4, "u")))
+		a.say(wire.NewClientFrame(&wire.Ping{})) // its pong takes the push along
+		synctest.Wait()
+		if got := a.heard(); len(got) != 2 || got[0] != "push dm:ann:bob#4=u" {
+			t.Fatalf("heard %q", got)
+		}
+		w.g.ToUsers([]im.UserID{"ann"}, parcel(entry(dm, 5, "v")))
+		w.g.Flush()
+		time.Sleep(5 * time.Second) // nothing is committed any more: the wheel does it
+		a.hears(t, "push dm:ann:bob#5=v")
+		reply(im.Ack{Seq: 6}, nil)
+		w.g.Flush()
+	})
+}
+
+// Pushes to very many do not hold up who flushes; all arrive, and in order.
+func TestManyPushesAreWrittenAside(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		var users []im.UserID
+		var peers []*scriptConn
+		for i := range pushesHere + 50 {
+			u := im.UserID(fmt.Sprintf("u%d", i))
+			users = append(users, u)
+			peers = append(peers, w.parked(string(u), "1", wire.Protobuf()))
+		}
+		c := im.DM("a", "b")
+		for seq := range uint64(3) {
+			w.g.ToUsers(users, parcel(entry(c, seq+1, "x")))
+			w.g.Flush()
+		}
+		synctest.Wait()
+		for i, p := range peers {
+			if got := strings.Join(p.heard(), " "); !strings.Contains(got, "#1=x") || strings.Index(got, "#2=x") < strings.Index(got, "#1=x") || strings.Index(got, "#3=x") < strings.Index(got, "#2=x") {
+				t.Fatalf("peer %d heard %q", i, got)
+			}
 		}
 	})
 }

@@ -7,8 +7,10 @@
 // stored, who may do what (Logic decides), which transports or codecs exist, or
 // how many nodes there are.
 //
-// Goroutines: one per connection (Serve, the caller's), which owns the session's
-// state; one for the timer wheel; on demand and bounded, a writer for a
+// Goroutines: one per connection that is not silent, which owns the session's
+// state: Serve, the caller's, until the connection parks (wire.Parker), then a
+// new one each time it comes back; a parked session has none, and is changed by
+// nobody. One for the timer wheel; on demand and bounded, a writer for a
 // connection whose peer reads slowly, at most callWorkers for a session's Calls,
 // and one that re-verifies rosters. Parcels and acks are queued and written on
 // the goroutine that calls Dispatch; nothing it calls waits for a peer.

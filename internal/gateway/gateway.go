@@ -26,17 +26,20 @@ type Gateway struct {
 	node   string
 	nextID atomic.Uint64
 
-	wheel    *wheel
-	users    *users
-	groups   *groups
-	conns    *connections
-	controls *controls
-	presence *presence
-	verifier *verifier
-	heads    *heads
-	metrics  *metrics
-	dirty    dirty
-	pools    pools
+	wheel     *wheel
+	parkTicks int64             // parkAfter in ticks
+	ping      *wire.ServerFrame // the wheel's
+	users     *users
+	groups    *groups
+	conns     *connections
+	controls  *controls
+	presence  *presence
+	verifier  *verifier
+	heads     *heads
+	metrics   *metrics
+	dirty     dirty
+	fanOut    fanOut
+	pools     pools
 
 	// wg counts connections, call workers, the verifier and the wheel.
 	wg       sync.WaitGroup
@@ -62,6 +65,8 @@ func New(o Options) *Gateway {
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
 	g.wheel = newWheel(tickFor(&g.o))
+	g.parkTicks = g.wheel.ticks(parkAfter)
+	g.ping = wire.NewServerFrame(&wire.Ping{})
 	g.users, g.groups = newUsers(g), newGroups()
 	g.presence, g.verifier, g.heads = newPresence(g), newVerifier(g), newHeads(headsKept)
 	g.metrics = newMetrics(g, o.Registerer)
@@ -86,7 +91,8 @@ func (g *Gateway) admit(c wire.Conn) (*session, error) {
 	}
 	s := &session{g: g, conn: c, kind: k, id: im.ConnectionID(g.node + "-" + strconv.FormatUint(g.nextID.Add(1), 36))}
 	s.ob.hold = true
-	s.seen.Store(g.wheel.now.Load())
+	// After the Hello it may park at once: most that log in have nothing to say.
+	s.seen.Store(g.wheel.now.Load() - g.parkTicks)
 	c.SetReadLimit(helloBytes)
 
 	g.mu.Lock()

@@ -28,8 +28,33 @@ func (s *session) onSend(c *command, f *wire.ClientFrame) {
 	s.ob.mu.Lock()
 	s.ob.inflight++
 	s.ob.mu.Unlock()
-	conv, id, start := msg.Conversation, msg.ID, s.now
-	s.g.o.Logic.Send(s.g.ctx, s.actor, msg, func(a im.Ack, err error) { s.answerSend(conv, id, start, a, err) })
+	s.g.o.Logic.Send(s.g.ctx, s.actor, msg, s.g.pools.newSending(s, &msg).reply)
+}
+
+// sending is a Send without an answer, in memory that is used again.
+type sending struct {
+	s     *session
+	conv  im.ConversationID
+	id    im.MessageID
+	start time.Time
+	reply func(im.Ack, error) // answered, bound once
+}
+
+func (p *pools) newSending(s *session, m *im.Message) *sending {
+	x, ok := p.sends.Get().(*sending)
+	if !ok {
+		x = &sending{}
+		x.reply = x.answered
+	}
+	x.s, x.conv, x.id, x.start = s, m.Conversation, m.ID, s.now
+	return x
+}
+
+func (x *sending) answered(a im.Ack, err error) {
+	s, conv, id, start := x.s, x.conv, x.id, x.start
+	x.s, x.conv = nil, ""
+	s.g.pools.sends.Put(x)
+	s.answerSend(conv, id, start, a, err)
 }
 
 func (s *session) answerSend(c im.ConversationID, id im.MessageID, start time.Time, a im.Ack, err error) {

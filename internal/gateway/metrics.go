@@ -19,6 +19,7 @@ type metrics struct {
 	connects      atomic.Uint64
 	bytesIn       atomic.Uint64
 	bytesOut      atomic.Uint64
+	writes        atomic.Uint64
 	slowConsumers atomic.Uint64
 	resyncs       atomic.Uint64
 	gapRepairs    atomic.Uint64
@@ -37,7 +38,7 @@ type metrics struct {
 }
 
 type descriptions struct {
-	connections, users, groups, connects, disconnects, frames, bytes, slow, resyncs, gaps, panics *prometheus.Desc
+	connections, users, groups, connects, disconnects, frames, bytes, writes, slow, resyncs, gaps, panics *prometheus.Desc
 }
 
 func newMetrics(g *Gateway, r prometheus.Registerer) *metrics {
@@ -59,6 +60,7 @@ func newMetrics(g *Gateway, r prometheus.Registerer) *metrics {
 			disconnects: desc("disconnects_total", "Connections that ended, by reason.", "reason"),
 			frames:      desc("frames_total", "Frames, by direction and type.", "direction", "type"),
 			bytes:       desc("bytes_total", "Bytes of messages in, of framed data out.", "direction"),
+			writes:      desc("writes_total", "Writes to sockets."),
 			slow:        desc("slow_consumers_total", "Times a connection's queue overflowed and pushes were dropped."),
 			resyncs:     desc("resyncs_total", "Resyncs sent to connections that had lagged."),
 			gaps:        desc("gap_repairs_total", "Gaps found in what was to be delivered, and told by Heads."),
@@ -110,7 +112,7 @@ func (m *metrics) ended(s *session) {
 // Describe implements prometheus.Collector.
 func (m *metrics) Describe(ch chan<- *prometheus.Desc) {
 	d := &m.descs
-	for _, x := range []*prometheus.Desc{d.connections, d.users, d.groups, d.connects, d.disconnects, d.frames, d.bytes, d.slow, d.resyncs, d.gaps, d.panics} {
+	for _, x := range []*prometheus.Desc{d.connections, d.users, d.groups, d.connects, d.disconnects, d.frames, d.bytes, d.writes, d.slow, d.resyncs, d.gaps, d.panics} {
 		ch <- x
 	}
 }
@@ -130,6 +132,7 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	count(d.connects, m.connects.Load())
 	count(d.bytes, m.bytesIn.Load(), "in")
 	count(d.bytes, m.bytesOut.Load(), "out")
+	count(d.writes, m.writes.Load())
 	count(d.slow, m.slowConsumers.Load())
 	count(d.resyncs, m.resyncs.Load())
 	count(d.gaps, m.gapRepairs.Load())

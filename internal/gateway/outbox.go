@@ -13,13 +13,17 @@ const (
 	// back to the pool.
 	bufSize = 4 << 10
 	bufKeep = 64 << 10
+	// maxDeferred is how many batches pushes may wait for an ack to leave with. There
+	// are that many in a few milliseconds, or the load is so high that saving writes
+	// is what makes them shorter.
+	maxDeferred = 8
 	// writeChunk is what a peer must take within Limits.Write.
 	writeChunk = 16 << 10
 )
 
 // pools keep what is used again and again; nothing in them belongs to a session.
 type pools struct {
-	bufs, pushes, acks, frames sync.Pool
+	bufs, pushes, acks, receipts, frames, sends sync.Pool
 }
 
 func (p *pools) getBuf() *[]byte {
@@ -44,6 +48,8 @@ func (p *pools) putBuf(b *[]byte) {
 //     the outbox is ending; the session stops reading while more than the limit waits;
 //   - push frames beyond the limit are dropped, and so are all further ones until
 //     the queue has drained: then one Resync is queued (lagging);
+//   - pushes alone wait for up to maxDeferred further Flushes while a send of the
+//     session's is on its way: they leave in one write with its ack;
 //   - before the Welcome (hold) pushes wait and nothing is written;
 //   - order is kept; at most one goroutine writes at a time (writing);
 //   - an empty outbox holds no buffer.
@@ -59,6 +65,10 @@ type outbox struct {
 	hold     bool
 	writing  bool
 	lagging  bool
+	// must: something is queued that is not a push. deferred is how many Flushes
+	// have left the pushes for the next one.
+	must     bool
+	deferred uint8
 	// ending: nothing more is taken; the connection closes when all is written,
 	// graceful: and all sends are answered (until then acks are taken).
 	ending   bool
@@ -125,6 +135,7 @@ func (s *session) put(t frameType, payload []byte) {
 	}
 	buf := s.ob.room(&s.g.pools)
 	*buf = s.conn.AppendMessage(*buf, payload)
+	s.ob.must = true
 	s.ob.mu.Unlock()
 	s.g.metrics.framesOut[t].Add(1)
 }
@@ -174,6 +185,7 @@ func (s *session) release(welcome []byte) bool {
 	}
 	o.buf = first
 	o.hold = false
+	o.must = true
 	s.g.metrics.framesOut[frameWelcome].Add(1)
 	return true
 }
@@ -214,6 +226,7 @@ func (s *session) next() bool {
 
 // grab empties the queue into the writer's hands. Caller holds mu.
 func (o *outbox) grab() (p []byte, buf *[]byte) {
+	o.must, o.deferred = false, 0
 	if o.shared != nil {
 		p, o.shared = o.shared, nil
 	} else {
@@ -222,6 +235,30 @@ func (o *outbox) grab() (p []byte, buf *[]byte) {
 	}
 	o.taken = len(p)
 	return p, buf
+}
+
+// waits reports whether what is queued had better wait for the next Flush:
+// pushes of a session whose ack comes soon; and whether something that is no
+// push is queued.
+func (o *outbox) waits() (wait, must bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.inflight == 0 || o.must || o.deferred == maxDeferred || o.ending || o.hold || o.writing {
+		return false, o.must || o.ending
+	}
+	o.deferred++
+	return true, false
+}
+
+// flushOwn writes if the session itself has queued something; pushes are
+// written by Flush.
+func (s *session) flushOwn() {
+	s.ob.mu.Lock()
+	own := s.ob.must || s.ob.ending
+	s.ob.mu.Unlock()
+	if own {
+		s.flush()
+	}
 }
 
 // flush writes what the peer takes without waiting; the rest goes to a
@@ -235,6 +272,7 @@ func (s *session) flush() {
 	for {
 		n, err := s.conn.TryWrite(p)
 		s.g.metrics.bytesOut.Add(uint64(max(n, 0)))
+		s.g.metrics.writes.Add(1)
 		switch {
 		case err != nil:
 			s.stopWriting(buf)
@@ -264,6 +302,7 @@ func (s *session) writeOut(p []byte, buf *[]byte) {
 				return
 			}
 			s.g.metrics.bytesOut.Add(uint64(n))
+			s.g.metrics.writes.Add(1)
 			p = p[n:]
 			s.wrote(n)
 		}

@@ -82,9 +82,9 @@ func (d *delivery) to(s *session) {
 	case int(a.count) == len(d.entries): // it has the acks
 	default:
 		box := d.g.pools.newPush(d.entries, func(i int) bool { return d.origin[i] != s.id })
-		if framed := s.kind.framed(s, framePush, &box.frame); framed != nil {
-			s.push(framePush, framed, true)
-		}
+		own := fanout{frame: &box.frame, typ: framePush}
+		own.to(s)
+		own.end(&d.g.pools)
 		d.g.pools.freePush(box)
 	}
 }
@@ -116,24 +116,81 @@ func (s *session) markDirty() {
 
 // Flush writes what was queued, one write per touched connection (im.Dispatch).
 // It waits for nobody: what a peer does not take at once is written by a
-// goroutine of that connection.
+// goroutine of that connection. Acks go out first; of a great many pushes most
+// are left to another goroutine, so that a large group does not hold up
+// everybody's next commit.
 func (g *Gateway) Flush() {
 	d := &g.dirty
 	d.mu.Lock()
 	list := d.list
 	d.list, d.spare = d.spare, nil
 	d.mu.Unlock()
+	late, pushes, many := 0, 0, []*session(nil)
 	for i, s := range list {
+		list[i] = nil
+		wait, must := s.ob.waits()
+		switch {
+		case wait:
+			list[late] = s
+			late++
+			continue
+		case !must:
+			if pushes++; pushes > pushesHere {
+				s.dirty.Store(false) // an ack that comes now need not wait for it
+				many = append(many, s)
+				continue
+			}
+		}
 		s.dirty.Store(false)
 		s.flush()
-		list[i] = nil
 	}
 	g.metrics.flushed()
-	if cap(list) > 0 && cap(list) <= 1<<14 {
-		d.mu.Lock()
-		if d.spare == nil {
-			d.spare = list[:0]
+	if len(many) > 0 {
+		g.fanOut.add(many)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.list = append(d.list, list[:late]...)
+	clear(list[:late])
+	if d.spare == nil && cap(list) <= 1<<14 {
+		d.spare = list[:0]
+	}
+}
+
+// pushesHere is how many sessions with nothing but pushes one Flush writes to
+// itself: about a millisecond's work.
+const pushesHere = 256
+
+// fanOut writes to the sessions that Flush leaves to it. Its goroutine runs
+// while there are any.
+type fanOut struct {
+	mu      sync.Mutex
+	list    []*session
+	running bool
+}
+
+func (f *fanOut) add(list []*session) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, list...)
+	if !f.running {
+		f.running = true
+		go f.run() // ends by itself: a flush never waits
+	}
+}
+
+func (f *fanOut) run() {
+	for {
+		f.mu.Lock()
+		list := f.list
+		f.list = nil
+		f.running = len(list) > 0
+		f.mu.Unlock()
+		if len(list) == 0 {
+			return
 		}
-		d.mu.Unlock()
+		for _, s := range list {
+			s.flush()
+		}
 	}
 }

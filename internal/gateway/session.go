@@ -23,10 +23,14 @@ const (
 	leaveTime  = 5 * time.Second
 	// marksHeld is how many conversations' marks are gathered at most.
 	marksHeld = 64
+	// parkAfter is how long a connection is silent before it gives its goroutine
+	// back. Parking and coming back take a few microseconds, so one that says more
+	// keeps its goroutine.
+	parkAfter = 3 * time.Second
 )
 
-// session is one connection. Its goroutine (Serve) owns the fields without
-// another note.
+// session is one connection. Its goroutine owns the fields without another
+// note: first Serve's, after a time parked a new one (serve).
 type session struct {
 	g    *Gateway
 	conn wire.Conn
@@ -42,13 +46,11 @@ type session struct {
 	began    uint64
 	loginSeq uint64
 
-	ready   bool
 	buckets [rateClasses]bucket
 	marks   []markSet
 	now     time.Time // when the message that is handled arrived
 
-	ob    outbox
-	dirty atomic.Bool
+	ob outbox
 	// cause is why the session ended, for the metrics; the first one counts.
 	cause atomic.Pointer[string]
 
@@ -62,6 +64,8 @@ type session struct {
 	deadline atomic.Int64
 	// waiting: the server itself does not read (backpressure, authentication), so silence proves nothing.
 	waiting atomic.Bool
+	dirty   atomic.Bool
+	ready   bool
 
 	// nextOfUser links the sessions of a user; guarded by the user's shard.
 	nextOfUser *session
@@ -82,18 +86,26 @@ type markSet struct {
 	received, read uint64
 }
 
-// Serve runs one connection to its end. Listeners call it in a goroutine of
-// its own.
+// Serve runs one connection. Listeners call it in a goroutine of its own. It
+// returns when the connection is over, or silent and parked: then a goroutine of
+// the transport's goes on with it.
 func (g *Gateway) Serve(c wire.Conn) {
 	s, err := g.admit(c)
 	if err != nil {
 		g.turnAway(c, s, err)
 		return
 	}
-	defer g.dismiss(s)
-	defer s.settle()
-	defer s.recover("session")
-	s.run()
+	s.serve()
+}
+
+// serve runs the session until it is over or parked. Whoever comes back from a
+// time parked calls it again.
+func (s *session) serve() {
+	if parked := s.run(); parked {
+		return // it is another goroutine's now
+	}
+	defer s.g.dismiss(s)
+	s.settle()
 }
 
 // turnAway ends a connection that was not admitted.
@@ -111,30 +123,56 @@ func (g *Gateway) turnAway(c wire.Conn, s *session, err error) {
 
 // message path 2/6: a message is read and decoded, looked up in the command
 // table, checked against its limits, and handled (commands.go, handlers.go).
-func (s *session) run() {
+func (s *session) run() (parked bool) {
+	defer s.recover("session")
 	for {
 		msg, err := s.conn.ReadMessage()
-		if err != nil {
+		if err != nil && err != wire.ErrNudged {
 			s.flushMarks()
 			s.readFailed(err)
-			return
+			return false
 		}
-		s.seen.Store(s.g.wheel.now.Load())
-		s.g.metrics.bytesIn.Add(uint64(len(msg)))
-		if s.isEnding() {
-			continue // told to go: nothing more is done for it
+		silent := s.silent()
+		if err == nil {
+			s.seen.Store(s.g.wheel.now.Load())
+			s.arrived(msg)
 		}
-		if s.ready {
-			s.handle(msg)
-		} else {
-			s.aside(func() { s.handle(msg) })
+		if silent && s.ready && s.park() {
+			return true
 		}
-		if !s.conn.Buffered() {
-			s.flushMarks()
-			s.flush()
-		}
-		s.backpressure()
 	}
+}
+
+// arrived does all that one message asks for.
+func (s *session) arrived(msg []byte) {
+	s.g.metrics.bytesIn.Add(uint64(len(msg)))
+	if s.isEnding() {
+		return // told to go: nothing more is done for it
+	}
+	if s.ready {
+		s.handle(msg)
+	} else {
+		s.aside(func() { s.handle(msg) })
+	}
+	if !s.conn.Buffered() {
+		s.flushMarks()
+		s.flushOwn()
+	}
+	s.backpressure()
+}
+
+// silent tells whether the connection has said nothing for long enough to park:
+// after a nudge, or until the message that has just come, and then it is one of
+// those that say little and parks again at once.
+func (s *session) silent() bool {
+	return s.g.wheel.now.Load()-s.seen.Load() >= s.g.parkTicks
+}
+
+// park gives this goroutine back until the peer says something or the
+// connection is closed. When it is true the session is another goroutine's.
+func (s *session) park() bool {
+	c, ok := s.conn.(wire.Parker)
+	return ok && c.Park(s.serve)
 }
 
 func (s *session) handle(msg []byte) {
@@ -347,13 +385,16 @@ func (s *session) heartbeat(now int64) int64 {
 		s.received, s.checked = n, now
 	}
 	silent := now - s.seen.Load()
+	if c, ok := s.conn.(wire.Parker); ok && silent >= s.g.parkTicks {
+		c.Nudge()
+	}
 	silence, dead := w.ticks(h.Silence), w.ticks(h.Dead)
 	switch {
 	case silent >= dead:
 		s.finish("heartbeat_timeout", wire.CodeHeartbeatTimeout, "silence", errorFrame(im.Errorf(im.CodeHeartbeatTimeout, "not a byte within %v", h.Dead)), false, finishTime)
 		return 0
 	case silent >= silence:
-		s.send(&wire.ServerFrame{Frame: &wire.ServerFrame_Ping{Ping: &wire.Ping{}}})
+		s.send(s.g.ping)
 		s.flush()
 		return min(w.ticks(h.Every), dead-silent)
 	}

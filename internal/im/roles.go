@@ -45,7 +45,8 @@ type Logic interface {
 
 // Dispatch is what logic asks of the gateways, wherever they are. Calls never
 // block and never fail: what cannot be passed on is dropped and repaired by
-// beacons and digests.
+// beacons and digests. Nothing of a parcel, nor users, is kept after the call,
+// but for what its entries' contents point to, which nobody writes to.
 type Dispatch interface {
 	// ToUsers passes a parcel to all connections of the users.
 	ToUsers(users []UserID, p Parcel)

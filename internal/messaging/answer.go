@@ -88,10 +88,12 @@ func (s *Service) reject(it *item, err error) {
 	s.reply(it, im.Ack{}, err)
 }
 
-// reply answers an item that was queued, once, and frees its place.
+// reply answers an item that was queued, once, and frees its place. The item
+// must not be used after it.
 func (s *Service) reply(it *item, a im.Ack, err error) {
 	s.queue.done(it)
 	it.reply(a, err)
+	s.items.put(it)
 }
 
 // accept answers a stored item, applies an event, and queues the delivery.

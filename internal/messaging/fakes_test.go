@@ -330,7 +330,7 @@ func (r *recorder) Receipt(m im.Mark, to []im.UserID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.receipts = append(r.receipts, m)
-	r.to = append(r.to, to)
+	r.to = append(r.to, slices.Clone(to))
 }
 
 func (r *recorder) Typing(_ im.ConversationID, u im.UserID) {

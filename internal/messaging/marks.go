@@ -29,11 +29,13 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	lock := s.marking.of(&mark)
 	lock.Lock()
 	defer lock.Unlock()
-	var now [1]im.Mark
-	if err := s.journal.Marks(ctx, c, []im.UserID{from.User}, now[:]); err != nil {
+	a := s.asks.get()
+	defer s.asks.put(a)
+	a.user[0] = from.User
+	if err := s.journal.Marks(ctx, c, a.user[:], a.mark[:]); err != nil {
 		return err
 	}
-	if received <= now[0].Received && read <= now[0].Read {
+	if now := &a.mark[0]; received <= now.Received && read <= now.Read {
 		return nil // a device repeats what another one is past: nobody is told to go back
 	}
 	if read > 0 {
@@ -42,7 +44,8 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 		}
 	}
 	s.touched.begin(c)
-	err = s.journal.SetMarks(ctx, []im.Mark{mark})
+	a.set[0] = mark
+	err = s.journal.SetMarks(ctx, a.set[:])
 	// The journal gave the mark the position after the one of that moment.
 	pos, perr := s.journal.Position(ctx)
 	if err != nil || perr != nil {
@@ -52,7 +55,7 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	if err = errors.Join(err, perr); err != nil {
 		return err
 	}
-	if to := receiptFor(mark); len(to) > 0 {
+	if to := receiptFor(&mark, a.to[:0]); len(to) > 0 {
 		s.deliverer.Receipt(mark, to)
 	}
 	return nil
@@ -69,23 +72,20 @@ type marking struct {
 func (m *marking) init() { m.seed = maphash.MakeSeed() }
 
 func (m *marking) of(k *im.Mark) *sync.Mutex {
-	h := maphash.Comparable(m.seed, [2]string{string(k.User), string(k.Conversation)})
+	h := maphash.String(m.seed, string(k.User)) ^ maphash.String(m.seed, string(k.Conversation))
 	return &m.locks[h%uint64(len(m.locks))]
 }
 
-// receiptFor: the other side of a dm sees both marks, the user's own other
-// devices the read mark.
-func receiptFor(m im.Mark) []im.UserID {
-	peer, dm := m.Conversation.Peer(m.User)
-	switch {
-	case dm && m.Read > 0:
-		return []im.UserID{peer, m.User}
-	case dm:
-		return []im.UserID{peer}
-	case m.Read > 0:
-		return []im.UserID{m.User}
+// receiptFor appends who is told: the other side of a dm sees both marks, the
+// user's own other devices the read mark.
+func receiptFor(m *im.Mark, to []im.UserID) []im.UserID {
+	if peer, dm := m.Conversation.Peer(m.User); dm {
+		to = append(to, peer)
 	}
-	return nil
+	if m.Read > 0 {
+		to = append(to, m.User)
+	}
+	return to
 }
 
 // countAt returns the running count at seq, without reading when it is the head.

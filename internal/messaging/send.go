@@ -48,7 +48,8 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 		reply(im.Ack{}, err)
 		return
 	}
-	it := &item{
+	it := s.items.get()
+	*it = item{
 		actor: from,
 		entry: im.Entry{
 			Conversation: m.Conversation, ID: m.ID, Sender: from.User, Kind: m.Kind,
@@ -252,9 +253,11 @@ func (s *Service) decideRecall(ctx context.Context, e *im.Entry) error {
 
 // head returns the end of one conversation.
 func (s *Service) head(ctx context.Context, c im.ConversationID) (im.Head, error) {
-	var out [1]im.Head
-	err := s.journal.Heads(ctx, []im.ConversationID{c}, out[:])
-	return out[0], err
+	a := s.asks.get()
+	defer s.asks.put(a)
+	a.conversation[0] = c
+	err := s.journal.Heads(ctx, a.conversation[:], a.head[:])
+	return a.head[0], err
 }
 
 // store appends the batch. An unknown outcome is resolved by asking again: the

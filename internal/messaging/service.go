@@ -61,6 +61,7 @@ type Members interface {
 type Deliverer interface {
 	// Deliver is called once per batch, also with an empty one.
 	Deliver(batch []im.Delivery)
+	// Receipt tells users about marks; to is not kept.
 	Receipt(m im.Mark, to []im.UserID)
 	Typing(c im.ConversationID, user im.UserID)
 }
@@ -99,6 +100,8 @@ type Service struct {
 	opened  opened
 	touched touched
 	marking marking
+	asks    asks
+	items   items
 
 	// Owned by the committer.
 	held    map[im.ConversationID]*held // conversations whose items wait for a retry

@@ -154,7 +154,7 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 		}
 		r.Received = e.Seq
 		if !quiet || r.HeadCount > r.ReadCount {
-			k.markLater(cv)
+			k.markLater(cv, k.o.receivedDelay)
 		}
 	}
 	switch e.Kind {

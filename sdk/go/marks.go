@@ -24,19 +24,19 @@ type marks struct {
 func (m *marks) init() { m.markDue = map[*conv]struct{}{} }
 
 // markLater notes that a mark of the conversation moved.
-func (k *core) markLater(cv *conv) {
+func (k *core) markLater(cv *conv, delay time.Duration) {
 	cv.rec.MarkedAtMs = k.o.now().UnixMilli()
 	k.markDue[cv] = struct{}{}
-	k.marksSoon()
+	k.marksSoon(delay)
 }
 
-func (k *core) marksSoon() {
+func (k *core) marksSoon(delay time.Duration) {
 	if k.state != StateConnected {
 		return
 	}
 	at := k.o.now()
 	if len(k.markDue) < maxMarksDue {
-		at = at.Add(k.o.marksDelay)
+		at = at.Add(delay)
 	}
 	k.marksAt = earliest(k.marksAt, at)
 }
@@ -49,7 +49,7 @@ func (k *core) flushMarks() {
 	}
 	for cv := range k.markDue {
 		if k.link.full() {
-			k.marksAt = k.o.now().Add(k.o.marksDelay)
+			k.marksAt = k.o.now().Add(k.o.readDelay)
 			return
 		}
 		delete(k.markDue, cv)
@@ -77,7 +77,7 @@ func (k *core) repeatMarks() {
 		}
 	}
 	if len(k.markDue) > 0 {
-		k.marksSoon()
+		k.marksSoon(k.o.readDelay)
 	}
 }
 
@@ -103,7 +103,7 @@ func (k *core) markRead(cv *conv, seq uint64) error {
 	if !known {
 		k.askCount(cv, seq)
 	}
-	k.markLater(cv)
+	k.markLater(cv, k.o.readDelay)
 	k.touch(cv, true)
 	return nil
 }

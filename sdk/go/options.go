@@ -33,42 +33,44 @@ type DialFunc func(ctx context.Context, network, address string) (net.Conn, erro
 type Option func(*options)
 
 type options struct {
-	token        TokenSource
-	staticToken  bool
-	store        Store
-	codec        wire.Codec
-	device       *wire.Device
-	client       string
-	log          *slog.Logger
-	backoff      func(attempt int) time.Duration
-	dial         DialFunc
-	tls          *tls.Config
-	offline      bool
-	events       bool
-	maxGap       uint64
-	pipeline     int
-	outboxLimit  int
-	pageSize     uint32
-	marksDelay   time.Duration
-	answerWithin time.Duration
-	now          func() time.Time
-	jitter       func(time.Duration) time.Duration
+	token       TokenSource
+	staticToken bool
+	store       Store
+	codec       wire.Codec
+	device      *wire.Device
+	client      string
+	log         *slog.Logger
+	backoff     func(attempt int) time.Duration
+	dial        DialFunc
+	tls         *tls.Config
+	offline     bool
+	events      bool
+	maxGap      uint64
+	pipeline    int
+	outboxLimit int
+	pageSize    uint32
+	// How late received and read marks are told if nothing is sent before.
+	receivedDelay, readDelay time.Duration
+	answerWithin             time.Duration
+	now                      func() time.Time
+	jitter                   func(time.Duration) time.Duration
 }
 
 func defaultOptions() *options {
 	o := &options{
-		codec:        wire.Protobuf(),
-		device:       &wire.Device{Class: wire.DeviceClass_DEVICE_CLASS_OTHER, Name: "Go"},
-		client:       clientName(),
-		log:          slog.New(slog.DiscardHandler),
-		events:       true,
-		maxGap:       500,
-		pipeline:     1,
-		outboxLimit:  10_000,
-		pageSize:     100,
-		marksDelay:   50 * time.Millisecond,
-		answerWithin: 15 * time.Second,
-		now:          time.Now,
+		codec:         wire.Protobuf(),
+		device:        &wire.Device{Class: wire.DeviceClass_DEVICE_CLASS_OTHER, Name: "Go"},
+		client:        clientName(),
+		log:           slog.New(slog.DiscardHandler),
+		events:        true,
+		maxGap:        500,
+		pipeline:      1,
+		outboxLimit:   10_000,
+		pageSize:      100,
+		receivedDelay: 200 * time.Millisecond,
+		readDelay:     50 * time.Millisecond,
+		answerWithin:  15 * time.Second,
+		now:           time.Now,
 	}
 	o.jitter = func(most time.Duration) time.Duration {
 		return time.Duration(mathrand.Int64N(int64(most) + 1))

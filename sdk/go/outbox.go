@@ -203,6 +203,9 @@ func (k *core) pump() {
 		default:
 			k.transmit(q, it, now)
 			k.active = append(k.active, q)
+			if len(k.markDue) > 0 {
+				k.marksAt = now // they go with it
+			}
 		}
 	}
 	k.active = append(k.active, waiting...)

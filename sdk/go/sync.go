@@ -288,7 +288,7 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 		}
 	} else {
 		cv.sentRead = 0 // ours is ahead: tell again
-		k.markLater(cv)
+		k.markLater(cv, k.o.readDelay)
 	}
 	r.PeerReceived = max(r.PeerReceived, s.PeerReceived)
 	r.PeerRead = max(r.PeerRead, s.PeerRead)

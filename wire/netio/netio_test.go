@@ -23,7 +23,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // tcpPair returns a socket and its peer.
-func tcpPair(t *testing.T) (server, client net.Conn) {
+func tcpPair(t testing.TB) (server, client net.Conn) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -44,7 +44,7 @@ func tcpPair(t *testing.T) (server, client net.Conn) {
 	return server, client
 }
 
-func tlsPair(t *testing.T) (server, client net.Conn) {
+func tlsPair(t testing.TB) (server, client net.Conn) {
 	t.Helper()
 	s, c := tcpPair(t)
 	sc, cc := transporttest.TLS(t)
@@ -79,12 +79,12 @@ func park(t *testing.T, s *netio.Socket, need int, received uint64) {
 func TestIdleHoldsNoBuffer(t *testing.T) {
 	for _, kind := range []struct {
 		name string
-		pair func(*testing.T) (net.Conn, net.Conn)
+		pair func(testing.TB) (net.Conn, net.Conn)
 		idle int
 	}{{"tcp", tcpPair, 0}, {"tls", tlsPair, 64}} {
 		t.Run(kind.name, func(t *testing.T) {
 			server, client := kind.pair(t)
-			s := netio.New(server)
+			s := netio.New(server, nil)
 			park(t, s, 1, 0)
 			if got := s.Holds(); got > kind.idle {
 				t.Errorf("a fresh idle socket holds %d bytes", got)
@@ -106,7 +106,7 @@ func TestIdleHoldsNoBuffer(t *testing.T) {
 // factor of two, and nothing is lost on the way.
 func TestPartialMessages(t *testing.T) {
 	server, client := tcpPair(t)
-	s := netio.New(server)
+	s := netio.New(server, nil)
 	const need = 100_000
 	sent := []byte{}
 	for _, piece := range []int{1, 2, 100, 900, 30, 2000, 8192, 9000, 20000, 1} {
@@ -147,7 +147,7 @@ func TestFillInAnyPieces(t *testing.T) {
 		data = append(data, byte(i*7>>3))
 	}
 	for _, chunk := range []int{1, 3, 63, 64, 65, 1000, 8191, 8192, 8193, 0} {
-		s := netio.New(transporttest.NewScript(data, chunk))
+		s := netio.New(transporttest.NewScript(data, chunk), nil)
 		s.Prefill([]byte("early"))
 		want := append([]byte("early"), data...)
 		for size := 1; len(want) > 0; size = size*3/2 + 1 {
@@ -165,7 +165,7 @@ func TestFillInAnyPieces(t *testing.T) {
 			t.Fatalf("at the end: %v", err)
 		}
 	}
-	s := netio.New(transporttest.NewScript([]byte("abc"), 0))
+	s := netio.New(transporttest.NewScript([]byte("abc"), 0), nil)
 	if err := s.Fill(4); err != io.ErrUnexpectedEOF {
 		t.Fatalf("cut off: %v", err)
 	}
@@ -176,7 +176,7 @@ func TestFillInAnyPieces(t *testing.T) {
 func TestCloseDeliversLast(t *testing.T) {
 	for range 20 {
 		server, client := tcpPair(t)
-		s := netio.New(server)
+		s := netio.New(server, nil)
 		if _, err := client.Write(make([]byte, 20_000)); err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +200,7 @@ func TestCloseDeliversLast(t *testing.T) {
 // TestCloseDeliversWhatWasWritten: also what the peer had no room for yet.
 func TestCloseDeliversWhatWasWritten(t *testing.T) {
 	server, client := tcpPair(t)
-	s := netio.New(server)
+	s := netio.New(server, nil)
 	if _, err := client.Write(make([]byte, 20_000)); err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestCloseDeliversWhatWasWritten(t *testing.T) {
 
 func TestLingerEnds(t *testing.T) {
 	server, client := tcpPair(t)
-	s := netio.New(server)
+	s := netio.New(server, nil)
 	s.BeginClose()
 	_ = s.Close(nil)
 	// The peer never closes, and goes on sending; after at most a second or a
@@ -245,7 +245,7 @@ func TestLingerEnds(t *testing.T) {
 
 func TestRemoteAddrHasNoPort(t *testing.T) {
 	server, _ := tcpPair(t)
-	if got := netio.New(server).RemoteAddr(); got != "127.0.0.1" {
+	if got := netio.New(server, nil).RemoteAddr(); got != "127.0.0.1" {
 		t.Errorf("RemoteAddr() = %q", got)
 	}
 }

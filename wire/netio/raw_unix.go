@@ -34,7 +34,7 @@ func (s *Socket) tryRead(fd uintptr) bool {
 		case err == syscall.EINTR:
 			continue
 		case err == syscall.EAGAIN:
-			s.park()
+			s.shed()
 			return false
 		case err != nil:
 			s.readErr = err

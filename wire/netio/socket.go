@@ -1,6 +1,7 @@
 package netio
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -34,9 +35,12 @@ type TryWriter interface {
 	TryWrite(p []byte) (int, error)
 }
 
-// Socket reads and writes one net.Conn. Peek, Skip, Fill and Prefill belong to
-// the reading goroutine, TryWrite and Write to one writer at a time. Close and
-// Received may be called by any.
+// ErrNudged is what Fill returns when Nudge was called.
+var ErrNudged = errors.New("nudged: nothing has arrived")
+
+// Socket reads and writes one net.Conn. Peek, Skip, Fill, Prefill and Park
+// belong to the reading goroutine, TryWrite and Write to one writer at a time.
+// Close, Nudge and Received may be called by any.
 type Socket struct {
 	conn net.Conn
 	// raw is nil for connections that are no sockets of the operating system.
@@ -44,12 +48,20 @@ type Socket struct {
 	readFD  func(fd uintptr) bool
 	writeFD func(fd uintptr) bool
 
+	// poller is nil if the socket does not park. Its lock guards resume, which is
+	// called at the end of a wait and nil while there is none, and nudged: the read
+	// deadline was set by Nudge.
+	poller *Poller
+	resume func()
+	fd     int32
+	nudged bool
+
 	// The unread bytes are buf[r:w]. pooled is buf's array when it is from the pool.
 	buf    []byte
 	r, w   int
 	pooled *chunk
 	// small is what a connection without raw waits with.
-	small   []byte
+	small   *[smallSize]byte
 	need    int
 	readErr error
 
@@ -65,10 +77,14 @@ type Socket struct {
 	received atomic.Uint64
 }
 
-// New wraps conn, which from now on belongs to the Socket.
-func New(conn net.Conn) *Socket {
+// New wraps conn, which from now on belongs to the Socket. Without a poller
+// (nil), and if conn is no socket of the operating system, it never parks.
+func New(conn net.Conn, poller *Poller) *Socket {
 	s := &Socket{conn: conn}
 	s.openRaw()
+	if poller != nil && s.raw != nil && s.raw.Control(func(fd uintptr) { s.fd = int32(fd) }) == nil {
+		s.poller = poller
+	}
 	return s
 }
 
@@ -111,7 +127,8 @@ func (s *Socket) SetReadDeadline(t time.Time) error { return s.conn.SetReadDeadl
 
 // Fill waits until Peek returns at least need bytes. It fails with io.EOF when
 // the peer has ended before the first byte of them, io.ErrUnexpectedEOF when
-// amidst, net.ErrClosed after Close.
+// amidst, net.ErrClosed after Close, ErrNudged when Nudge was called and none of
+// them is there.
 func (s *Socket) Fill(need int) error {
 	if s.w-s.r >= need {
 		return nil
@@ -124,12 +141,45 @@ func (s *Socket) Fill(need int) error {
 	defer s.reading.Unlock()
 	s.need = need
 	for s.w-s.r < need {
-		if err := s.fill(); err != nil {
+		err := s.fill()
+		if err != nil && os.IsTimeout(err) && s.poller != nil && s.poller.nudged(s) {
+			if s.w > s.r {
+				continue // within a message
+			}
+			err = ErrNudged
+		}
+		if err != nil {
 			return s.readFailed(err)
 		}
 	}
 	return nil
 }
+
+// Park lets the poller wait for the next byte in the reader's place. If it
+// returns true, the reader must not touch the socket any more, and resume is
+// called in a goroutine of its own, which is the reader from then on: once, when
+// something has arrived, the peer has ended or Close is called, and perhaps for
+// nothing. If it returns false nothing has changed: there are unread bytes, the
+// socket is closed or cannot park.
+func (s *Socket) Park(resume func()) bool {
+	if s.poller == nil || s.w > s.r {
+		return false
+	}
+	s.release()
+	return s.poller.park(s, resume)
+}
+
+// Nudge makes Fill return ErrNudged, at once if it waits and else when it would
+// wait, unless the beginning of what it waits for is there. On a socket that
+// cannot park, or is parked, it does nothing.
+func (s *Socket) Nudge() {
+	if s.poller != nil {
+		s.poller.nudge(s)
+	}
+}
+
+// longAgo is a deadline that has passed.
+func longAgo() time.Time { return time.Unix(1, 0) }
 
 // readFailed releases the buffer and names the failure.
 func (s *Socket) readFailed(err error) error {
@@ -140,7 +190,7 @@ func (s *Socket) readFailed(err error) error {
 	case err == io.EOF && amidst:
 		err = io.ErrUnexpectedEOF
 	}
-	if os.IsTimeout(err) {
+	if err == ErrNudged || os.IsTimeout(err) {
 		return err
 	}
 	if err != net.ErrClosed {
@@ -171,9 +221,9 @@ func (s *Socket) fillConn() error {
 	if s.r == s.w {
 		s.release()
 		if s.small == nil {
-			s.small = make([]byte, smallSize)
+			s.small = new([smallSize]byte)
 		}
-		s.buf = s.small
+		s.buf = s.small[:]
 	} else {
 		s.room()
 	}
@@ -233,9 +283,9 @@ func (s *Socket) take(unread []byte) {
 	s.r, s.buf, s.pooled = 0, c[:], c
 }
 
-// park gives the pooled buffer back before a wait. The beginning of a message
+// shed gives the pooled buffer back before a wait. The beginning of a message
 // moves to memory of its own size.
-func (s *Socket) park() {
+func (s *Socket) shed() {
 	if s.r == s.w {
 		s.release()
 		return
@@ -315,15 +365,18 @@ func (s *Socket) Write(p []byte, deadline time.Time) (int, error) {
 // Closing reports whether Close or BeginClose was called.
 func (s *Socket) Closing() bool { return s.closing.Load() }
 
-// BeginClose wakes reader and writer; both fail with net.ErrClosed. It reports
-// false if that had been done before. Close must follow.
+// BeginClose wakes reader and writer, and resumes a parked socket; both fail
+// with net.ErrClosed. It reports false if that had been done before. Close must
+// follow.
 func (s *Socket) BeginClose() bool {
 	if !s.closing.CompareAndSwap(false, true) {
 		return false
 	}
-	past := time.Unix(1, 0)
-	_ = s.conn.SetReadDeadline(past)
-	_ = s.conn.SetWriteDeadline(past)
+	_ = s.conn.SetReadDeadline(longAgo())
+	_ = s.conn.SetWriteDeadline(longAgo())
+	if s.poller != nil {
+		s.poller.unpark(s)
+	}
 	return true
 }
 

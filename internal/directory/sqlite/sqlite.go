@@ -110,6 +110,11 @@ func pool(path string, o Options, conns int, readOnly bool) (*sql.DB, error) {
 	db := sql.OpenDB(verified{base})
 	db.SetMaxOpenConns(conns)
 	db.SetMaxIdleConns(conns)
+	if readOnly {
+		// A burst of logins fills the cache of every reader: a few MiB each, not to be
+		// kept for ever.
+		db.SetConnMaxIdleTime(20 * time.Second)
+	}
 	return db, nil
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 func BenchmarkIdleConnections(b *testing.B) {
-	l, err := Transport{}.Listen(b.Context(), &url.URL{Scheme: "tcp", Host: "127.0.0.1:0"}, wire.ListenOptions{}.WithCodecs(wire.Protobuf()))
+	l, err := Transport{}.Listen(b.Context(), &url.URL{Scheme: "tcp", Host: "127.0.0.1:0"}, wire.ListenOptions{Poller: transporttest.Poller(b)}.WithCodecs(wire.Protobuf()))
 	if err != nil {
 		b.Fatal(err)
 	}

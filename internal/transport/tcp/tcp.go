@@ -4,7 +4,7 @@
 // wire's (NewStreamListener), which every transport over byte streams shares.
 //
 // Goroutines: one per accepted connection, which does the handshake and then
-// runs serve. Locks: none.
+// runs serve; none while it is parked. Locks: none.
 package tcp
 
 import (

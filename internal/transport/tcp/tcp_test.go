@@ -44,6 +44,7 @@ func TestConformanceTCP(t *testing.T) {
 		Announce:  transporttest.StreamAnnounce,
 		TryWrites: true,
 		Orderly:   true,
+		Parks:     true,
 	})
 }
 

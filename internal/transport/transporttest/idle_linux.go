@@ -11,8 +11,26 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
+// echo answers messages, and parks after each one where it can.
+func echo(c wire.Conn) {
+	for {
+		m, err := c.ReadMessage()
+		if err == nil {
+			_, err = c.TryWrite(c.AppendMessage(nil, m))
+		}
+		if err != nil {
+			_ = c.Close("", "")
+			return
+		}
+		if p, ok := c.(wire.Parker); ok && p.Park(func() { echo(c) }) {
+			return
+		}
+	}
+}
+
 // BenchmarkIdle measures what an idle connection costs the server in memory of
-// the Go heap and of stacks, after it has carried messages. The clients are bare
+// the Go heap and of stacks, after it has carried messages and, if the listener
+// was given a Poller, parked. The clients are bare
 // file descriptors, so that their side costs this process nothing. preamble is
 // the client's handshake, answered with something if answered is true; message
 // is one framed message.
@@ -26,19 +44,7 @@ func BenchmarkIdle(b *testing.B, l wire.Listener, preamble []byte, answered bool
 			mu.Lock()
 			open = append(open, c)
 			mu.Unlock()
-			var framed []byte
-			for {
-				m, err := c.ReadMessage()
-				if err != nil {
-					_ = c.Close("", "")
-					return
-				}
-				framed = c.AppendMessage(nil, m)
-				if _, err := c.TryWrite(framed); err != nil {
-					_ = c.Close("", "")
-					return
-				}
-			}
+			echo(c)
 		})
 	}()
 	for b.Loop() {

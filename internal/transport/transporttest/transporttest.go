@@ -36,6 +36,8 @@ type Subject struct {
 	Codes bool
 	// Orderly: the end of the byte stream between two messages is an orderly end.
 	Orderly bool
+	// Parks: its connections are sockets of the operating system as they are.
+	Parks bool
 	// Announce returns the beginning of a message of this length.
 	Announce func(length uint64) []byte
 }
@@ -72,6 +74,7 @@ func Run(t *testing.T, s Subject) {
 		{"unknown codec", unknownCodec},
 		{"silence before the handshake", silence},
 		{"closing the listener", closeListener},
+		{"parking", parking},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, s) })
 	}
@@ -155,7 +158,7 @@ func pattern(n int) []byte {
 }
 
 // TLS returns the two sides' configurations with a certificate of its own.
-func TLS(t *testing.T) (server, client *tls.Config) {
+func TLS(t testing.TB) (server, client *tls.Config) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

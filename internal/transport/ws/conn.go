@@ -13,29 +13,31 @@ const helloLimit = 16 << 10
 
 // conn is the server's side of a WebSocket after its handshake.
 type conn struct {
-	sock   *netio.Socket
-	info   wire.ConnInfo
-	binary bool
+	sock *netio.Socket
+	info wire.ConnInfo
 
 	// These belong to the reader.
 	limit     int
 	fragments []byte
 	pongs     []byte
-	pongCount int
 	readErr   error
 
-	// writer is the right to write; it guards the next three.
+	// writer is the right to write; it guards out, rest and closeWritten.
 	writer sync.Mutex
 	out    outgoing
 	// rest is the unwritten part of control frames that are begun.
-	rest         []byte
-	closeWritten bool
+	rest []byte
 
 	control control
+
+	// The small ones together: a connection is to have 256 bytes.
+	closeWritten bool
+	pongCount    uint8 // the reader's
+	binary       bool
 }
 
-func newConn(nc net.Conn, early []byte, codec string, binary bool) *conn {
-	s := netio.New(nc)
+func newConn(nc net.Conn, early []byte, codec string, binary bool, poller *netio.Poller) *conn {
+	s := netio.New(nc, poller)
 	s.Prefill(early)
 	framing := "ws-text"
 	if binary {

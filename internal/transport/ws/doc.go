@@ -6,7 +6,7 @@
 // wire/netio, without holding a buffer while idle. No extension is negotiated.
 //
 // Goroutines: net/http's during the handshake; then one per connection, which
-// runs serve and references nothing of net/http.
+// runs serve and references nothing of net/http, or none while it is parked.
 //
 // Who writes: the session writes data frames, one goroutine at a time, and may
 // stop within a frame (TryWrite). Pongs and the answer to a close come up in the

@@ -15,7 +15,7 @@ import (
 
 // Handler upgrades requests to WebSocket connections and calls serve for each,
 // in a goroutine of its own that outlives the request and holds nothing of it.
-// serve returns when the connection is over. The connection's address is the
+// The connection is serve's from the call on. Its address is the
 // request's RemoteAddr, which a handler before this one may have set to what a
 // trusted proxy says.
 func Handler(o wire.ListenOptions, serve func(wire.Conn)) http.Handler {
@@ -67,7 +67,7 @@ func (h *handler) upgrade(w http.ResponseWriter, r *http.Request, codec string) 
 		_ = nc.Close()
 		return nil
 	}
-	c := newConn(nc, early, codec, h.o.Binary(codec))
+	c := newConn(nc, early, codec, h.o.Binary(codec), h.o.Poller)
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		c.info.RemoteAddr = strings.Clone(host) // nothing of the request stays
 	}

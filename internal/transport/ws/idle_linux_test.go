@@ -8,7 +8,9 @@ import (
 )
 
 func BenchmarkIdleConnections(b *testing.B) {
-	l, err := Transport{}.Listen(b.Context(), parse("ws://127.0.0.1:0"), options())
+	o := options()
+	o.Poller = transporttest.Poller(b)
+	l, err := Transport{}.Listen(b.Context(), parse("ws://127.0.0.1:0"), o)
 	if err != nil {
 		b.Fatal(err)
 	}

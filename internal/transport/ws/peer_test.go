@@ -200,6 +200,7 @@ func TestConformanceWS(t *testing.T) {
 		Announce:  func(n uint64) []byte { return announce(0x82, n) },
 		TryWrites: true,
 		Codes:     true,
+		Parks:     true,
 	})
 }
 

@@ -20,6 +20,17 @@ func (c *conn) SetReadLimit(bytes int) { c.limit = bytes }
 
 func (c *conn) Received() uint64 { return c.sock.Received() }
 
+// Park: between two messages nothing of the last one is needed any more.
+func (c *conn) Park(resume func()) bool {
+	if c.readErr != nil {
+		return false
+	}
+	c.fragments = nil
+	return c.sock.Park(resume)
+}
+
+func (c *conn) Nudge() { c.sock.Nudge() }
+
 // message path 1/6: a frame comes off the socket.
 //
 // ReadMessage returns a message of one frame where it lies in the read buffer,
@@ -33,7 +44,7 @@ func (c *conn) ReadMessage() ([]byte, error) {
 	if len(c.pongs) > 0 {
 		c.sendPongs()
 	}
-	if err != nil && !errors.Is(err, net.ErrClosed) {
+	if err != nil && err != wire.ErrNudged && !errors.Is(err, net.ErrClosed) {
 		c.readErr = err
 	}
 	return message, err
@@ -43,6 +54,9 @@ func (c *conn) readMessage() ([]byte, error) {
 	empty := 0
 	for first := true; ; {
 		h, err := c.readHeader()
+		if err == wire.ErrNudged && !first {
+			continue // within a message
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,104 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// Comparison is two builds of the server under the same loads, in turns, in
+// one run: what a noisy machine can tell.
+type Comparison struct {
+	Base  string        `json:"base"`
+	Head  string        `json:"head"`
+	Loads []CompareLoad `json:"loads"`
+}
+
+// CompareLoad is one load; the figures are medians of its rounds.
+type CompareLoad struct {
+	Name string  `json:"name"`
+	Base Compare `json:"base"`
+	Head Compare `json:"head"`
+	// Ratios are head ÷ base: below 1 is better, for the rate above 1.
+	CPURatio    float64 `json:"cpu_ratio"`
+	AllocsRatio float64 `json:"allocs_ratio"`
+	RateRatio   float64 `json:"rate_ratio"`
+}
+
+// Compare are the figures of one build.
+type Compare struct {
+	CPU    []float64 `json:"cpu_us_per_message"`
+	Allocs []float64 `json:"allocs_per_message"`
+	Rate   []float64 `json:"acked_per_s"`
+}
+
+// CompareBuilds runs chat at saturation and at a fixed rate against both
+// binaries, rounds times each, taking turns.
+func CompareBuilds(ctx context.Context, o Options, base, head string, rate float64, rounds int) (*Comparison, error) {
+	c := &Comparison{Base: base, Head: head}
+	for _, load := range []struct {
+		name string
+		rate float64
+	}{{"saturation", 0}, {fmt.Sprintf("%g msg/s", rate), rate}} {
+		l := CompareLoad{Name: load.name}
+		for round := range rounds {
+			order := []string{base, head}
+			if round%2 == 1 {
+				slices.Reverse(order)
+			}
+			for _, binary := range order {
+				o.Rate, o.GapMax = load.rate, 0
+				r, err := Chat(ctx, o, func(ctx context.Context, set ...string) (*Server, error) {
+					return StartServer(ctx, binary, o.Log, set...)
+				}, false)
+				if err != nil {
+					return nil, fmt.Errorf("%s: %w", binary, err)
+				}
+				if broken := r.Failed(); broken != "" {
+					return nil, fmt.Errorf("%s: %s", binary, broken)
+				}
+				x := &l.Base
+				if binary == head {
+					x = &l.Head
+				}
+				x.CPU = append(x.CPU, r.Server.CPUMicrosPerMessage)
+				x.Allocs = append(x.Allocs, r.Server.Allocs)
+				x.Rate = append(x.Rate, r.AckedPerS)
+				o.progress("%s  %s: %.1f µs, %.1f allocations per message, %.0f msg/s", load.name, binary, r.Server.CPUMicrosPerMessage, r.Server.Allocs, r.AckedPerS)
+			}
+		}
+		l.CPURatio = median(l.Head.CPU) / median(l.Base.CPU)
+		l.AllocsRatio = median(l.Head.Allocs) / median(l.Base.Allocs)
+		l.RateRatio = median(l.Head.Rate) / median(l.Base.Rate)
+		c.Loads = append(c.Loads, l)
+	}
+	return c, nil
+}
+
+// Worse tells where head costs more than the limits allow, "" if nowhere.
+// CPU time is noisy, allocations are not.
+func (c *Comparison) Worse(cpu, allocs float64) string {
+	for _, l := range c.Loads {
+		switch {
+		case l.CPURatio > cpu:
+			return fmt.Sprintf("%s: %.2f times the CPU time of the base, %.2f is allowed", l.Name, l.CPURatio, cpu)
+		case l.AllocsRatio > allocs:
+			return fmt.Sprintf("%s: %.2f times the allocations of the base, %.2f is allowed", l.Name, l.AllocsRatio, allocs)
+		}
+	}
+	return ""
+}
+
+// Table writes the comparison for people.
+func (c *Comparison) Table(w io.Writer) error {
+	for _, l := range c.Loads {
+		_, err := fmt.Fprintf(w, "%-14s CPU µs/message %.1f → %.1f (%.2f)   allocations/message %.1f → %.1f (%.2f)   msg/s %.0f → %.0f (%.2f)\n",
+			l.Name, median(l.Base.CPU), median(l.Head.CPU), l.CPURatio, median(l.Base.Allocs), median(l.Head.Allocs), l.AllocsRatio,
+			median(l.Base.Rate), median(l.Head.Rate), l.RateRatio)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package bench
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Table writes the report for people.
+func (r *Report) Table(w io.Writer) error {
+	var b strings.Builder
+	r.table(&b, "")
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (r *Report) table(b *strings.Builder, title string) {
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(b, "  %-20s "+format+"\n", append([]any{name}, args...)...)
+	}
+	if title == "" {
+		title = r.Scenario
+	}
+	o := &r.Settings
+	fmt.Fprintf(b, "%s %s  %d connections, %s, %s\n", title, r.Preset, r.Connections, o.Transport, o.Codec)
+	if len(r.LastMember) > 0 {
+		line("last member", "%.1f ms  (rounds %.1f)", median(r.LastMember), r.LastMember)
+	} else if r.Acked > 0 {
+		line("durable messages", "%10.0f /s   (%.0f frames/s)", r.AckedPerS, r.FramesPerS)
+	}
+	if r.AddMembersMS > 0 {
+		line("adding the members", "%10.1f ms", r.AddMembersMS)
+	}
+	if r.Acked > 0 {
+		line("server CPU", "%10.1f µs per message   (%.0f %% of a core; load generator %.1f µs)", r.Server.CPUMicrosPerMessage, r.Server.CPUPercent, r.ClientCPU)
+		if r.Server.Allocs > 0 {
+			line("per message", "%10.1f allocations of %.0f bytes, %.2f writes to sockets", r.Server.Allocs, r.Server.AllocBytes, r.Server.Writes)
+		}
+		line("ack p50/p99", "%10.2f / %.2f ms   max %.1f", r.Ack.P50, r.Ack.P99, r.Ack.Max)
+		if r.Delivery.Count > 0 {
+			line("delivery p50/p99", "%10.2f / %.2f ms   max %.1f", r.Delivery.P50, r.Delivery.P99, r.Delivery.Max)
+		}
+		line("of every message", "lost %d  duplicated %d  disordered %d  (sent %d, rejected %d, unanswered %d, pulled %d)", r.Lost, r.Duplicated, r.Disordered, r.Sent, r.Rejected, r.Unanswered, r.Pulled)
+	} else if r.Scenario == ScenarioIdle {
+		line("server CPU", "%10.2f %% of a core", r.Server.CPUPercent)
+	}
+	if g := r.Groups; g != nil {
+		line("direct chats", "%10.2f / %.2f ms ack p50/p99", g.Direct.P50, g.Direct.P99)
+		line("last of a group", "%10.2f / %.2f ms p50/p99, max %.1f, of %d messages", g.LastMember.P50, g.LastMember.P99, g.LastMember.Max, g.LastMember.Count)
+	}
+	if v := r.Overload; v != nil {
+		line("offered twice", "%10.0f /s of %.0f: %.0f were stored, %.2f of the peak; %d rejected", v.OfferedPerS, v.PeakPerS, v.GoodputPerS, v.OfPeak, r.Rejected)
+		line("at half before", "%10.2f / %.2f ms ack p50/p99, after %.2f / %.2f; back to normal after %.1f s", v.Before.P50, v.Before.P99, v.After.P50, v.After.P99, v.Recovery)
+	}
+	if s := r.Resume; s != nil {
+		line("all in sync", "%10.2f s   (a client from its dial p50 %.0f, p99 %.0f ms; from its Hello p50 %.1f, p99 %.1f ms)", s.InSyncSeconds, s.PerClient.P50, s.PerClient.P99, s.Sync.P50, s.Sync.P99)
+		line("answer to a Hello", "%10.0f bytes, at most %d; %.2f round trips; missing %d", s.BytesMean, s.BytesMax, s.RoundTrips, s.Missing)
+		line("server CPU", "%10.1f µs per client", s.ServerCPUus)
+	}
+	if r.Server.KernelBytesPerConnection != 0 {
+		line("memory", "%10d B RSS per connection (%.1f MiB in all), %d B in the kernel", r.Server.RSSPerConnection, float64(r.Server.RSSBytes)/(1<<20), r.Server.KernelBytesPerConnection)
+	}
+	if r.Server.Fsyncs > 0 {
+		line("journal", "%10d fsyncs, %.1f messages each", r.Server.Fsyncs, float64(r.Acked)/float64(r.Server.Fsyncs))
+	}
+	if r.Floor != nil {
+		r.Floor.table(b, "the floor under the same load:")
+		line("ratio to the floor", "%10.2f", r.FloorRatio)
+	}
+	if r.HalfRate != nil {
+		r.HalfRate.table(b, "at half the rate:")
+	}
+	line("machine", "%d cores, one fsync %.0f µs", r.Machine.Cores, r.Machine.FsyncMicros)
+}

@@ -1,0 +1,398 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// plan is what one worker does.
+type plan struct {
+	Options Options `json:"options"`
+	// Targets are the gateways; user i connects to Targets[i mod n], from Source.
+	Targets []string `json:"targets"`
+	Source  string   `json:"source,omitempty"`
+	// First is the number, among all, of this worker's first user.
+	First  int         `json:"first"`
+	Users  []userPlan  `json:"users"`
+	Groups []groupPlan `json:"groups,omitempty"`
+	// Rest of a resume: who the users write to.
+	Pool []string `json:"pool,omitempty"`
+}
+
+type userPlan struct {
+	ID    string `json:"id"`
+	Token string `json:"token"`
+}
+
+// groupPlan is a group: the users from First on, Online of them in all, connect.
+type groupPlan struct {
+	Conversation string `json:"conversation"`
+	First        int    `json:"first"`
+	Online       int    `json:"online"`
+}
+
+// stats is what a worker counted since its start.
+type stats struct {
+	Sent       uint64  `json:"sent"`
+	Acked      uint64  `json:"acked"`
+	Rejected   uint64  `json:"rejected"`
+	Delivered  uint64  `json:"delivered"`
+	Pulled     uint64  `json:"pulled"`
+	Duplicated uint64  `json:"duplicated"`
+	Disordered uint64  `json:"disordered"`
+	Unanswered uint64  `json:"unanswered"`
+	Lost       uint64  `json:"lost"`
+	Frames     uint64  `json:"frames"`
+	Finished   bool    `json:"finished"` // every user sent its Messages and has its answers
+	CPU        float64 `json:"cpu_s"`
+	Ack        counted `json:"ack"`
+	Delivery   counted `json:"delivery"`
+	Direct     counted `json:"direct"`
+	LastMember counted `json:"last_member"`
+}
+
+// traffic is a worker's share of the users and their conversations.
+type traffic struct {
+	plan   *plan
+	users  []*user
+	topics map[string]*topic
+	pace   *pacer
+
+	// gapMin and gapMax are the present pace in nanoseconds; both 0: a closed loop.
+	gapMin, gapMax atomic.Int64
+
+	counting atomic.Bool // warm-up is over
+	stopping atomic.Bool
+	closing  atomic.Bool
+	ack      histogram
+	delivery histogram
+	// direct are the acks of direct chats, lastMember the deliveries to the last
+	// member of a group.
+	direct, lastMember histogram
+	round              atomic.Pointer[round]
+
+	sent, acked, rejected, delivered, pulled, duplicated, disordered, frames atomic.Uint64
+
+	failed  chan error
+	readers sync.WaitGroup
+}
+
+func newTraffic(p *plan) *traffic {
+	t := &traffic{plan: p, topics: map[string]*topic{}, failed: make(chan error, 1)}
+	t.setPace(p.Options.GapMin, p.Options.GapMax)
+	return t
+}
+
+// connect logs all users in, some at a time, and starts reading.
+func (t *traffic) connect(ctx context.Context) error {
+	codec, err := codecByName(t.plan.Options.Codec)
+	if err != nil {
+		return err
+	}
+	t.users = make([]*user, len(t.plan.Users))
+	err = each(ctx, len(t.users), 64, func(i int) error {
+		u := newUser(t, i)
+		var err error
+		target := t.plan.Targets[u.index%len(t.plan.Targets)]
+		if u.conn, err = dial(target, t.plan.Source, codec); err != nil {
+			return fmt.Errorf("%s: %w", u.id, err)
+		}
+		u.SetReadDeadline(time.Now().Add(2 * time.Minute))
+		if u.login, err = u.hello(u.token, "", ""); err != nil {
+			u.Close()
+			return fmt.Errorf("%s: %w", u.id, err)
+		}
+		u.SetReadDeadline(time.Time{})
+		t.users[i] = u
+		return nil
+	})
+	if err != nil {
+		t.close()
+		return err
+	}
+	for _, u := range t.users {
+		u.join()
+	}
+	t.pace = newPacer()
+	for _, u := range t.users {
+		t.readers.Go(u.readLoop)
+	}
+	return nil
+}
+
+// each runs f for 0 … n-1, some at a time, until one fails.
+func each(ctx context.Context, n, atOnce int, f func(i int) error) error {
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	errs := make(chan error, atOnce)
+	for range min(atOnce, n) {
+		wg.Go(func() {
+			for {
+				i := int(next.Add(1)) - 1
+				if i >= n || ctx.Err() != nil || len(errs) > 0 {
+					return
+				}
+				if err := f(i); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	select {
+	case err := <-errs:
+		return err
+	default:
+		return ctx.Err()
+	}
+}
+
+// topicOf returns the one topic of a conversation. Only before readers run.
+func (t *traffic) topicOf(name string) *topic {
+	at := t.topics[name]
+	if at == nil {
+		at = &topic{name: name}
+		t.topics[name] = at
+	}
+	return at
+}
+
+// start lets the users send.
+func (t *traffic) start() {
+	o := &t.plan.Options
+	t.pace.run(t)
+	if o.Scenario == ScenarioBroadcast || o.Scenario == ScenarioIdle {
+		return
+	}
+	if t.closedLoop() {
+		for _, u := range t.users {
+			u.mu.Lock()
+			u.free = max(o.Window, 1)
+			u.answer()
+			u.mu.Unlock()
+		}
+		return
+	}
+	t.schedule()
+}
+
+func (t *traffic) setPace(gapMin, gapMax time.Duration) {
+	t.gapMin.Store(int64(gapMin))
+	t.gapMax.Store(int64(gapMax))
+}
+
+func (t *traffic) closedLoop() bool {
+	s := t.plan.Options.Scenario
+	return t.gapMax.Load() == 0 && s != ScenarioBroadcast && s != ScenarioIdle
+}
+
+// change sets another pace for an open loop, from now on.
+func (t *traffic) change(gapMin, gapMax time.Duration) {
+	t.setPace(gapMin, gapMax)
+	t.schedule()
+}
+
+// schedule gives every user the time of its next message.
+func (t *traffic) schedule() {
+	now := time.Now()
+	for _, u := range t.users {
+		u.mu.Lock()
+		u.next = now.Add(time.Duration(rand.Int64N(int64(u.gap()) + 1)))
+		if !u.paced {
+			u.paced = true
+			t.pace.at(u, u.next)
+		}
+		u.mu.Unlock()
+	}
+}
+
+// stop ends the sending, waits until everything acknowledged has arrived or
+// nothing comes any more, and returns the promises of the groups: other workers
+// have members of them.
+func (t *traffic) stop() map[string][]ackedSeq {
+	t.stopping.Store(true)
+	last, since := uint64(0), time.Now()
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if n := t.delivered.Load() + t.acked.Load() + t.rejected.Load(); n != last {
+			last, since = n, time.Now()
+		}
+		quiet := time.Since(since)
+		if quiet > 5*time.Second || (quiet > 1500*time.Millisecond && t.unanswered() == 0) {
+			break
+		}
+	}
+	promised := map[string][]ackedSeq{}
+	for name, at := range t.topics {
+		if strings.HasPrefix(name, "grp:") {
+			promised[name] = at.promises()
+		}
+	}
+	return promised
+}
+
+func (t *traffic) unanswered() (n uint64) {
+	for _, u := range t.users {
+		u.mu.Lock()
+		n += uint64(len(u.wait))
+		u.mu.Unlock()
+	}
+	return n
+}
+
+// lost counts promised messages that a connected member does not have.
+// promised is what all workers were told of the groups.
+func (t *traffic) lost(promised map[string][]ackedSeq) (lost uint64) {
+	for name, at := range t.topics {
+		if p, ok := promised[name]; ok {
+			at.acked = p
+		}
+	}
+	for _, u := range t.users {
+		u.mu.Lock()
+		for _, s := range u.streams {
+			lost += s.misses(s.topic.acked)
+		}
+		u.mu.Unlock()
+	}
+	return lost
+}
+
+func (t *traffic) stats() *stats {
+	s := &stats{
+		Sent: t.sent.Load(), Acked: t.acked.Load(), Rejected: t.rejected.Load(), Delivered: t.delivered.Load(), Pulled: t.pulled.Load(),
+		Duplicated: t.duplicated.Load(), Disordered: t.disordered.Load(), Frames: t.frames.Load(), CPU: ownCPU(),
+		Ack: t.ack.counted(), Delivery: t.delivery.counted(),
+		Direct: t.direct.counted(), LastMember: t.lastMember.counted(),
+	}
+	s.Finished = t.plan.Options.Messages > 0
+	for _, u := range t.users {
+		u.mu.Lock()
+		s.Unanswered += uint64(len(u.wait))
+		s.Finished = s.Finished && u.left == 0 && len(u.wait) == 0
+		u.mu.Unlock()
+	}
+	return s
+}
+
+// ownCPU is this process' CPU time in seconds.
+func ownCPU() float64 {
+	var r syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
+		return 0
+	}
+	return float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9
+}
+
+func (t *traffic) fail(err error) {
+	if t.closing.Load() {
+		return
+	}
+	select {
+	case t.failed <- err:
+	default:
+	}
+}
+
+// err is why the traffic cannot go on, nil if it can.
+func (t *traffic) err() error {
+	select {
+	case err := <-t.failed:
+		t.failed <- err
+		return err
+	default:
+		return nil
+	}
+}
+
+func (t *traffic) close() {
+	t.closing.Store(true)
+	if t.pace != nil {
+		t.pace.close()
+	}
+	for _, u := range t.users {
+		if u != nil && u.conn != nil {
+			u.Close()
+		}
+	}
+	t.readers.Wait()
+}
+
+// round is one broadcast: when the last of this worker's members had it.
+type round struct {
+	id   uint64 // identity of the message, without its random part
+	need int64
+	have atomic.Int64
+	last atomic.Int64 // Unix nanoseconds
+	done chan struct{}
+}
+
+// arm makes the worker watch for message number n of user 0.
+func (t *traffic) arm(n uint32) {
+	need := len(t.users)
+	if t.plan.First == 0 {
+		need-- // the sender has it
+	}
+	r := &round{id: uint64(n), need: int64(need), done: make(chan struct{})}
+	if need == 0 {
+		close(r.done)
+	}
+	t.round.Store(r)
+}
+
+// fire has user 0 send its next message to the first group, and returns when.
+func (t *traffic) fire() (time.Time, error) {
+	u := t.users[0]
+	if len(u.groups) == 0 {
+		return time.Time{}, errors.New("the sender is in no group")
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	now := time.Now()
+	u.sendTo(u.groups[0], now)
+	u.write()
+	return now, nil
+}
+
+// last waits until all members have the round's message.
+func (t *traffic) last(ctx context.Context) (time.Time, error) {
+	r, most := t.round.Load(), t.plan.Options.RoundTime
+	if most == 0 {
+		most = 30 * time.Second
+	}
+	select {
+	case <-r.done:
+		return time.Unix(0, r.last.Load()), nil
+	case <-ctx.Done():
+		return time.Time{}, ctx.Err()
+	case <-time.After(most):
+		return time.Time{}, fmt.Errorf("%d of %d members have the message after %s", r.have.Load(), r.need, most)
+	}
+}
+
+// arrived counts a member that has a message for the first time.
+func (r *round) arrived(id uint64, at time.Time) {
+	if id&0x00ff_ffff_ffff_ffff != r.id { // sender 0, number n
+		return
+	}
+	if r.have.Add(1) == r.need {
+		r.last.Store(at.UnixNano())
+		close(r.done)
+	}
+}
+
+// Scenarios of Options.
+const (
+	ScenarioChat      = "chat"
+	ScenarioBroadcast = "broadcast"
+	ScenarioOnline    = "online"
+	ScenarioIdle      = "idle"
+	ScenarioResume    = "resume"
+)

@@ -1,0 +1,22 @@
+package wire
+
+import "google.golang.org/protobuf/proto"
+
+// What the tests of package wire_test see of the two ways of the JSON codec: by
+// hand, which may decline, and by protojson.
+
+func AppendHot(dst []byte, frame proto.Message) ([]byte, bool) { return appendHot(dst, frame) }
+
+func AppendJSON(dst []byte, frame proto.Message) ([]byte, error) { return appendJSON(dst, frame) }
+
+func DecodeHot(data []byte, frame proto.Message) bool {
+	_, elements := ruleFor(frame)
+	return decodeHot(data, frame, elements)
+}
+
+func DecodeJSON(data []byte, frame proto.Message) error {
+	_, elements := ruleFor(frame)
+	return decodeJSON(data, frame, elements)
+}
+
+func Plain(b []byte) (int, bool) { return plain(b) }
