@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 )
 
@@ -56,8 +58,9 @@ func (t *writeTx) QueryRow(query string, args ...any) *sql.Row {
 
 // tx runs fn in a write transaction. A nil result means durable, an error that
 // nothing was written; fn's own error is returned as it is. ctx bounds the wait
-// for the transaction; the commit is never cancelled. fn may find what others
-// wrote at the same time, and is called once.
+// for the transaction; the commit is never cancelled. fn is called once, on any
+// goroutine, finds what others wrote just before, and waits for nothing but the
+// statements it runs.
 func (d *DB) tx(ctx context.Context, fn func(*writeTx) error) error {
 	if d.together != nil {
 		return d.together.do(ctx, fn)
@@ -237,9 +240,13 @@ func (g *together) commit(batch []*write) error {
 // call runs one write and reports whether it succeeded.
 func (g *together) call(t *writeTx, w *write) (ok bool) {
 	defer func() {
-		// The goroutine that gave the function goes on with its panic.
-		if !ok && w.err == nil {
-			w.panicked = recover()
+		if ok || w.err != nil {
+			return
+		}
+		// The goroutine that gave the function goes on with its panic, of which this
+		// one has the stack.
+		if r := recover(); r != nil {
+			w.panicked = fmt.Sprintf("%v\n\n%s", r, debug.Stack())
 		}
 	}()
 	w.err = g.d.failed("write", w.fn(t))

@@ -83,6 +83,9 @@ func TestWritersShareACommit(t *testing.T) {
 		if errs[0] != nil || !errors.Is(errs[1], refused) || errs[2] == nil || errs[3] == nil || errs[4] != nil {
 			t.Error(errs)
 		}
+		if !strings.Contains(errs[3].Error(), "fault") || !strings.Contains(errs[3].Error(), "TestWritersShareACommit") {
+			t.Errorf("the panic does not tell where it was: %v", errs[3])
+		}
 		if !before || outside {
 			t.Errorf("found what came before it: %v; committed by then: %v", before, outside)
 		}

@@ -33,30 +33,3 @@ func TestLogIsBounded(t *testing.T) {
 		t.Errorf("the log has %d bytes, %v", info.Size(), err)
 	}
 }
-
-// A directory that was closed is one file: what was in the log is in it, and
-// nothing lies beside it that could be taken for another database's.
-func TestCloseLeavesOneFile(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "d.db")
-	for i := range 2 {
-		d, err := sqlite.Open(path, sqlite.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		id := im.UserID(fmt.Sprint("u", i))
-		if err := d.CreateUser(t.Context(), im.Credentials{User: im.User{ID: id, DMPolicy: im.DMContacts}}); err != nil {
-			t.Fatal(err)
-		}
-		if users, err := d.ListUsers(t.Context(), "", 10); err != nil || len(users) != i+1 {
-			t.Fatal(users, err)
-		}
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
-		files, err := os.ReadDir(dir)
-		if err != nil || len(files) != 1 {
-			t.Errorf("closed, there are %v, %v", files, err)
-		}
-	}
-}
