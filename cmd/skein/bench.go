@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/bench"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/pebble"
 )
 
 type benchCmd struct {
@@ -20,6 +22,7 @@ type benchCmd struct {
 	Online    benchOnlineCmd    `cmd:"" help:"Many online, few writing, big groups (OpenIM's stress program)."`
 	Idle      benchIdleCmd      `cmd:"" help:"Memory per idle connection, CPU of heartbeats."`
 	Resume    benchResumeCmd    `cmd:"" help:"A storm of reconnects: bytes and time until all are in sync."`
+	Store     benchStoreCmd     `cmd:"" help:"The journal alone: appends, resends, reads, reopening."`
 	Floor     benchFloorCmd     `cmd:"" help:"What the machine allows: the bare server under the load of chat or broadcast."`
 
 	Compare benchCompareCmd `cmd:"" help:"Two builds of the server under the same load, in turns: CPU time and allocations per message."`
@@ -238,6 +241,48 @@ func (c *benchResumeCmd) Run(ctx context.Context) error {
 	o.Connections, o.Conversations, o.Changed = c.Connections, c.Conversations, c.Changed
 	r, err := bench.Resume(ctx, o, c.start)
 	return c.print(r, err)
+}
+
+type benchStoreCmd struct {
+	Engine        string        `default:"pebble" help:"The journal's engine: pebble."`
+	Messages      int           `default:"1000000" help:"Messages stored before anything is measured."`
+	Conversations int           `default:"10000" help:"Conversations they are in, at random."`
+	Payload       int           `default:"150" help:"Bytes of a message's text."`
+	Batches       []int         `default:"1,32,256,1024" help:"Messages per append."`
+	Resends       float64       `default:"0.1" help:"Share of messages that were stored before, in a second step of each batch size."`
+	Duration      time.Duration `default:"5s" help:"How long each step takes."`
+	Rate          float64       `default:"20000" help:"Messages per second of a last step with an open loop, for the latencies; 0: none."`
+	Dir           string        `help:"Where, and it is left there; default: a temporary directory." placeholder:"DIR"`
+	JSON          bool          `name:"json" help:"Print one JSON object on stdout."`
+}
+
+func (c *benchStoreCmd) Run(ctx context.Context) error {
+	r, err := bench.Store(ctx, bench.StoreOptions{
+		Engine: c.Engine, Engines: map[string]bench.StoreEngine{"pebble": openPebble}, Dir: c.Dir, Messages: c.Messages, Conversations: c.Conversations,
+		Payload: c.Payload, Batches: c.Batches, Resends: c.Resends, Step: c.Duration, Rate: c.Rate, Progress: os.Stderr,
+	})
+	if err != nil {
+		return fmt.Errorf("bench store: %w", err)
+	}
+	if c.JSON {
+		enc := json.NewEncoder(os.Stdout)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(r)
+	} else {
+		err = r.Table(os.Stdout)
+	}
+	if r.Lost+r.Duplicated+r.Disordered > 0 {
+		return errors.Join(err, fmt.Errorf("%d messages were lost, %d duplicated, %d out of order", r.Lost, r.Duplicated, r.Disordered))
+	}
+	return err
+}
+
+func openPebble(dir string) (im.Journal, func() error, error) {
+	j, err := pebble.Open(dir, pebble.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return j, j.Close, nil
 }
 
 type benchFloorCmd struct {

@@ -2,40 +2,46 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
+	"io"
 	"os"
 
 	"github.com/skein-im/skein/internal/capacity"
 )
 
 type capacityCmd struct {
-	MemoryGB          float64 `required:"" name:"memory-gb" help:"Memory for the server, in GB."`
-	Mbps              float64 `required:"" help:"Bandwidth of the network, each way, in Mbit/s."`
-	MessageBytes      float64 `default:"200" help:"Bytes of a message's text."`
-	SecondsPerMessage float64 `default:"30" help:"How often an active user writes a message, in seconds."`
-	Cores             float64 `default:"2" help:"CPU cores."`
-	Recipients        float64 `default:"1" help:"Connections that get a message, on average."`
-	ConnectionBytes   float64 `help:"Memory of a connection, server and kernel; default: as measured."`
-	CPUMicros         float64 `name:"cpu-us" help:"CPU time of a message in µs; default: as measured."`
-	JSON              bool    `name:"json" help:"Print one JSON object on stdout."`
+	MemoryGB          float64  `name:"memory-gb" default:"4" help:"Memory of the machine."`
+	Mbps              float64  `name:"mbps" default:"100" help:"Bandwidth in Mbit/s, both directions together."`
+	Cores             float64  `default:"2" help:"CPU cores."`
+	MessageBytes      float64  `default:"100" help:"Bytes of a message's content."`
+	SecondsPerMessage float64  `default:"30" help:"How often an active user sends."`
+	ConnectionBytes   *float64 `help:"Memory per connection, as 'skein bench idle' finds it: server plus kernel. Without it: as measured by us."`
+	CPUMicros         *float64 `name:"cpu-us" help:"CPU time per message in µs, as 'skein bench chat' finds it. Without it: as measured by us."`
+	JSON              bool     `name:"json" help:"Print one JSON object on stdout."`
 }
 
-func (c *capacityCmd) Run() error {
-	e, err := capacity.Compute(capacity.Machine{
-		MemoryGB: c.MemoryGB, Mbps: c.Mbps, Cores: c.Cores, MessageBytes: c.MessageBytes, SecondsPerMessage: c.SecondsPerMessage,
-		Recipients: c.Recipients, ConnectionBytes: c.ConnectionBytes, CPUMicros: c.CPUMicros,
-	})
+// Run estimates how many users a machine can serve.
+func (c *capacityCmd) Run() error { return c.print(os.Stdout) }
+
+func (c *capacityCmd) print(w io.Writer) error {
+	costs := capacity.Measured()
+	if c.ConnectionBytes != nil {
+		costs.ConnectionBytes = *c.ConnectionBytes
+	}
+	if c.CPUMicros != nil {
+		costs.CPUMicros = *c.CPUMicros
+	}
+	e, err := capacity.Of(
+		capacity.Machine{MemoryGB: c.MemoryGB, Mbps: c.Mbps, Cores: c.Cores},
+		capacity.Load{MessageBytes: c.MessageBytes, SecondsPerMessage: c.SecondsPerMessage},
+		costs,
+	)
 	if err != nil {
-		return fmt.Errorf("capacity: %w", err)
+		return err
 	}
 	if c.JSON {
-		enc := json.NewEncoder(os.Stdout)
+		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		return enc.Encode(e)
 	}
-	m := &e.Machine
-	fmt.Printf("connections    %12.0f   by memory, %.1f KB each\n", e.Connections, m.ConnectionBytes/1024)
-	fmt.Printf("messages       %12.0f   /s; by CPU %.0f (%.0f µs each), by network %.0f (%.0f bytes each)\n", e.Messages, e.ByCPU, m.CPUMicros, e.ByNetwork, e.WireBytes)
-	fmt.Printf("active users   %12.0f   writing every %g s; limited by %s\n", e.ActiveUsers, m.SecondsPerMessage, e.Limit)
-	return nil
+	return e.Table(w)
 }

@@ -72,3 +72,32 @@ func (r *Report) table(b *strings.Builder, title string) {
 	}
 	line("machine", "%d cores, one fsync %.0f µs", r.Machine.Cores, r.Machine.FsyncMicros)
 }
+
+// Table writes the report for people.
+func (r *StoreReport) Table(w io.Writer) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "store %v\n", r.Settings)
+	row := func(name string, s *StoreStep) {
+		fmt.Fprintf(&b, "  %-9s batch %5d  resends %3.0f %%  %9.0f /s  %6.1f µs CPU  append p50/p99/max %.2f/%.2f/%.1f ms", name, s.Batch, 100*s.Resends, s.PerS, s.CPUMicros, s.Append.P50, s.Append.P99, s.Append.Max)
+		if s.FloorPerS > 0 {
+			fmt.Fprintf(&b, "  floor %9.0f /s %.1f µs, ratio %.2f", s.FloorPerS, s.FloorMicros, s.FloorRatio)
+		}
+		b.WriteByte('\n')
+	}
+	for i := range r.Preload {
+		row("preload", &r.Preload[i])
+	}
+	for i := range r.Steps {
+		row("step", &r.Steps[i])
+	}
+	if p := r.Paced; p != nil {
+		fmt.Fprintf(&b, "  paced     %.0f /s  ack p50/p99/max %.2f/%.2f/%.1f ms\n", p.Rate, p.Ack.P50, p.Ack.P99, p.Ack.Max)
+	}
+	for _, x := range r.Reads {
+		fmt.Fprintf(&b, "  read      %-5s %d entries  %.0f /s  %.1f µs\n", x.Kind, x.Entries, x.PerS, x.Micros)
+	}
+	fmt.Fprintf(&b, "  reopened after %.0f ms, ready after %.0f ms; %.0f bytes on disk per message; lost %d  duplicated %d  disordered %d\n", r.ReopenMs, r.ReadyMs, r.BytesPerMessage, r.Lost, r.Duplicated, r.Disordered)
+	fmt.Fprintf(&b, "  machine: %d cores, one fsync %.0f µs\n", r.Machine.Cores, r.Machine.FsyncMicros)
+	_, err := io.WriteString(w, b.String())
+	return err
+}

@@ -1,125 +1,178 @@
-// Package capacity estimates what a machine carries: connections by memory,
-// messages by bandwidth and by CPU, and the active users that follow, after
-// GlideIM's formulas, fed with Skein's own measured costs.
+// Package capacity estimates how many users a machine can serve.
 //
-// It is arithmetic: no state, no I/O.
+// It owns the arithmetic and the measured constants behind it, all in one place
+// (Measured). It measures nothing itself and knows nothing of the server.
+//
+// Invariants: estimates are for messages between two users, with everything on
+// as shipped (fsync, de-duplication, receipts); no input makes a result that is
+// not a finite number; what limits is always named.
 package capacity
 
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 )
 
-// What Skein was measured to cost (docs/performance.md has the commands and
-// the machine). One place, so that a new measurement changes one place.
+// Costs are what one connection and one message take.
+type Costs struct {
+	// ServerBytes is what a server takes before anybody connects: caches, tables
+	// in memory, the runtime.
+	ServerBytes float64 `json:"server_bytes"`
+	// ConnectionBytes is memory per connection: the server's and the kernel's.
+	ConnectionBytes float64 `json:"connection_bytes"`
+	// FrameBytes is what five frames have of their own when a message goes from one
+	// user to another: send, ack, push, received and receipt, without the content.
+	FrameBytes float64 `json:"frame_bytes"`
+	// PacketBytes is what carrying a frame takes: WebSocket, TCP and IP headers,
+	// and the segment that acknowledges it.
+	PacketBytes float64 `json:"packet_bytes"`
+	// CPUMicros is the server's CPU time per message.
+	CPUMicros float64 `json:"cpu_us"`
+}
+
+// Frames is how many frames a message makes: send, ack, push, received, receipt.
+const Frames = 5
+
+// Measured returns the costs measured on a virtual machine with 2 cores. Measure
+// again on yours:
+//
+//	skein bench idle    ConnectionBytes: RSS plus kernel per connection
+//	skein bench chat    CPUMicros: cpu_us_per_message at saturation
+//
+// The sizes of frames follow from the protocol; a test holds them against it.
+func Measured() Costs {
+	return Costs{
+		ServerBytes:     256 << 20,
+		ConnectionBytes: 11_700 + 6_000,
+		FrameBytes:      315,
+		PacketBytes:     6 + 52 + 52,
+		CPUMicros:       35,
+	}
+}
+
+// Machine is what there is.
+type Machine struct {
+	MemoryGB float64 `json:"memory_gb"` // 10^9 bytes
+	Mbps     float64 `json:"mbps"`      // 10^6 bits per second, both directions together
+	Cores    float64 `json:"cores"`
+}
+
+// Load is what users do.
+type Load struct {
+	MessageBytes      float64 `json:"message_bytes"`
+	SecondsPerMessage float64 `json:"seconds_per_message"` // between two messages of an active user
+}
+
+// Limit is what an estimate ends at.
+type Limit string
+
+// The limits.
 const (
-	// ConnectionRSS is the memory of an idle connection in the server, and
-	// ConnectionKernel in the kernel, in bytes: `skein bench idle`.
-	ConnectionRSS    = 6 << 10
-	ConnectionKernel = 5 << 10
-	// ServerRSS is the server's memory before anybody connects: the journal's tables
-	// and cache among it.
-	ServerRSS = 256 << 20
-	// CPUMicros is the server's CPU time of a one-to-one message at full load, in
-	// microseconds, and CPUMicrosLight the same at a tenth of it, where nearly every
-	// message has its own writes and commits: `skein bench chat`.
-	CPUMicros      = 30
-	CPUMicrosLight = 70
-	// FrameOverhead is what a message's text is wrapped in when it is sent, and again
-	// when it is pushed; AnswerBytes are its ack, its received mark and its receipt:
-	// protobuf over WebSocket, with TCP's and IP's headers, one packet for each write.
-	FrameOverhead = 130
-	AnswerBytes   = 330
+	Memory    Limit = "memory"
+	Bandwidth Limit = "bandwidth"
+	CPU       Limit = "cpu"
 )
 
-// Machine is what there is, and how it is used.
-type Machine struct {
-	MemoryGB float64 `json:"memory_gb"`
-	Mbps     float64 `json:"mbps"` // of the network, each way
-	Cores    float64 `json:"cores"`
-	// MessageBytes is the text of a message, SecondsPerMessage how often an active
-	// user writes one, Recipients how many connections get it.
-	MessageBytes      float64 `json:"message_bytes"`
-	SecondsPerMessage float64 `json:"seconds_per_message"`
-	Recipients        float64 `json:"recipients"`
-	// ConnectionBytes and CPUMicros replace what was measured; 0: as measured.
-	ConnectionBytes float64 `json:"connection_bytes"`
-	CPUMicros       float64 `json:"cpu_us_per_message"`
-}
-
-// Estimate is what the machine carries.
+// Estimate is what the machine can do.
 type Estimate struct {
 	Machine Machine `json:"machine"`
-	// Connections that fit into the memory.
-	Connections float64 `json:"connections"`
-	// WireBytes are what one message takes of the busier direction of the network.
+	Load    Load    `json:"load"`
+	Costs   Costs   `json:"costs"`
+	// MaxConnections is memory / bytes per connection.
+	MaxConnections float64 `json:"max_connections"`
+	// WireBytes is one message with all it causes.
 	WireBytes float64 `json:"wire_bytes_per_message"`
-	// Messages per second by network and by CPU; the smaller is the throughput.
-	ByNetwork float64 `json:"messages_per_s_by_network"`
-	ByCPU     float64 `json:"messages_per_s_by_cpu"`
-	Messages  float64 `json:"messages_per_s"`
-	// ActiveUsers write all the time at the given pace: throughput × seconds per
-	// message, and no more than there are connections.
+	// BandwidthPerS is bandwidth / wire bytes per message, CPUPerS cores / CPU time
+	// per message; MessagesPerS is the lesser.
+	BandwidthPerS float64 `json:"bandwidth_messages_per_s"`
+	CPUPerS       float64 `json:"cpu_messages_per_s"`
+	MessagesPerS  float64 `json:"messages_per_s"`
+	// ActiveUsers is messages per second × seconds per message, but no more than
+	// can be connected.
 	ActiveUsers float64 `json:"active_users"`
-	// Limit is what runs out first: memory, network or cpu.
-	Limit string `json:"limited_by"`
+	LimitedBy   Limit   `json:"limited_by"`
 }
 
-// Validate tells what is wrong with the input.
-func (m *Machine) Validate() error {
-	var errs []error
-	for _, x := range []struct {
-		name  string
-		value float64
-		zero  bool
-	}{
-		{"memory-gb", m.MemoryGB, false}, {"mbps", m.Mbps, false}, {"cores", m.Cores, false},
-		{"message-bytes", m.MessageBytes, false}, {"seconds-per-message", m.SecondsPerMessage, false}, {"recipients", m.Recipients, false},
-		{"connection-bytes", m.ConnectionBytes, true}, {"cpu-us", m.CPUMicros, true},
-	} {
-		switch {
-		case math.IsNaN(x.value) || math.IsInf(x.value, 0):
-			errs = append(errs, fmt.Errorf("%s: want a number", x.name))
-		case x.value < 0 || x.value == 0 && !x.zero:
-			errs = append(errs, fmt.Errorf("%s: want more than 0, not %g", x.name, x.value))
-		}
-	}
-	return errors.Join(errs...)
-}
+// maxInput keeps every product of inputs a number that can be printed.
+const maxInput = 1e12
 
-// Compute estimates what the machine carries.
-func Compute(m Machine) (*Estimate, error) {
-	if err := m.Validate(); err != nil {
-		return nil, err
-	}
-	if m.ConnectionBytes == 0 {
-		m.ConnectionBytes = ConnectionRSS + ConnectionKernel
-	}
-	e := &Estimate{Machine: m}
-	memory := m.MemoryGB*(1<<30) - ServerRSS
-	e.Connections = math.Floor(max(memory, 0) / m.ConnectionBytes)
-	// In: the message, and its recipients' marks. Out: its ack and receipts, and the
-	// message again for each recipient. Out is the busier direction.
-	answers := float64(AnswerBytes) / 3
-	e.WireBytes = 2*answers + m.Recipients*(m.MessageBytes+FrameOverhead)
-	e.ByNetwork = m.Mbps * 1e6 / 8 / e.WireBytes
-	cpu := m.CPUMicros
-	if cpu == 0 {
-		// The measured cost is that of one recipient: about half of it is its push.
-		cpu = CPUMicros/2 + m.Recipients*CPUMicros/2
-	}
-	e.Machine.CPUMicros = cpu
-	e.ByCPU = m.Cores * 1e6 / cpu
-	e.Messages = math.Floor(min(e.ByNetwork, e.ByCPU))
-	e.ActiveUsers = math.Floor(e.Messages * m.SecondsPerMessage)
+func check(name string, v float64) error {
 	switch {
-	case e.ActiveUsers > e.Connections:
-		e.ActiveUsers, e.Limit = e.Connections, "memory"
-	case e.ByNetwork < e.ByCPU:
-		e.Limit = "network"
-	default:
-		e.Limit = "cpu"
+	case math.IsNaN(v):
+		return fmt.Errorf("%s: not a number", name)
+	case v <= 0:
+		return fmt.Errorf("%s: %v, want more than 0", name, v)
+	case v > maxInput:
+		return fmt.Errorf("%s: %v, want %v at most", name, v, maxInput)
+	}
+	return nil
+}
+
+// Of estimates what a machine can do under a load. Names in errors are those of
+// the flags of `skein capacity`.
+func Of(m Machine, l Load, c Costs) (Estimate, error) {
+	err := errors.Join(
+		check("memory-gb", m.MemoryGB), check("mbps", m.Mbps), check("cores", m.Cores),
+		check("message-bytes", l.MessageBytes), check("seconds-per-message", l.SecondsPerMessage),
+		check("connection-bytes", c.ConnectionBytes), check("cpu-us", c.CPUMicros),
+		check("frame bytes", c.FrameBytes), check("packet bytes", c.PacketBytes), check("server bytes", c.ServerBytes),
+	)
+	if err != nil {
+		return Estimate{}, err
+	}
+	if m.MemoryGB*1e9 < c.ServerBytes+c.ConnectionBytes {
+		return Estimate{}, fmt.Errorf("memory-gb: %v, want more than the %.2f the server takes by itself", m.MemoryGB, c.ServerBytes/1e9)
+	}
+	e := Estimate{Machine: m, Load: l, Costs: c}
+	e.MaxConnections = math.Floor(MaxConnections(m.MemoryGB*1e9-c.ServerBytes, c.ConnectionBytes))
+	e.WireBytes = WireBytes(l.MessageBytes, c)
+	e.BandwidthPerS = Throughput(m.Mbps*1e6/8, e.WireBytes)
+	e.CPUPerS = Throughput(m.Cores*1e6, c.CPUMicros)
+	e.MessagesPerS, e.LimitedBy = e.BandwidthPerS, Bandwidth
+	if e.CPUPerS < e.MessagesPerS {
+		e.MessagesPerS, e.LimitedBy = e.CPUPerS, CPU
+	}
+	e.ActiveUsers = math.Floor(ActiveUsers(e.MessagesPerS, l.SecondsPerMessage))
+	if e.ActiveUsers > e.MaxConnections {
+		e.ActiveUsers, e.LimitedBy = e.MaxConnections, Memory
 	}
 	return e, nil
+}
+
+// MaxConnections is how many connections memory is enough for.
+func MaxConnections(memoryBytes, connectionBytes float64) float64 {
+	return memoryBytes / connectionBytes
+}
+
+// WireBytes is what a message and all it causes put on the wire: its content
+// goes in once and out once.
+func WireBytes(messageBytes float64, c Costs) float64 {
+	return 2*messageBytes + c.FrameBytes + Frames*c.PacketBytes
+}
+
+// Throughput is how many messages a second a resource is enough for.
+func Throughput(perSecond, perMessage float64) float64 { return perSecond / perMessage }
+
+// ActiveUsers is how many users send that much, each one message in so many
+// seconds.
+func ActiveUsers(messagesPerS, secondsPerMessage float64) float64 {
+	return messagesPerS * secondsPerMessage
+}
+
+// Table writes the estimate for people.
+func (e *Estimate) Table(w io.Writer) error {
+	line := func(name string, v float64, unit string, from string, args ...any) string {
+		return fmt.Sprintf("  %-18s %12.0f %-12s %s\n", name, v, unit, fmt.Sprintf(from, args...))
+	}
+	_, err := fmt.Fprintf(w, "%g GB of memory, %g Mbit/s, %g cores; messages of %g bytes, one per active user every %g s\n%s%s%s%s%slimited by %s\n",
+		e.Machine.MemoryGB, e.Machine.Mbps, e.Machine.Cores, e.Load.MessageBytes, e.Load.SecondsPerMessage,
+		line("max connections", e.MaxConnections, "", "(memory − %.0f MB) / %.0f bytes", e.Costs.ServerBytes/1e6, e.Costs.ConnectionBytes),
+		line("bandwidth", e.BandwidthPerS, "messages/s", "%.0f bytes each, with ack, push, receipt and headers", e.WireBytes),
+		line("CPU", e.CPUPerS, "messages/s", "%g µs each", e.Costs.CPUMicros),
+		line("throughput", e.MessagesPerS, "messages/s", "the lesser"),
+		line("active users", e.ActiveUsers, "", "throughput × %g s, as far as they can be connected", e.Load.SecondsPerMessage),
+		e.LimitedBy)
+	return err
 }

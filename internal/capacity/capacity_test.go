@@ -4,63 +4,141 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/skein-im/skein/wire"
 )
 
-func machine() Machine {
-	return Machine{MemoryGB: 8, Mbps: 1000, Cores: 4, MessageBytes: 200, SecondsPerMessage: 60, Recipients: 1}
+func machine() (Machine, Load, Costs) {
+	return Machine{MemoryGB: 4, Mbps: 100, Cores: 2}, Load{MessageBytes: 100, SecondsPerMessage: 30},
+		Costs{ServerBytes: 4e8, ConnectionBytes: 18_000, FrameBytes: 300, PacketBytes: 100, CPUMicros: 40}
 }
 
-func TestCompute(t *testing.T) {
-	e, err := Compute(machine())
+// TestFormulas: the numbers can be checked by hand.
+func TestFormulas(t *testing.T) {
+	m, l, c := machine()
+	e, err := Of(m, l, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := math.Floor((8*(1<<30) - ServerRSS) / float64(ConnectionRSS+ConnectionKernel)); e.Connections != want {
-		t.Errorf("%v connections, want %v", e.Connections, want)
+	for name, pair := range map[string][2]float64{
+		"max connections": {e.MaxConnections, 200_000}, // 3.6e9 / 18,000
+		"wire bytes":      {e.WireBytes, 1000},         // 2·100 + 300 + 5·100
+		"bandwidth":       {e.BandwidthPerS, 12_500},   // 12.5e6 / 1,000
+		"cpu":             {e.CPUPerS, 50_000},         // 2e6 / 40
+		"messages":        {e.MessagesPerS, 12_500},
+		"active users":    {e.ActiveUsers, 200_000}, // 12,500 · 30 = 375,000, more than fit
+	} {
+		if pair[0] != pair[1] {
+			t.Errorf("%s: %v, want %v", name, pair[0], pair[1])
+		}
 	}
-	if want := 4e6 / float64(CPUMicros); e.ByCPU != want || e.Messages != math.Floor(want) || e.Limit != "memory" || e.ActiveUsers != e.Connections {
-		t.Errorf("%+v", e)
-	}
-	m := machine()
-	m.SecondsPerMessage = 1
-	if e, _ = Compute(m); e.Limit != "cpu" || e.ActiveUsers != e.Messages {
-		t.Errorf("a busy service: %+v", e)
-	}
-	m.Mbps = 10
-	if e, _ = Compute(m); e.Limit != "network" || e.Messages != math.Floor(10e6/8/e.WireBytes) {
-		t.Errorf("a slow network: %+v", e)
-	}
-	small := e.WireBytes
-	m.Recipients = 100
-	if e, _ = Compute(m); e.WireBytes < 50*small {
-		t.Errorf("a group of 100 takes %v bytes, one recipient %v", e.WireBytes, small)
-	}
-	m = machine()
-	m.ConnectionBytes, m.CPUMicros = 1<<20, 1000
-	if e, _ = Compute(m); e.Connections != 7936 || e.ByCPU != 4000 {
-		t.Errorf("own figures: %+v", e)
-	}
-	m.MemoryGB = 0.01
-	if e, err = Compute(m); err != nil || e.Connections != 0 || e.ActiveUsers != 0 || e.Limit != "memory" {
-		t.Errorf("less memory than the server needs: %+v %v", e, err)
+}
+
+// TestLimits: what there is least of is named, and more of it helps.
+func TestLimits(t *testing.T) {
+	for _, test := range []struct {
+		change func(*Machine, *Load, *Costs)
+		want   Limit
+		users  float64
+	}{
+		{func(*Machine, *Load, *Costs) {}, Memory, 200_000},
+		{func(m *Machine, _ *Load, _ *Costs) { m.MemoryGB = 40 }, Bandwidth, 375_000},
+		{func(m *Machine, _ *Load, _ *Costs) { m.MemoryGB, m.Mbps = 400, 10_000 }, CPU, 1_500_000},
+		{func(_ *Machine, l *Load, _ *Costs) { l.SecondsPerMessage = 1 }, Bandwidth, 12_500},
+		{func(m *Machine, l *Load, c *Costs) { l.SecondsPerMessage, c.CPUMicros = 1, 400 }, CPU, 5_000},
+	} {
+		m, l, c := machine()
+		test.change(&m, &l, &c)
+		e, err := Of(m, l, c)
+		if err != nil || e.LimitedBy != test.want || e.ActiveUsers != test.users {
+			t.Errorf("%+v %+v: limited by %s, %v users, %v; want %s, %v", m, l, e.LimitedBy, e.ActiveUsers, err, test.want, test.users)
+		}
 	}
 }
 
 func TestBadInput(t *testing.T) {
-	for name, change := range map[string]func(*Machine){
-		"memory-gb":           func(m *Machine) { m.MemoryGB = 0 },
-		"mbps":                func(m *Machine) { m.Mbps = -1 },
-		"cores":               func(m *Machine) { m.Cores = math.NaN() },
-		"message-bytes":       func(m *Machine) { m.MessageBytes = math.Inf(1) },
-		"seconds-per-message": func(m *Machine) { m.SecondsPerMessage = 0 },
-		"recipients":          func(m *Machine) { m.Recipients = 0 },
-		"connection-bytes":    func(m *Machine) { m.ConnectionBytes = -5 },
-		"cpu-us":              func(m *Machine) { m.CPUMicros = -5 },
+	for name, set := range map[string]func(*Machine, *Load, *Costs, float64){
+		"memory-gb":           func(m *Machine, _ *Load, _ *Costs, v float64) { m.MemoryGB = v },
+		"mbps":                func(m *Machine, _ *Load, _ *Costs, v float64) { m.Mbps = v },
+		"cores":               func(m *Machine, _ *Load, _ *Costs, v float64) { m.Cores = v },
+		"message-bytes":       func(_ *Machine, l *Load, _ *Costs, v float64) { l.MessageBytes = v },
+		"seconds-per-message": func(_ *Machine, l *Load, _ *Costs, v float64) { l.SecondsPerMessage = v },
+		"connection-bytes":    func(_ *Machine, _ *Load, c *Costs, v float64) { c.ConnectionBytes = v },
+		"cpu-us":              func(_ *Machine, _ *Load, c *Costs, v float64) { c.CPUMicros = v },
 	} {
-		m := machine()
-		change(&m)
-		if _, err := Compute(m); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
+		for _, v := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
+			m, l, c := machine()
+			set(&m, &l, &c, v)
+			if _, err := Of(m, l, c); err == nil || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s = %v: error %v, want one that names it", name, v, err)
+			}
+		}
+	}
+	m, l, c := machine()
+	m.MemoryGB = 0.1
+	if _, err := Of(m, l, c); err == nil || !strings.Contains(err.Error(), "memory-gb") {
+		t.Errorf("less memory than the server needs: %v", err)
+	}
+}
+
+// TestFiniteEverywhere: the extremes of what is accepted give numbers.
+func TestFiniteEverywhere(t *testing.T) {
+	for _, big := range []float64{1e-9, 1, maxInput} {
+		for _, small := range []float64{1e-9, 1, maxInput} {
+			e, err := Of(Machine{maxInput, big, big}, Load{small, big}, Costs{1, small, small, small, small})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range []float64{e.MaxConnections, e.WireBytes, e.BandwidthPerS, e.CPUPerS, e.MessagesPerS, e.ActiveUsers} {
+				if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
+					t.Fatalf("%+v", e)
+				}
+			}
+		}
+	}
+}
+
+// TestFrameBytes holds the constant against the protocol, with ids as the server
+// makes them.
+func TestFrameBytes(t *testing.T) {
+	const a, b, conversation = "aaaaaaaaaaaaa", "bbbbbbbbbbbbb", "dm:aaaaaaaaaaaaa:bbbbbbbbbbbbb"
+	const seq, now = 1000, 1_800_000_000_000
+	id := make([]byte, 16)
+	content := &wire.Content{Type: "text", Body: &wire.Content_Text{Text: strings.Repeat("x", 100)}}
+	total := -2 * 100
+	add := func(raw []byte, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += len(raw)
+	}
+	codec := wire.Protobuf()
+	add(codec.Append(nil, wire.NewClientFrame(&wire.Send{Conversation: conversation, Id: id, Content: content})))
+	add(codec.Append(nil, wire.NewServerFrame(&wire.SendAck{Conversation: conversation, Id: id, Seq: seq, StoredAtMs: now, Count: seq})))
+	add(codec.Append(nil, wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{{
+		Conversation: conversation, Seq: seq, Id: id, Sender: a, StoredAtMs: now, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Content: content, Count: seq,
+	}}})))
+	add(codec.Append(nil, wire.NewClientFrame(&wire.Received{Conversation: conversation, Seq: seq})))
+	add(codec.Append(nil, wire.NewServerFrame(&wire.Receipt{Conversation: conversation, User: b, Received: seq})))
+	if got := Measured().FrameBytes; math.Abs(float64(total)-got) > 0.05*got {
+		t.Errorf("the frames of a message have %d bytes without its content; Measured says %v", total, got)
+	}
+}
+
+func TestTable(t *testing.T) {
+	m, l, c := machine()
+	e, err := Of(m, l, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := e.Table(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"200000", "12500 messages/s", "50000 messages/s", "limited by memory"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
 }

@@ -1,10 +1,12 @@
 package pebble
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -26,7 +28,9 @@ const maxRetained = 8 << 20
 type appender struct {
 	j       *Journal
 	last    sighting     // position and chain of the last append
+	epoch   epoch        // where the next entries go
 	highest im.MessageID // no stored id is greater
+	floor   im.MessageID // the bound of senders that have none stored
 	number  uint64       // of the batch in work, for telling its notes from older ones
 	senders genCache[im.UserID, *sender]
 	b       *pebble.Batch
@@ -37,6 +41,7 @@ type appender struct {
 	// Of the batch in work.
 	now     time.Time
 	convs   []*conversation // of each item
+	order   []place         // of its stored items
 	touched []*conversation // those with a stored item, once each
 	writers []*sender       // those with a stored item, once each
 	sent    map[sentID]int  // ids stored in this batch → item
@@ -47,12 +52,21 @@ type appender struct {
 
 // sender is what is known of the ids of one sender.
 type sender struct {
-	// bound: no stored id of this sender is greater.
-	bound im.MessageID
+	name im.UserID
+	// bound: no stored id of this sender is greater. limit is the bound that is
+	// stored, never less.
+	bound, limit im.MessageID
 	// next is the bound with the batch in work, when batch is its number: then the
 	// batch stores an id of this sender.
 	batch uint64
 	next  im.MessageID
+}
+
+// place says where the key of an item comes among others: by rank, then by what
+// rank is the beginning of.
+type place struct {
+	rank uint64
+	item int
 }
 
 type sentID struct {
@@ -60,8 +74,8 @@ type sentID struct {
 	id     im.MessageID
 }
 
-func (a *appender) init(j *Journal, last sighting) {
-	a.j, a.last = j, last
+func (a *appender) init(j *Journal, m meta) {
+	a.j, a.last, a.epoch = j, m.last, m.epoch
 	a.senders = newGenCache[im.UserID, *sender](cachedSenders)
 	a.sent = make(map[sentID]int)
 	a.b = j.db.NewBatch(pebble.WithInitialSizeBytes(256<<10), pebble.WithMaxRetainedSizeBytes(maxRetained))
@@ -161,18 +175,64 @@ func (a *appender) prepare(batch []im.Append, out []im.Appended) (stored int, er
 			stored++
 		}
 	}
-	// The ids after the entries: the store takes keys faster that lie close.
-	for i := range batch {
-		if out[i].Status != im.Stored {
-			continue
+	if stored == 0 {
+		return 0, nil
+	}
+	if err := a.writeEntries(batch, out); err != nil {
+		return 0, err
+	}
+	if err := a.writeIDs(batch, out); err != nil {
+		return 0, err
+	}
+	return stored, a.writeBounds()
+}
+
+// writeEntries adds the stored items to the batch to write, in the order of their
+// keys: the store takes keys faster that lie close.
+func (a *appender) writeEntries(batch []im.Append, out []im.Appended) error {
+	for i := range a.order {
+		p := &a.order[i]
+		p.rank = rankOf(a.convs[p.item].name)
+	}
+	slices.SortFunc(a.order, func(x, y place) int {
+		if x.rank != y.rank {
+			return cmp.Compare(x.rank, y.rank)
 		}
-		a.key = appendIDKey(a.key[:0], batch[i].Entry.Sender, batch[i].Entry.ID)
-		a.value = appendIDValue(a.value[:0], out[i].Seq, batch[i].Hash)
-		if err := a.b.Set(a.key, a.value, nil); err != nil {
-			return 0, err
+		return cmp.Or(cmp.Compare(a.convs[x.item].name, a.convs[y.item].name), cmp.Compare(x.item, y.item))
+	})
+	for _, p := range a.order {
+		if err := a.write(batch, out, p.item); err != nil {
+			return err
 		}
 	}
-	return stored, nil
+	return nil
+}
+
+// rankOf orders most names like their keys: by length, then by what follows the
+// kind of conversation.
+func rankOf(c im.ConversationID) uint64 {
+	var b [8]byte
+	b[0] = byte(len(c))
+	copy(b[1:], c[min(len(c), len("dm:")):])
+	return binary.BigEndian.Uint64(b[:])
+}
+
+// writeIDs adds their ids, in order too.
+func (a *appender) writeIDs(batch []im.Append, out []im.Appended) error {
+	for i := range a.order {
+		p := &a.order[i]
+		p.rank = binary.BigEndian.Uint64(batch[p.item].Entry.ID[:])
+	}
+	slices.SortFunc(a.order, func(x, y place) int { return cmp.Compare(x.rank, y.rank) })
+	for _, p := range a.order {
+		e := &batch[p.item].Entry
+		a.key = appendIDKey(a.key[:0], idSpace(e.ID, a.now), e.Sender, e.ID)
+		a.value = appendIDValue(a.value[:0], out[p.item].Seq, batch[p.item].Hash)
+		if err := a.b.Set(a.key, a.value, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // open finds the conversations of the batch and readies them for it.
@@ -195,7 +255,7 @@ func (a *appender) open(batch []im.Append) error {
 	}
 	for _, c := range a.convs {
 		if c.batch != a.number {
-			c.batch, c.next, c.stored, c.blocked = a.number, c.head, false, false
+			c.batch, c.next, c.nextSegment, c.stored, c.blocked = a.number, c.head, c.segment, false, false
 		}
 	}
 	return nil
@@ -214,11 +274,10 @@ func (a *appender) load(batch []im.Append) (err error) {
 		name := batch[i].Entry.Conversation
 		c := loaded[name]
 		if c == nil {
-			h, err := a.heads.read(name)
-			if err != nil {
+			c = &conversation{name: name}
+			if err := a.heads.read(c); err != nil {
 				return err
 			}
-			c = &conversation{name: name, head: h}
 			loaded[name] = c
 		}
 		a.convs[i] = c
@@ -234,7 +293,10 @@ func (a *appender) load(batch []im.Append) (err error) {
 // item decides one item: duplicate, refused or stored.
 func (a *appender) item(batch []im.Append, out []im.Appended, i int) error {
 	it, c := &batch[i], a.convs[i]
-	s := a.sender(it.Entry.Sender)
+	s, err := a.sender(it.Entry.Sender)
+	if err != nil {
+		return err
+	}
 	found, err := a.duplicate(batch, out, i, s)
 	if err != nil || found {
 		return err
@@ -263,7 +325,20 @@ func (a *appender) item(batch []im.Append, out []im.Appended, i int) error {
 		a.touched = append(a.touched, c)
 	}
 	a.noteID(it, s, i)
-	return a.write(batch, out, i)
+	a.order = append(a.order, place{item: i})
+	return a.beginSegment(c)
+}
+
+// beginSegment begins a segment with the entry that is about to be stored, if it
+// is the conversation's first one of the epoch.
+func (a *appender) beginSegment(c *conversation) error {
+	if c.nextSegment.first != 0 && c.nextSegment.epoch == a.epoch.number {
+		return nil
+	}
+	c.nextSegment = segment{first: c.next.Seq, epoch: a.epoch.number}
+	a.key = appendSegmentKey(a.key[:0], c.name, c.next.Seq)
+	a.value = binary.BigEndian.AppendUint32(a.value[:0], a.epoch.number)
+	return a.b.Set(a.key, a.value, nil)
 }
 
 // noteID remembers the id of a stored item.
@@ -288,7 +363,7 @@ func (a *appender) noteID(it *im.Append, s *sender, i int) {
 func (a *appender) write(batch []im.Append, out []im.Appended, i int) error {
 	it := &batch[i]
 	e := stored(it, &out[i])
-	if err := a.writeEntry(&e); err != nil {
+	if err := a.writeEntry(&e, a.epoch.number); err != nil {
 		return err
 	}
 	if it.Erase != 0 {
@@ -297,8 +372,8 @@ func (a *appender) write(batch []im.Append, out []im.Appended, i int) error {
 	return nil
 }
 
-func (a *appender) writeEntry(e *im.Entry) error {
-	a.key = appendEntryKey(a.key[:0], e.Conversation, e.Seq)
+func (a *appender) writeEntry(e *im.Entry, epoch uint32) error {
+	a.key = appendEntryKey(a.key[:0], epoch, e.Conversation, e.Seq)
 	a.value = appendRecord(a.value[:0], e)
 	return a.b.Set(a.key, a.value, nil)
 }
@@ -314,9 +389,12 @@ func stored(it *im.Append, o *im.Appended) im.Entry {
 func (a *appender) erase(batch []im.Append, out []im.Appended, i int) error {
 	c, target := a.convs[i], batch[i].Erase
 	e := im.Entry{Conversation: c.name, Seq: target}
+	epoch, err := a.epochOf(c, target)
+	if err != nil {
+		return err
+	}
 	if target <= c.head.Seq {
-		key := appendEntryKey(nil, c.name, target)
-		v, err := get(a.j.db, key)
+		v, err := get(a.j.db, appendEntryKey(nil, epoch, c.name, target))
 		if err != nil {
 			return a.j.explain(err)
 		}
@@ -332,19 +410,21 @@ func (a *appender) erase(batch []im.Append, out []im.Appended, i int) error {
 		}
 	}
 	e.Content, e.ReplyTo, e.Mentions, e.Recalled = im.Content{}, 0, nil, true
-	return a.writeEntry(&e)
+	return a.writeEntry(&e, epoch)
 }
 
 // store commits what prepare made, and publishes it.
 func (a *appender) store() error {
 	j := a.j
 	next := sighting{pos: a.last.pos + 1, chain: a.link()}
+	epoch := a.epoch.after(a.b.Len(), j.o.epochBytes)
+	a.key = appendChainKey(a.key[:0], next.pos)
 	a.value = appendPosition(a.value[:0], next)
-	if err := a.b.Set([]byte(keyPosition), a.value, nil); err != nil {
+	if err := a.b.Set(a.key, a.value, nil); err != nil {
 		return err
 	}
-	a.key = appendChainKey(a.key[:0], next.pos)
-	if err := a.b.Set(a.key, a.value, nil); err != nil {
+	a.value = appendEpoch(a.value, epoch)
+	if err := a.b.Set([]byte(keyLast), a.value, nil); err != nil {
 		return err
 	}
 	start := time.Now()
@@ -352,17 +432,18 @@ func (a *appender) store() error {
 		return err
 	}
 	j.metrics.committed(time.Since(start))
-	a.last = next
+	a.last, a.epoch = next, epoch
 	for _, s := range a.writers {
 		s.bound = s.next
-		if compareIDs(s.next, a.highest) > 0 {
-			a.highest = s.next
+		if compareIDs(s.bound, s.limit) > 0 {
+			s.limit = idAhead(s.bound)
 		}
+		a.highest = maxID(a.highest, s.bound)
 	}
 	j.mu.Lock()
 	j.durable = next.pos
 	for _, c := range a.touched {
-		c.head = c.next
+		c.head, c.segment = c.next, c.nextSegment
 		j.heads.put(c.name, c)
 	}
 	j.mu.Unlock()
@@ -398,7 +479,7 @@ func (a *appender) reset() {
 	clear(a.touched)
 	clear(a.writers)
 	clear(a.sent)
-	a.convs, a.touched, a.writers, a.sentAll = a.convs[:0], a.touched[:0], a.writers[:0], false
+	a.convs, a.order, a.touched, a.writers, a.sentAll = a.convs[:0], a.order[:0], a.touched[:0], a.writers[:0], false
 	if cap(a.value) > maxRetained {
 		a.value = nil
 	}

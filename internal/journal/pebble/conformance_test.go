@@ -29,13 +29,16 @@ func TestConformanceOnDisk(t *testing.T) {
 }
 
 // crashStore is a store in memory whose power can be cut.
-func crashStore(testing.TB) journaltest.Store {
+func crashStore(t testing.TB) journaltest.Store { return epochStore(t, 0) }
+
+// epochStore is one whose epochs are small.
+func epochStore(_ testing.TB, epochBytes uint64) journaltest.Store {
 	fs := vfs.NewCrashableMem()
 	var open *Journal
 	return journaltest.Store{
 		Open: func(t testing.TB) im.Journal {
 			t.Helper()
-			j, err := Open("/data/journal", Options{FS: fs})
+			j, err := Open("/data/journal", Options{FS: fs, epochBytes: epochBytes})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -57,4 +60,12 @@ func crashStore(testing.TB) journaltest.Store {
 
 func TestConformanceInMemory(t *testing.T) {
 	journaltest.Run(t, journaltest.Harness{New: crashStore})
+}
+
+// TestConformanceManyEpochs: every append, or every few, begins an epoch, so
+// that conversations lie in many segments.
+func TestConformanceManyEpochs(t *testing.T) {
+	for _, bytes := range []uint64{1, 1000} {
+		journaltest.Run(t, journaltest.Harness{New: func(t testing.TB) journaltest.Store { return epochStore(t, bytes) }})
+	}
 }

@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"bytes"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -10,27 +11,101 @@ import (
 
 func compareIDs(a, b im.MessageID) int { return bytes.Compare(a[:], b[:]) }
 
-// sender returns what is known of a sender's ids.
-func (a *appender) sender(u im.UserID) *sender {
-	s, ok := a.senders.get(u)
-	if !ok {
-		s = &sender{bound: a.highest}
-		a.senders.put(u, s)
+func maxID(a, b im.MessageID) im.MessageID {
+	if compareIDs(a, b) < 0 {
+		return b
 	}
-	return s
+	return a
 }
 
-// readHighest finds the greatest id there is, the first bound of every sender.
-func (a *appender) readHighest() error {
-	bounds := spaceBounds(spaceID)
-	it, err := a.j.db.NewIter(&bounds)
+// boundAhead is how far a stored bound lies ahead of the id that moved it. A
+// sender moves its own once in that time, and after a restart has its ids looked
+// up for as long.
+const boundAhead = 10 * time.Minute
+
+// idAhead returns an id greater than any within boundAhead after id.
+func idAhead(id im.MessageID) im.MessageID {
+	const maxMs = 1<<48 - 1
+	ms := min(uint64(id.Time().UnixMilli())+uint64(boundAhead/time.Millisecond), maxMs)
+	for i := range id {
+		id[i] = 0xff
+	}
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	return id
+}
+
+// sender returns what is known of a sender's ids.
+func (a *appender) sender(u im.UserID) (*sender, error) {
+	if s, ok := a.senders.get(u); ok {
+		return s, nil
+	}
+	limit, err := a.readBound(appendBoundKey(nil, u))
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if it.Last() {
-		a.highest, _ = idOfKey(it.Key())
+	limit = maxID(limit, a.floor)
+	s := &sender{name: u, bound: limit, limit: limit}
+	if compareIDs(s.bound, a.highest) > 0 {
+		s.bound = a.highest
 	}
-	return it.Close()
+	a.senders.put(u, s)
+	return s, nil
+}
+
+// readBound reads a bound of ids, zero if there is none.
+func (a *appender) readBound(key []byte) (id im.MessageID, err error) {
+	v, err := get(a.j.db, key)
+	switch {
+	case err != nil:
+		return id, a.j.explain(err)
+	case v != nil && len(v) != len(id):
+		return id, &CorruptionError{Dir: a.j.dir, File: "a bound of ids", Cause: errRecord}
+	}
+	copy(id[:], v)
+	return id, nil
+}
+
+// writeBounds adds to the batch the bounds its ids move.
+func (a *appender) writeBounds() error {
+	for _, s := range a.writers {
+		if compareIDs(s.next, s.limit) <= 0 {
+			continue
+		}
+		limit := idAhead(s.next)
+		a.key = appendBoundKey(a.key[:0], s.name)
+		if err := a.b.Set(a.key, limit[:], nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBounds reads the bounds that hold for every sender.
+func (a *appender) readBounds() (err error) {
+	for _, space := range []byte{spaceID, spaceStrayID} {
+		id, err := highestID(a.j.db, space)
+		if err != nil {
+			return a.j.explain(err)
+		}
+		a.highest = maxID(a.highest, id)
+	}
+	a.floor, err = a.readBound([]byte(keyFloor))
+	return err
+}
+
+// highestID finds the greatest id of a space.
+func highestID(db *pebble.DB, space byte) (id im.MessageID, err error) {
+	bounds := spaceBounds(space)
+	it, err := db.NewIter(&bounds)
+	if err != nil {
+		return id, err
+	}
+	if it.Last() && len(it.Key()) > len(id) {
+		copy(id[:], it.Key()[1:])
+	}
+	return id, it.Close()
 }
 
 // idReader returns the iterator over ids of the batch in work. It sees what was
@@ -39,7 +114,7 @@ func (a *appender) idReader() (*pebble.Iterator, error) {
 	if a.ids != nil {
 		return a.ids, nil
 	}
-	o := spaceBounds(spaceID)
+	o := pebble.IterOptions{LowerBound: []byte{spaceID}, UpperBound: []byte{spaceStrayID + 1}}
 	// Most look-ups are for ids that do not exist; filters answer those.
 	o.UseL6Filters = true
 	it, err := a.j.db.NewIter(&o)
@@ -72,7 +147,7 @@ func (a *appender) duplicate(batch []im.Append, out []im.Appended, i int, s *sen
 	if compareIDs(id, s.bound) > 0 {
 		return false, nil
 	}
-	return a.onDisk(&batch[i], &out[i])
+	return a.onDisk(&batch[i], &out[i], a.convs[i])
 }
 
 // inBatch finds the item of this batch that stored the id of item i.
@@ -89,21 +164,45 @@ func (a *appender) inBatch(batch []im.Append, out []im.Appended, i int) (int, bo
 	return k, ok
 }
 
-// onDisk looks an id up among those of earlier batches.
-func (a *appender) onDisk(it *im.Append, o *im.Appended) (bool, error) {
+// strayAfter is how far the time of an id may be from ours before it is kept
+// apart from those that come in order. It decides about the place only: whether
+// an id is known is looked up in both.
+const strayAfter = 10 * time.Second
+
+func idSpace(id im.MessageID, now time.Time) byte {
+	if d := id.Time().Sub(now); d > strayAfter || d < -strayAfter {
+		return spaceStrayID
+	}
+	return spaceID
+}
+
+// lookUp returns the value of an id, nil if there is none. It is valid until the
+// next look-up.
+func (a *appender) lookUp(u im.UserID, id im.MessageID) ([]byte, error) {
 	ids, err := a.idReader()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	a.j.metrics.lookups.Inc()
-	e := &it.Entry
-	a.key = appendIDKey(a.key[:0], e.Sender, e.ID)
-	if !ids.SeekPrefixGE(a.key) || !bytes.Equal(ids.Key(), a.key) {
-		return false, a.j.explain(ids.Error())
+	for _, space := range []byte{spaceID, spaceStrayID} {
+		a.key = appendIDKey(a.key[:0], space, u, id)
+		if ids.SeekPrefixGE(a.key) && bytes.Equal(ids.Key(), a.key) {
+			v, err := ids.ValueAndErr()
+			return v, a.j.explain(err)
+		}
+		if err := ids.Error(); err != nil {
+			return nil, a.j.explain(err)
+		}
 	}
-	v, err := ids.ValueAndErr()
-	if err != nil {
-		return false, a.j.explain(err)
+	return nil, nil
+}
+
+// onDisk looks an id up among those of earlier batches.
+func (a *appender) onDisk(it *im.Append, o *im.Appended, c *conversation) (bool, error) {
+	e := &it.Entry
+	v, err := a.lookUp(e.Sender, e.ID)
+	if v == nil || err != nil {
+		return false, err
 	}
 	seq, hash, ok := decodeIDValue(v)
 	if !ok {
@@ -115,7 +214,11 @@ func (a *appender) onDisk(it *im.Append, o *im.Appended) (bool, error) {
 	}
 	// The id's conversation is not kept with it: the entry at this place either is
 	// the one with the id, or the id belongs to another conversation.
-	a.key = appendEntryKey(a.key[:0], e.Conversation, seq)
+	epoch, err := a.epochOf(c, seq)
+	if err != nil {
+		return false, err
+	}
+	a.key = appendEntryKey(a.key[:0], epoch, e.Conversation, seq)
 	value, err := get(a.j.db, a.key)
 	if err != nil {
 		return false, a.j.explain(err)

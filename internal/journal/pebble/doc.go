@@ -6,14 +6,20 @@
 //
 // # Keys
 //
-//	0x00 name                      meta: schema version, timeline, last position and chain
-//	0x01 len conversation seq(8)   entry → record (record.go)
-//	0x02 id(16) sender             id of an entry → seq, hash
-//	0x03 len user conversation     mark → received, read, count at read, pos
-//	0x04 slot(2)                   chain value of a recent position, a ring
+//	0x00 name                      meta: schema version, timeline, a bound of ids
+//	0x10 id(16) sender             id of an entry → seq, hash
+//	0x20 id(16) sender             the same for ids that do not come in order
+//	0x21 sender                    an id greater than all of this sender, or equal
+//	0x22 len user conversation     mark → received, read, count at read, pos
+//	0x23 slot(2)                   chain value of a recent position, a ring
+//	0x24                           the last position, its chain value and the epoch
+//	0x25 len conversation seq(8)   segment: from this seq on entries lie in an epoch
+//	0x30 ^epoch(4) len conversation seq(8)   entry → record (record.go)
 //
 // Lengths are one byte, so a prefix is never ambiguous, whatever the ids hold.
-// There is no key for the head of a conversation: it is its last entry.
+// Entries lie by epoch first (segments.go), so that what a message costs does
+// not grow with the journal. There is no key for the head of a conversation: it
+// is its last entry.
 //
 // # Goroutines and locks
 //
@@ -33,9 +39,12 @@
 //     nothing that is not: Pebble shows a batch before its fsync is done, so
 //     reads leave out entries beyond the durable position.
 //   - (sender, id) is stored once, for ever. An id greater than all its sender
-//     stored is new for certain; any other is looked up. What is known of a
-//     sender is a bound: first the greatest id of the whole store, later that of
-//     the sender. No clock is involved; clients with wrong clocks cost look-ups.
+//     stored is new for certain; any other is looked up. The bound of a sender's
+//     ids is kept in memory exactly, and on disk some minutes ahead, moved in the
+//     same batch as the id that passes it; until a sender has passed what was
+//     read, the greatest id of the whole store is its bound if that is less. No
+//     clock of ours is involved, and a client whose clock is ahead costs
+//     look-ups of its own ids, and for those minutes after a restart of others'.
 //   - After a failed commit or fsync nothing is ever acknowledged again.
 //   - A journal that came back shorter than it was witnessed, or with another
 //     content, is not opened unless the operator accepts the loss; then the

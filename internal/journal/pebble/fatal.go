@@ -28,7 +28,11 @@ func (j *Journal) failure() error {
 
 // commit makes a batch durable. On an error the journal has failed, and whether
 // the batch comes back after a restart is unknown; it stays invisible until then.
-func (j *Journal) commit(b *pebble.Batch) (err error) {
+func (j *Journal) commit(b *pebble.Batch) error { return j.write(b, true) }
+
+// write writes a batch. One that is not synced becomes durable with the next one
+// that is.
+func (j *Journal) write(b *pebble.Batch, sync bool) (err error) {
 	defer func() {
 		// Pebble panics when its log refuses a write after an earlier failure, or
 		// cannot be continued in a new file.
@@ -40,7 +44,7 @@ func (j *Journal) commit(b *pebble.Batch) (err error) {
 			err = fmt.Errorf("%w: %w", im.ErrOutcomeUnknown, j.failure())
 		}
 	}()
-	if noSync {
+	if noSync || !sync {
 		return j.db.Apply(b, pebble.NoSync)
 	}
 	// Waiting apart from applying returns a failed fsync as an error; Apply would

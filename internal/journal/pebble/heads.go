@@ -14,12 +14,15 @@ type conversation struct {
 	name im.ConversationID
 	// head is the durable head, guarded by Journal.mu.
 	head im.Head
+	// segment is where head lies; durable and guarded like it.
+	segment segment
 	// The rest belongs to the committer, under appendMu, and means something only
 	// while batch is the number of the batch in work.
-	batch   uint64
-	next    im.Head
-	stored  bool // an item of this batch was stored
-	blocked bool // a new item was refused with RosterChanged
+	batch       uint64
+	next        im.Head
+	nextSegment segment
+	stored      bool // an item of this batch was stored
+	blocked     bool // a new item was refused with RosterChanged
 }
 
 // headsChunk bounds how long Heads keeps the committer from publishing.
@@ -59,64 +62,90 @@ func (j *Journal) Heads(ctx context.Context, cs []im.ConversationID, out []im.He
 		if n%headsChunk == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if out[i], err = r.read(cs[i]); err != nil {
+		c := conversation{name: cs[i]}
+		if err := r.read(&c); err != nil {
 			return err
 		}
-		j.keepHead(cs[i], out[i], r.durable)
+		out[i] = c.head
+		j.keepHead(&c, r.durable)
 	}
 	return nil
 }
 
 // keepHead caches a head that was read when the journal stood at durable. A
 // commit since then may have made it old; then it is left out.
-func (j *Journal) keepHead(c im.ConversationID, h im.Head, durable uint64) {
+func (j *Journal) keepHead(c *conversation, durable uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.durable != durable {
 		return
 	}
-	if _, ok := j.heads.get(c); !ok {
-		j.heads.put(c, &conversation{name: c, head: h})
+	if _, ok := j.heads.get(c.name); !ok {
+		j.heads.put(c.name, c)
 	}
 }
 
 // headReader reads heads from the store as of one position.
 type headReader struct {
-	j       *Journal
-	it      *pebble.Iterator
-	durable uint64
-	key     []byte
+	j        *Journal
+	segments *segmentReader
+	it       *pebble.Iterator
+	durable  uint64
+	key      []byte
 }
 
 func (j *Journal) newHeadReader() (*headReader, error) {
 	// The position first: the iterator then sees all up to it, and read leaves out
 	// what is beyond.
 	r := &headReader{j: j, durable: j.position()}
+	var err error
+	if r.segments, err = j.newSegmentReader(); err != nil {
+		return nil, err
+	}
 	o := spaceBounds(spaceEntry)
-	it, err := j.db.NewIter(&o)
-	if err != nil {
+	if r.it, err = j.db.NewIter(&o); err != nil {
+		r.segments.close()
 		return nil, j.explain(err)
 	}
-	r.it = it
 	return r, nil
 }
 
-func (r *headReader) read(c im.ConversationID) (im.Head, error) {
-	r.key = appendEntryEnd(r.key[:0], c)
-	for ok := r.it.SeekLT(r.key); ok && isEntryOf(r.it.Key(), c); ok = r.it.Prev() {
+// read fills in head and segment of c; a conversation without entries has none.
+func (r *headReader) read(c *conversation) error {
+	s, err := r.segments.at(c.name, maxSeq)
+	for err == nil && s.first != 0 {
+		var found bool
+		if found, err = r.readIn(c, s); found || err != nil || s.first == 1 {
+			break
+		}
+		s, err = r.segments.at(c.name, s.first-1)
+	}
+	return err
+}
+
+// readIn looks for the last durable entry of c in segment s.
+func (r *headReader) readIn(c *conversation, s segment) (found bool, err error) {
+	r.key = appendEntryKey(r.key[:0], s.epoch, c.name, maxSeq)
+	prefix := r.key[:len(r.key)-8]
+	for ok := r.it.SeekLT(r.key); ok && isSeqOf(r.it.Key(), prefix); ok = r.it.Prev() {
 		v, err := r.it.ValueAndErr()
 		if err != nil {
-			return im.Head{}, r.j.explain(err)
+			return false, r.j.explain(err)
 		}
 		var e im.Entry
 		if _, err := decodeHead(v, &e); err != nil {
-			return im.Head{}, r.j.badRecord(c, seqOfKey(r.it.Key()), err)
+			return false, r.j.badRecord(c.name, seqOfKey(r.it.Key()), err)
 		}
 		if e.Pos <= r.durable {
-			return im.Head{Seq: seqOfKey(r.it.Key()), Count: e.Count, Time: e.Stored, Roster: e.Roster, Pos: e.Pos}, nil
+			c.head = im.Head{Seq: seqOfKey(r.it.Key()), Count: e.Count, Time: e.Stored, Roster: e.Roster, Pos: e.Pos}
+			c.segment = s
+			return true, nil
 		}
 	}
-	return im.Head{}, r.j.explain(r.it.Error())
+	return false, r.j.explain(r.it.Error())
 }
 
-func (r *headReader) close() { _ = r.it.Close() }
+func (r *headReader) close() {
+	r.segments.close()
+	_ = r.it.Close()
+}

@@ -35,6 +35,7 @@ type Journal struct {
 	timeline string
 	witness  *witness
 	space    *space
+	pacer    *pacer
 	metrics  *metrics
 	failed   atomic.Pointer[error]
 
@@ -45,6 +46,7 @@ type Journal struct {
 	dirtyMark chan struct{} // holds one: there are marks to write
 
 	marksMu sync.Mutex
+	flushMu sync.Mutex
 
 	appendMu sync.Mutex
 	appender appender // the committer's own state
@@ -69,7 +71,8 @@ func Open(dir string, o Options) (*Journal, error) {
 	}
 	j.marks.init()
 	j.space = newSpace(&o, dir)
-	j.fs = vfs.OnDiskFull(o.FS, j.space.ranOut)
+	j.pacer = &pacer{behind: j.behind}
+	j.fs = pacedFS{vfs.OnDiskFull(o.FS, j.space.ranOut), j.pacer}
 	j.metrics = newMetrics(j)
 	if err := j.open(); err != nil {
 		if j.db != nil {
@@ -80,6 +83,7 @@ func Open(dir string, o Options) (*Journal, error) {
 		}
 		return nil, err
 	}
+	j.pacer.start()
 	j.metrics.register(o.Registerer)
 	go j.writeMarks()
 	return j, nil
@@ -120,9 +124,9 @@ func (j *Journal) open() error {
 		return err
 	}
 	j.timeline, j.durable = m.timeline, m.last.pos
-	j.appender.init(j, m.last)
-	if err := j.appender.readHighest(); err != nil {
-		return fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
+	j.appender.init(j, m)
+	if err := j.appender.readBounds(); err != nil {
+		return fmt.Errorf("journal %s: %w", j.dir, err)
 	}
 	if j.witness, err = openWitness(j.fs, witnessPath, gen, m.last, j.fail); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, err)
@@ -136,7 +140,14 @@ func (j *Journal) loadOrCreate() (meta, error) {
 	case err != nil:
 		err = fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
 	case found:
-		err = migrate(j.db, j.dir, m.schema, schemaVersion, migrations())
+		if m.schema == schemaVersion {
+			break
+		}
+		if err = migrate(j.db, j.dir, m.schema, schemaVersion, migrations()); err == nil {
+			if m, _, err = loadMeta(j.db); err != nil {
+				err = fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
+			}
+		}
 	default:
 		if m, err = create(j.db); err != nil {
 			err = fmt.Errorf("journal %s: %w", j.dir, err)
@@ -208,6 +219,13 @@ func (j *Journal) position() uint64 {
 	return j.durable
 }
 
+// behind reports that the store's background work does not keep up: what waits
+// for it is half of what makes Append wait.
+func (j *Journal) behind() bool {
+	m := j.db.Metrics()
+	return m.MemTable.Count > memTables/2+1 || m.Levels[0].Sublevels > l0Stop/2
+}
+
 // Close waits for running calls, writes marks and witness, and closes the store.
 // After a failure it leaves the store as it is: locked, until the process ends.
 func (j *Journal) Close() error {
@@ -225,6 +243,7 @@ func (j *Journal) Close() error {
 		return nil
 	}
 	j.closed = true
+	j.pacer.stop()
 	close(j.stopMarks)
 	<-j.marksDone
 	err := j.flushMarks()

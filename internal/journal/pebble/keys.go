@@ -9,13 +9,21 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// The key spaces: the first byte of every key.
+// The key spaces: the first byte of every key. Their order matters: what is
+// written all the time lies together, from the newest ids over the small spaces
+// to the newest entries. Old ids lie below it and old entries above, where no
+// new key falls between them, so the store never has to merge them with new
+// ones again.
 const (
-	spaceMeta  = 0x00
-	spaceEntry = 0x01
-	spaceID    = 0x02
-	spaceMark  = 0x03
-	spaceChain = 0x04
+	spaceMeta    = 0x00
+	spaceID      = 0x10
+	spaceStrayID = 0x20
+	spaceBound   = 0x21
+	spaceMark    = 0x22
+	spaceChain   = 0x23
+	spaceLast    = 0x24
+	spaceSegment = 0x25
+	spaceEntry   = 0x30
 )
 
 // spaceBounds are the bounds of an iterator over a whole key space.
@@ -32,40 +40,45 @@ func appendName[S ~string](dst []byte, space byte, name S) []byte {
 	return append(dst, name...)
 }
 
-func appendEntryKey(dst []byte, c im.ConversationID, seq uint64) []byte {
-	return binary.BigEndian.AppendUint64(appendName(dst, spaceEntry, c), seq)
+// appendEntryPrefix starts the keys of a conversation's entries of one epoch.
+// Newer epochs come first.
+func appendEntryPrefix(dst []byte, epoch uint32, c im.ConversationID) []byte {
+	dst = binary.BigEndian.AppendUint32(append(dst, spaceEntry), ^epoch)
+	dst = append(dst, byte(len(c)))
+	return append(dst, c...)
 }
 
-// appendEntryEnd is the key after the last possible entry of c that is stored:
-// seq never reaches the greatest number.
-func appendEntryEnd(dst []byte, c im.ConversationID) []byte {
-	return appendEntryKey(dst, c, ^uint64(0))
+func appendEntryKey(dst []byte, epoch uint32, c im.ConversationID, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(appendEntryPrefix(dst, epoch, c), seq)
+}
+
+// maxSeq is greater than every seq.
+const maxSeq = ^uint64(0)
+
+// seqOfKey returns the seq at the end of an entry or segment key.
+func seqOfKey(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-8:]) }
+
+// isSeqOf reports whether key is prefix and a seq.
+func isSeqOf(key, prefix []byte) bool {
+	return len(key) == len(prefix)+8 && bytes.HasPrefix(key, prefix)
+}
+
+func appendSegmentKey(dst []byte, c im.ConversationID, first uint64) []byte {
+	return binary.BigEndian.AppendUint64(appendName(dst, spaceSegment, c), first)
 }
 
 // appendIDKey has the id first: ids begin with their time, so keys come almost
 // in order, which is what a store of sorted files takes in at the least cost.
-func appendIDKey(dst []byte, sender im.UserID, id im.MessageID) []byte {
-	dst = append(dst, spaceID)
+// Those that do not are kept apart (space is spaceStrayID).
+func appendIDKey(dst []byte, space byte, sender im.UserID, id im.MessageID) []byte {
+	dst = append(dst, space)
 	dst = append(dst, id[:]...)
 	return append(dst, sender...)
 }
 
-// idOfKey returns the id of an id key.
-func idOfKey(key []byte) (id im.MessageID, ok bool) {
-	if len(key) < 1+len(id) || key[0] != spaceID {
-		return id, false
-	}
-	copy(id[:], key[1:])
-	return id, true
+func appendBoundKey(dst []byte, sender im.UserID) []byte {
+	return append(append(dst, spaceBound), sender...)
 }
-
-// isEntryOf reports whether key is one of an entry of c.
-func isEntryOf(key []byte, c im.ConversationID) bool {
-	return len(key) == 2+len(c)+8 && key[0] == spaceEntry && int(key[1]) == len(c) && string(key[2:2+len(c)]) == string(c)
-}
-
-// seqOfKey returns the seq of an entry key.
-func seqOfKey(key []byte) uint64 { return binary.BigEndian.Uint64(key[len(key)-8:]) }
 
 func appendMarkKey(dst []byte, u im.UserID, c im.ConversationID) []byte {
 	return append(appendName(dst, spaceMark, u), c...)

@@ -3,6 +3,7 @@ package pebble
 import (
 	"context"
 	"errors"
+	"runtime"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -328,16 +329,17 @@ func (j *Journal) Marks(ctx context.Context, c im.ConversationID, us []im.UserID
 	return nil
 }
 
-// marksPerCommit bounds how long the marks' commit keeps an Append waiting.
-const marksPerCommit = 4096
+// marksPerWrite bounds how long a write of marks keeps an Append waiting, which
+// becomes visible only after it.
+const marksPerWrite = 128
 
-// takeMarks adds dirty marks to a batch that is about to be committed, and
-// returns how many. appendMu is held; landed ends their flight.
+// takeMarks adds dirty marks to a batch that is about to be written, and returns
+// how many. flushMu is held; landed ends their flight.
 func (j *Journal) takeMarks(b *pebble.Batch) (int, error) {
 	j.mu.Lock()
-	// Before a failed commit they may be flying already; then nothing lands any more.
+	// Before a failed write they may be flying already; then nothing lands any more.
 	if j.marks.flying.n == 0 {
-		j.marks.takeOff(marksPerCommit)
+		j.marks.takeOff(marksPerWrite)
 	}
 	flying, n := j.marks.flying.m, j.marks.flying.n
 	j.mu.Unlock()
@@ -356,36 +358,36 @@ func (j *Journal) takeMarks(b *pebble.Batch) (int, error) {
 	return n, nil
 }
 
-// flushMarks stores the marks that wait, a part at a time, so that an Append
-// gets in between.
+// flushMarks stores the marks that wait when it is called, and makes them
+// durable. Appends go on meanwhile: marks need no order among them.
 func (j *Journal) flushMarks() error {
-	for {
-		n, err := j.flushSomeMarks()
-		if n < marksPerCommit || err != nil {
+	j.flushMu.Lock()
+	defer j.flushMu.Unlock()
+	j.mu.Lock()
+	waiting := j.marks.dirty.n + j.marks.flying.n
+	j.mu.Unlock()
+	b := j.db.NewBatch()
+	defer func() { _ = b.Close() }()
+	for last := waiting == 0; !last; {
+		if err := j.failure(); err != nil {
 			return err
 		}
+		n, err := j.takeMarks(b)
+		if err != nil {
+			return err
+		}
+		waiting -= n
+		last = n == 0 || waiting <= 0
+		if err := j.write(b, last); err != nil {
+			return err
+		}
+		j.mu.Lock()
+		j.marks.landed()
+		j.mu.Unlock()
+		b.Reset()
+		runtime.Gosched()
 	}
-}
-
-func (j *Journal) flushSomeMarks() (int, error) {
-	j.appendMu.Lock()
-	defer j.appendMu.Unlock()
-	if err := j.failure(); err != nil {
-		return 0, err
-	}
-	b := j.db.NewBatch()
-	defer b.Close()
-	n, err := j.takeMarks(b)
-	if n == 0 || err != nil {
-		return 0, err
-	}
-	if err := j.commit(b); err != nil {
-		return 0, err
-	}
-	j.mu.Lock()
-	j.marks.landed()
-	j.mu.Unlock()
-	return n, nil
+	return nil
 }
 
 // writeMarks stores marks a second after the first of them was set.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
+	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -34,12 +35,21 @@ type Options struct {
 	CacheBytes int64
 	// Registerer gets the metrics, if not nil, until Close.
 	Registerer prometheus.Registerer
+
+	epochBytes uint64 // for tests
 }
 
 const (
 	defaultMinFree    = 64 << 20
 	defaultCacheBytes = 64 << 20
-	memTableBytes     = 64 << 20
+	// memTableBytes is small: a skip list costs more the larger it is, a restart
+	// reads the log of one or two, and as many files of the log lie ready for reuse
+	// as there may be tables waiting.
+	memTableBytes = 16 << 20
+	// memTables is how many may wait to be written to disk before Append waits.
+	memTables = 4
+	// l0Stop is how many flushes may wait to be merged before Append waits.
+	l0Stop = 96
 )
 
 func (o Options) withDefaults() Options {
@@ -61,6 +71,9 @@ func (o Options) withDefaults() Options {
 	if o.CacheBytes <= 0 {
 		o.CacheBytes = defaultCacheBytes
 	}
+	if o.epochBytes == 0 {
+		o.epochBytes = epochBytes
+	}
 	return o
 }
 
@@ -68,20 +81,22 @@ func (o Options) withDefaults() Options {
 // each batch synced by us.
 func (j *Journal) engineOptions() *pebble.Options {
 	o := &pebble.Options{
-		FS:                          j.fs,
-		Lock:                        j.lock,
-		Logger:                      engineLogger{j},
-		CacheSize:                   j.o.CacheBytes,
+		FS:     j.fs,
+		Lock:   j.lock,
+		Logger: engineLogger{j},
+		// Tables in memory are counted as cache, and must not use it up.
+		CacheSize:                   j.o.CacheBytes + (memTables+1)*memTableBytes,
 		FormatMajorVersion:          pebble.FormatTableFormatV6,
 		MemTableSize:                memTableBytes,
-		MemTableStopWritesThreshold: 4,
-		// Eight flushes at a time: entries of all conversations lie in each, so merging
-		// fewer would write the levels below more often (measured: 2.6 bytes written
-		// per byte instead of 3.3, for reads that look into a few files more).
-		L0CompactionThreshold:      8,
-		L0CompactionFileThreshold:  64,
-		L0StopWritesThreshold:      64,
-		LBaseMaxBytes:              256 << 20,
+		MemTableStopWritesThreshold: memTables,
+		// Twelve flushes at a time (the threshold counts half): entries of all
+		// conversations lie in each, so merging fewer would write the newest epoch more
+		// often. Older epochs are not touched by that, so levels between are needed for
+		// the small spaces only, once they are large.
+		L0CompactionThreshold:      24,
+		L0CompactionFileThreshold:  l0Stop,
+		L0StopWritesThreshold:      l0Stop,
+		LBaseMaxBytes:              1 << 30,
 		MaxOpenFiles:               1000,
 		CompactionConcurrencyRange: func() (lower, upper int) { return 1, 2 },
 		// Commits are synced one by one; syncing a part of the log in between would
@@ -105,5 +120,8 @@ func (j *Journal) engineOptions() *pebble.Options {
 		// Looking up an id that was never stored must not read a block per level.
 		l.FilterPolicy = bloom.FilterPolicy(10)
 	}
+	// What is flushed is merged soon; compressing it twice costs more than it saves.
+	o.Levels[0].Compression = func() *sstable.CompressionProfile { return sstable.NoCompression }
+	o.Levels[1].Compression = func() *sstable.CompressionProfile { return sstable.SnappyCompression }
 	return o
 }

@@ -12,13 +12,14 @@ import (
 
 // schemaVersion is what this code reads and writes. A directory with a greater
 // one is refused, one with a smaller one is migrated when it is opened.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // The meta keys.
 const (
 	keySchema   = "\x00schema"
 	keyTimeline = "\x00timeline"
-	keyPosition = "\x00pos"
+	keyFloor    = "\x00floor" // a bound for senders without one of their own
+	keyLast     = "\x24"      // last position, chain and epoch, in a space of its own
 )
 
 // migration takes a journal from the version before `to` to `to`. It adds its
@@ -29,10 +30,6 @@ type migration struct {
 	what string
 	run  func(db *pebble.DB, b *pebble.Batch) error
 }
-
-// migrations lists the steps in ascending order, each exactly one version
-// further. Version 1 is the first there is.
-func migrations() []migration { return nil }
 
 // migrate brings a journal from version have to version want.
 func migrate(db *pebble.DB, dir string, have, want uint64, steps []migration) error {
@@ -71,6 +68,7 @@ type meta struct {
 	schema   uint64
 	timeline string
 	last     sighting
+	epoch    epoch
 }
 
 // firstLink is the chain's value before the first batch.
@@ -94,14 +92,14 @@ func loadMeta(db *pebble.DB) (m meta, found bool, err error) {
 		return m, false, err
 	}
 	m.timeline = string(timeline)
-	v, err := get(db, []byte(keyPosition))
-	if err != nil {
-		return m, false, err
-	}
-	// A newer version may keep these differently: leave the judgement to migrate.
-	if m.schema <= schemaVersion {
+	// Only this version's: migrate makes an older journal one, and refuses a newer.
+	if m.schema == schemaVersion {
+		v, err := get(db, []byte(keyLast))
+		if err != nil {
+			return m, false, err
+		}
 		var ok bool
-		if m.last, ok = decodePosition(v); !ok || m.timeline == "" {
+		if m.last, m.epoch, ok = decodeLast(v); !ok || m.timeline == "" {
 			return m, false, errors.New("the keys that describe the journal are damaged")
 		}
 	}
@@ -126,7 +124,7 @@ func requireEmpty(db *pebble.DB) error {
 
 // create stores the meta keys of a new journal.
 func create(db *pebble.DB) (meta, error) {
-	m := meta{schema: schemaVersion, timeline: newTimeline()}
+	m := meta{schema: schemaVersion, timeline: newTimeline(), epoch: epoch{number: 1}}
 	m.last.chain = firstLink(m.timeline)
 	return m, store(db, m)
 }
@@ -138,7 +136,7 @@ func store(db *pebble.DB, m meta) error {
 	return errors.Join(
 		b.Set([]byte(keySchema), binary.AppendUvarint(nil, m.schema), nil),
 		b.Set([]byte(keyTimeline), []byte(m.timeline), nil),
-		b.Set([]byte(keyPosition), appendPosition(nil, m.last), nil),
+		b.Set([]byte(keyLast), appendEpoch(appendPosition(nil, m.last), m.epoch), nil),
 		b.Set(appendChainKey(slot, m.last.pos), appendPosition(nil, m.last), nil),
 		b.Commit(pebble.Sync),
 	)
@@ -153,6 +151,19 @@ func decodePosition(v []byte) (s sighting, ok bool) {
 		return s, false
 	}
 	return sighting{pos: binary.BigEndian.Uint64(v), chain: binary.BigEndian.Uint64(v[8:])}, true
+}
+
+// The value of keyLast: position, chain, epoch, bytes written in it.
+func appendEpoch(dst []byte, e epoch) []byte {
+	return binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint32(dst, e.number), e.filled)
+}
+
+func decodeLast(v []byte) (s sighting, e epoch, ok bool) {
+	if len(v) != 28 {
+		return s, e, false
+	}
+	s, ok = decodePosition(v[:16])
+	return s, epoch{number: binary.BigEndian.Uint32(v[16:]), filled: binary.BigEndian.Uint64(v[20:])}, ok
 }
 
 // chainAt returns the chain value at a position, ok false when it is too long ago.

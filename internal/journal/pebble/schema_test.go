@@ -38,7 +38,7 @@ func TestNewerVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A newer version may describe itself differently.
-	if err := j.db.Set([]byte(keyPosition), []byte("something else"), pebble.Sync); err != nil {
+	if err := j.db.Set([]byte(keyLast), []byte("something else"), pebble.Sync); err != nil {
 		t.Fatal(err)
 	}
 	closeJournal(t, j)
