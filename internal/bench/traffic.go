@@ -250,15 +250,18 @@ func (t *traffic) unanswered() (n uint64) {
 // lost counts promised messages that a connected member does not have.
 // promised is what all workers were told of the groups.
 func (t *traffic) lost(promised map[string][]ackedSeq) (lost uint64) {
+	all := map[*topic][]ackedSeq{}
 	for name, at := range t.topics {
 		if p, ok := promised[name]; ok {
-			at.acked = p
+			all[at] = p
+		} else {
+			all[at] = at.promises()
 		}
 	}
 	for _, u := range t.users {
 		u.mu.Lock()
 		for _, s := range u.streams {
-			lost += s.misses(s.topic.acked)
+			lost += s.misses(all[s.topic])
 		}
 		u.mu.Unlock()
 	}
