@@ -14,7 +14,7 @@ import (
 type pacer struct {
 	mu     sync.Mutex
 	due    dueHeap
-	late   []dueUser // marks, all with the same delay: in order
+	late   dueHeap // marks
 	closed bool
 	done   sync.WaitGroup
 }
@@ -36,7 +36,7 @@ func (p *pacer) at(u *user, at time.Time) {
 // marks has the user's marks sent at that time, if nothing took them along.
 func (p *pacer) marks(u *user, at time.Time) {
 	p.mu.Lock()
-	p.late = append(p.late, dueUser{at, u})
+	heap.Push(&p.late, dueUser{at, u})
 	p.mu.Unlock()
 }
 
@@ -81,7 +81,7 @@ func (p *pacer) turn() bool {
 			send = heap.Pop(&p.due).(dueUser).u
 		}
 		if len(p.late) > 0 && !p.late[0].at.After(now) {
-			marks, p.late = p.late[0].u, p.late[1:]
+			marks = heap.Pop(&p.late).(dueUser).u
 		}
 		p.mu.Unlock()
 		if send == nil && marks == nil {
@@ -97,7 +97,7 @@ func (p *pacer) turn() bool {
 		}
 		if marks != nil {
 			marks.mu.Lock()
-			marks.waiting = false
+			marks.waiting = time.Time{}
 			if len(marks.marked) > 0 {
 				marks.write()
 			}

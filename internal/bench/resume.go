@@ -232,8 +232,9 @@ func (c *resumer) fill(pool []string) error {
 				return errors.New("the server's send_rate is lower than this scenario's")
 			}
 		}
-		pool = pool[n:]
-		time.Sleep(window * time.Second / 190) // gateway.send_rate
+		if pool = pool[n:]; len(pool) > 0 {
+			time.Sleep(window * time.Second / 190) // gateway.send_rate
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -11,8 +12,10 @@ import (
 )
 
 const (
-	// marksDelay is how late a received mark is sent if nothing else is, as the SDKs do.
+	// marksDelay is how late a received mark is sent if nothing else is, groupDelay
+	// the same in a group, where nobody is told of it; as the SDKs do.
 	marksDelay = 200 * time.Millisecond
+	groupDelay = 2 * time.Second
 	openWindow = 200 // default of Options.OpenWindow
 )
 
@@ -41,7 +44,7 @@ type user struct {
 	next    time.Time // open loop: when the next message is due
 	paced   bool      // the pacer knows the user
 	marked  []*stream // streams with a mark to send
-	waiting bool      // a timer for marked is set
+	waiting time.Time // when marked is sent at the latest; zero: no mark waits
 }
 
 // sending is a message without an answer.
@@ -299,9 +302,15 @@ func (u *user) answer() {
 	switch {
 	case len(u.out) > 0:
 		u.write()
-	case len(u.marked) > 0 && !u.waiting:
-		u.waiting = true
-		u.t.pace.marks(u, time.Now().Add(marksDelay))
+	case len(u.marked) > 0:
+		delay := groupDelay
+		if slices.ContainsFunc(u.marked, func(s *stream) bool { return s.topic.members == 0 }) {
+			delay = marksDelay
+		}
+		if at := time.Now().Add(delay); u.waiting.IsZero() || at.Before(u.waiting) {
+			u.waiting = at
+			u.t.pace.marks(u, at)
+		}
 	}
 }
 

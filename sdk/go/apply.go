@@ -154,7 +154,11 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 		}
 		r.Received = e.Seq
 		if !quiet || r.HeadCount > r.ReadCount {
-			k.markLater(cv, k.o.receivedDelay)
+			delay := k.o.groupDelay
+			if peerOf(r.ID, k.meta.User) != "" {
+				delay = k.o.receivedDelay
+			}
+			k.markLater(cv, delay)
 		}
 	}
 	switch e.Kind {

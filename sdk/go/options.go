@@ -49,11 +49,12 @@ type options struct {
 	pipeline    int
 	outboxLimit int
 	pageSize    uint32
-	// How late received and read marks are told if nothing is sent before.
-	receivedDelay, readDelay time.Duration
-	answerWithin             time.Duration
-	now                      func() time.Time
-	jitter                   func(time.Duration) time.Duration
+	// How late received and read marks are told if nothing is sent before. Nobody
+	// is told of received marks in groups: they may be later.
+	receivedDelay, groupDelay, readDelay time.Duration
+	answerWithin                         time.Duration
+	now                                  func() time.Time
+	jitter                               func(time.Duration) time.Duration
 }
 
 func defaultOptions() *options {
@@ -68,6 +69,7 @@ func defaultOptions() *options {
 		outboxLimit:   10_000,
 		pageSize:      100,
 		receivedDelay: 200 * time.Millisecond,
+		groupDelay:    2 * time.Second,
 		readDelay:     50 * time.Millisecond,
 		answerWithin:  15 * time.Second,
 		now:           time.Now,

@@ -100,12 +100,12 @@ func BenchmarkAppend(b *testing.B) {
 
 func benchmarkAppend(b *testing.B, size int, resend float64) {
 	dir := b.TempDir()
-	j, err := Open(filepath.Join(dir, "journal"), Options{})
+	l := newLoad()
+	j, err := Open(filepath.Join(dir, "journal"), Options{Now: func() time.Time { return time.UnixMilli(l.tick >> 6) }})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer j.Close()
-	l := newLoad()
 	ctx := context.Background()
 	batch, out := make([]im.Append, size), make([]im.Appended, size)
 	for range *preload / size {

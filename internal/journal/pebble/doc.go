@@ -25,19 +25,23 @@
 //
 // Append runs on its caller's goroutine, one at a time. Two goroutines are the
 // journal's own: one writes the witness behind the commits, one writes marks
-// that no Append took along.
+// beside them. Pebble's own flush and merge; the pacer (pace.go) makes them
+// give way to commits.
 //
-// Lock order: life → marksMu → appendMu → mu. life is held for reading by every
-// call and taken by Close. marksMu orders SetMarks calls. appendMu orders
-// commits and is held during an fsync. mu guards what readers and the
-// committer share (heads, durable position, marks in memory) and is never held
-// during I/O.
+// Lock order: life → marksMu → flushMu → mu, and life → appendMu → mu. life is
+// held for reading by every call and taken by Close. marksMu orders SetMarks
+// calls, flushMu the writes of marks. appendMu orders commits and is held
+// during an fsync. mu guards what readers and the committer share (heads,
+// durable position, marks in memory) and is never held during I/O.
 //
 // # Invariants
 //
 //   - Append answers only after its batch is durable (fsync), and readers see
 //     nothing that is not: Pebble shows a batch before its fsync is done, so
 //     reads leave out entries beyond the durable position.
+//   - A conversation has at most one segment per epoch, its entries of that epoch,
+//     and the first segment begins with seq 1. A segment is stored in the batch
+//     of its first entry.
 //   - (sender, id) is stored once, for ever. An id greater than all its sender
 //     stored is new for certain; any other is looked up. The bound of a sender's
 //     ids is kept in memory exactly, and on disk some minutes ahead, moved in the
