@@ -44,6 +44,9 @@ func Resume(ctx context.Context, o Options, start Starter) (*Report, error) {
 			groups = append(groups, name)
 			r.r.AddMembersMS = float64(adding.Microseconds()) / 1000
 		}
+		if _, err := r.change(ctx, rest[0], groups); err != nil { // they are in use
+			return err
+		}
 		if err := r.connect(ctx, users, nil, pool); err != nil {
 			return err
 		}

@@ -299,22 +299,37 @@ func (s *Service) missed(ctx context.Context, v *view, since uint64, limit int, 
 	if limit <= 0 || b.bytes <= 0 {
 		return nil, nil
 	}
-	got, err := s.journal.Read(ctx, v.m.Conversation, v.head.Seq, true, limit)
-	if err != nil {
-		return nil, err
-	}
-	first := len(got)
-	for first > 0 {
-		e := &got[first-1]
-		size := len(e.Content.Body) + entryOverhead
-		if e.Pos <= since || e.Seq < v.m.First || size > b.bytes {
+	var missed []im.Entry
+	// Mostly one or two are new: what is read beyond them costs as much as they do.
+	for from, n := v.head.Seq, 2; limit > 0 && from > 0; n *= 4 {
+		got, err := s.journal.Read(ctx, v.m.Conversation, from, true, min(n, limit))
+		if err != nil {
+			return nil, err
+		}
+		first := len(got)
+		for first > 0 && b.takes(&got[first-1], since, v.m.First) {
+			first--
+		}
+		missed = append(got[first:len(got):len(got)], missed...)
+		if first > 0 || len(got) < min(n, limit) {
 			break
 		}
-		b.bytes -= size
-		b.entries--
-		first--
+		limit -= len(got)
+		from = got[0].Seq - 1
 	}
-	return got[first:], nil
+	return missed, nil
+}
+
+// takes reports whether an entry is new to the device and fits, and takes its
+// share of the budget then.
+func (b *budget) takes(e *im.Entry, since, first uint64) bool {
+	size := len(e.Content.Body) + entryOverhead
+	if e.Pos <= since || e.Seq < first || size > b.bytes {
+		return false
+	}
+	b.bytes -= size
+	b.entries--
+	return true
 }
 
 // page answers a cold start: conversations, newest activity first.
