@@ -39,15 +39,16 @@ type appender struct {
 	value   []byte
 
 	// Of the batch in work.
-	now     time.Time
-	convs   []*conversation // of each item
-	order   []place         // of its stored items
-	touched []*conversation // those with a stored item, once each
-	writers []*sender       // those with a stored item, once each
-	sent    map[sentID]int  // ids stored in this batch → item
-	sentAll bool            // sent is kept: an id had to be looked up
-	heads   *headReader
-	ids     *pebble.Iterator
+	now      time.Time
+	convs    []*conversation // of each item
+	order    []place         // of its stored items
+	touched  []*conversation // those with a stored item, once each
+	writers  []*sender       // those with a stored item, once each
+	sent     map[sentID]int  // ids stored in this batch → item
+	sentAll  bool            // sent is kept: an id had to be looked up
+	heads    *headReader
+	ids      *pebble.Iterator
+	segments *segmentReader // as of before the batch
 }
 
 // sender is what is known of the ids of one sender.
@@ -469,6 +470,10 @@ func (a *appender) closeReaders() {
 	if a.ids != nil {
 		_ = a.ids.Close()
 		a.ids = nil
+	}
+	if a.segments != nil {
+		a.segments.close()
+		a.segments = nil
 	}
 }
 

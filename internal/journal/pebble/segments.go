@@ -96,11 +96,13 @@ func (a *appender) epochOf(c *conversation, seq uint64) (uint32, error) {
 			return s.epoch, nil
 		}
 	}
-	r, err := a.j.newSegmentReader()
-	if err != nil {
-		return 0, err
+	if a.segments == nil {
+		r, err := a.j.newSegmentReader()
+		if err != nil {
+			return 0, err
+		}
+		a.segments = r
 	}
-	defer r.close()
-	s, err := r.at(c.name, seq)
+	s, err := a.segments.at(c.name, seq)
 	return s.epoch, err
 }
