@@ -45,7 +45,7 @@ const Frames = 5
 func Measured() Costs {
 	return Costs{
 		ServerBytes:     256 << 20,
-		ConnectionBytes: 11_700 + 6_000,
+		ConnectionBytes: 4_700 + 4_700,
 		FrameBytes:      315,
 		PacketBytes:     6 + 52 + 52,
 		CPUMicros:       35,
