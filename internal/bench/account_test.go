@@ -30,12 +30,14 @@ func TestMain(m *testing.M) {
 // frames what tamper says: it returns what is passed on in place of a frame.
 func floor(t *testing.T, tamper func(*wire.ServerFrame) []*wire.ServerFrame) Starter {
 	ctx, cancel := context.WithCancel(context.Background())
-	_, addrs, err := prepare(2)
+	s, addrs, err := prepare(2)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(s.Stop)
+	file := filepath.Join(t.TempDir(), "floor.log")
 	ended := make(chan error, 1)
-	go func() { ended <- RunFloor(ctx, addrs[0], addrs[1], filepath.Join(t.TempDir(), "floor.log")) }()
+	go func() { ended <- RunFloor(ctx, addrs[0], addrs[1], file) }()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -62,6 +62,10 @@ func RunFloor(ctx context.Context, ws, tcp, file string) error {
 		return err
 	}
 	defer log.Close()
+	var committing sync.WaitGroup
+	defer committing.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	f := &floorServer{conns: map[string]*floorConn{}, wake: make(chan struct{}, 1), file: log, seqs: map[string]uint64{}}
 	failed := make(chan error, 3)
 	for addr, isWS := range map[string]bool{ws: true, tcp: false} {
@@ -81,7 +85,7 @@ func RunFloor(ctx context.Context, ws, tcp, file string) error {
 			}
 		}()
 	}
-	go func() { failed <- f.commit() }()
+	committing.Go(func() { failed <- f.commit(ctx) })
 	select {
 	case err := <-failed:
 		return err
@@ -272,11 +276,16 @@ func (c *floorConn) flush() {
 }
 
 // commit gathers while the last batch is being synced, like the server does.
-func (f *floorServer) commit() error {
+func (f *floorServer) commit(ctx context.Context) error {
 	var batch []floorSend
 	var record []byte
 	touched := map[*floorConn]struct{}{}
-	for range f.wake {
+	for {
+		select {
+		case <-f.wake:
+		case <-ctx.Done():
+			return nil
+		}
 		f.mu.Lock()
 		batch, f.queue = f.queue, batch[:0]
 		f.mu.Unlock()
@@ -304,7 +313,6 @@ func (f *floorServer) commit() error {
 			delete(touched, c)
 		}
 	}
-	return nil
 }
 
 // deliver queues the ack for the sender and the push for the others.
