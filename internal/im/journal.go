@@ -26,6 +26,7 @@ type Journal interface {
 	// On an error nothing of the batch is visible, now or after a restart, except
 	// when the error is ErrOutcomeUnknown; out means nothing then.
 	// ErrJournalFull: there is no room; nothing was stored, reading still works.
+	// ErrJournalUnavailable: the store cannot be reached now; nothing was stored.
 	// ErrAppendInvalid: an item no journal can store, e.g. one that erases a seq
 	// its conversation does not have (yet); nothing of the batch was stored, and
 	// the engine goes on. Callers check first.
@@ -55,8 +56,11 @@ type Journal interface {
 	// Marks fills out[i] with the mark of us[i] in c, zero if there is none.
 	Marks(ctx context.Context, c ConversationID, us []UserID, out []Mark) error
 
-	// Position returns the position of the last durable Append. Every entry with
-	// Pos ≤ that is visible to later reads.
+	// Position returns a position such that every entry and mark with Pos ≤ it is
+	// visible to later reads, whoever stored it. It never goes back within a
+	// timeline. It is that of the last durable Append once no append is under way;
+	// until then a store that several processes append to may tell less, so that
+	// what was stored meanwhile is told twice rather than not at all.
 	Position(ctx context.Context) (uint64, error)
 
 	// Timeline names this history. It changes when acknowledged entries are known
@@ -70,6 +74,9 @@ type Journal interface {
 var (
 	// ErrJournalFull: no room to store; nothing was stored.
 	ErrJournalFull = errors.New("journal: disk full")
+	// ErrJournalUnavailable: the store cannot be reached now, nothing was stored; it
+	// may come back.
+	ErrJournalUnavailable = errors.New("journal: unavailable")
 	// ErrOutcomeUnknown: the batch may or may not be stored; ask again with the same ids.
 	ErrOutcomeUnknown = errors.New("journal: outcome unknown")
 	// ErrAppendInvalid: an item of the batch can never be stored; nothing was.

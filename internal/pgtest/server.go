@@ -1,0 +1,199 @@
+package pgtest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// Server is a PostgreSQL server of a test's own, which may be killed, frozen
+// and started again on the same data and port. Durability is as in production:
+// fsync and synchronous commits are on.
+type Server struct {
+	dir      string
+	port     int
+	settings map[string]string
+	cred     *syscall.Credential
+
+	cmd   *exec.Cmd
+	ended chan error
+	log   *bytes.Buffer
+}
+
+// Start makes a database cluster in dir, which must be empty, and starts a
+// server on it, on a free port of 127.0.0.1. settings are of postgresql.conf.
+func Start(dir string, settings map[string]string) (*Server, error) {
+	s := &Server{dir: dir, settings: settings}
+	var err error
+	if s.port, err = freePort(); err != nil {
+		return nil, err
+	}
+	if err := s.become(); err != nil {
+		return nil, err
+	}
+	init, err := program("initdb")
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(init, "-D", s.data(), "-U", "skein", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--data-checksums")
+	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: s.cred}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("initdb: %w: %s", err, out)
+	}
+	return s, s.Restart()
+}
+
+// URL is of the database that every server has, as a superuser.
+func (s *Server) URL() string { return fmt.Sprintf("postgres://skein@127.0.0.1:%d/postgres", s.port) }
+
+// Port is where it listens.
+func (s *Server) Port() int { return s.port }
+
+// PID is the main process.
+func (s *Server) PID() int { return s.cmd.Process.Pid }
+
+func (s *Server) data() string { return filepath.Join(s.dir, "data") }
+
+// Restart starts the server, which must not run, and waits until it answers.
+func (s *Server) Restart() error {
+	server, err := program("postgres")
+	if err != nil {
+		return err
+	}
+	args := []string{"-D", s.data(), "-p", strconv.Itoa(s.port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=300"}
+	for k, v := range s.settings {
+		args = append(args, "-c", k+"="+v)
+	}
+	s.log, s.ended = &bytes.Buffer{}, make(chan error, 1)
+	started := make(chan error)
+	go func() {
+		// The kernel ends the server with the thread that started it: this one stays.
+		runtime.LockOSThread()
+		s.cmd = exec.Command(server, args...)
+		s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.dir, s.log, s.log
+		s.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred, Pdeathsig: syscall.SIGQUIT, Setpgid: true}
+		err := s.cmd.Start()
+		started <- err
+		if err == nil {
+			s.ended <- s.cmd.Wait()
+		}
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	if err := wait(s.URL(), s.ended); err != nil {
+		return fmt.Errorf("%w: %s", err, s.log)
+	}
+	return nil
+}
+
+// Kill ends the server and all its processes at once, as kill -9 or a crash of
+// the database does, and waits until they are gone.
+func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
+
+// Stop ends the server in order.
+func (s *Server) Stop() error { return s.end(syscall.SIGINT) }
+
+func (s *Server) end(sig syscall.Signal) error {
+	pid := s.cmd.Process.Pid
+	if err := syscall.Kill(pid, sig); err != nil {
+		return err
+	}
+	select {
+	case <-s.ended:
+	case <-time.After(time.Minute):
+		return errors.New("the server does not end")
+	}
+	// Its children notice by themselves; a new server refuses to start before.
+	for range 1000 {
+		if !alive(pid) {
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return errors.New("processes of the server are left")
+}
+
+// alive tells whether a process of the server's group or one that it started
+// in a session of its own is left.
+func alive(postmaster int) bool {
+	entries, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, e := range entries {
+		raw, err := os.ReadFile(e)
+		if err != nil {
+			continue
+		}
+		fields := bytes.Fields(raw[bytes.LastIndexByte(raw, ')')+1:])
+		if len(fields) > 2 && string(fields[0]) != "Z" && (string(fields[2]) == strconv.Itoa(postmaster) || string(fields[1]) == strconv.Itoa(postmaster)) {
+			return true
+		}
+	}
+	return false
+}
+
+// become makes the directory usable for the server, which refuses to run as root.
+func (s *Server) become() error {
+	if os.Getuid() != 0 {
+		return nil
+	}
+	u, err := user.Lookup("postgres")
+	if err != nil {
+		return err
+	}
+	uid, err := strconv.ParseUint(u.Uid, 10, 32)
+	if err != nil {
+		return err
+	}
+	gid, err := strconv.ParseUint(u.Gid, 10, 32)
+	if err != nil {
+		return err
+	}
+	s.cred = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+	if err := os.Chmod(s.dir, 0o700); err != nil {
+		return err
+	}
+	for dir := filepath.Dir(s.dir); dir != "/"; dir = filepath.Dir(dir) { // it must be able to reach it
+		st, err := os.Stat(dir)
+		if err != nil {
+			return err
+		}
+		if st.Mode().Perm()&0o001 == 0 {
+			if err := os.Chmod(dir, st.Mode().Perm()|0o011); err != nil {
+				return err
+			}
+		}
+	}
+	return os.Chown(s.dir, int(uid), int(gid))
+}
+
+// program finds one of PostgreSQL's programs; Debian keeps them apart.
+func program(name string) (string, error) {
+	if path, err := exec.LookPath(name); err == nil {
+		return path, nil
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name)
+	if len(found) == 0 {
+		return "", fmt.Errorf("%s is not installed", name)
+	}
+	slices.Sort(found)
+	return found[len(found)-1], nil
+}
+
+func freePort() (int, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, err
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port, nil
+}
