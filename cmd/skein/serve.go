@@ -17,12 +17,15 @@ import (
 // settings are the flags that change the configuration, shared by the commands
 // that read it.
 type settings struct {
-	File   string   `name:"config" short:"c" help:"TOML file; see skein config doc." type:"path" env:"SKEIN_CONFIG"`
-	Data   string   `help:"Directory of everything that is kept (default ./data)." placeholder:"DIR"`
-	HTTP   string   `name:"http" help:"Address of the public port (default 127.0.0.1:8080)." placeholder:"ADDR"`
-	Admin  string   `help:"Address of the private port (default 127.0.0.1:8081)." placeholder:"ADDR"`
-	Listen []string `help:"Further listener, e.g. tcp://127.0.0.1:7000; may be repeated." placeholder:"URL"`
-	Set    []string `help:"Any setting by its key; may be repeated." placeholder:"KEY=VALUE"`
+	File    string   `name:"config" short:"c" help:"TOML file; see skein config doc." type:"path" env:"SKEIN_CONFIG"`
+	Data    string   `help:"Directory of everything that is kept (default ./data)." placeholder:"DIR"`
+	HTTP    string   `name:"http" help:"Address of the public port (default 127.0.0.1:8080)." placeholder:"ADDR"`
+	Admin   string   `help:"Address of the private port (default 127.0.0.1:8081)." placeholder:"ADDR"`
+	Roles   []string `help:"What this process does: gateway, logic, api or all (default all)." placeholder:"ROLE"`
+	Store   string   `help:"postgres://… to share a database with other nodes (default: embedded, in --data)." placeholder:"URL"`
+	Cluster []string `help:"Other nodes, host:port, or a NATS server's URL." placeholder:"ADDR"`
+	Listen  []string `help:"Further listener, e.g. tcp://127.0.0.1:7000; may be repeated." placeholder:"URL"`
+	Set     []string `help:"Any setting by its key; may be repeated." placeholder:"KEY=VALUE"`
 }
 
 func (s *settings) load() (config.Config, error) {
@@ -38,6 +41,15 @@ func (s *settings) load() (config.Config, error) {
 	}
 	if s.Admin != "" {
 		c.Admin.Listen = s.Admin
+	}
+	if len(s.Roles) > 0 {
+		c.Roles = s.Roles
+	}
+	if s.Store != "" {
+		c.Store = s.Store
+	}
+	if len(s.Cluster) > 0 {
+		c.Cluster = s.Cluster
 	}
 	c.Listeners = append(c.Listeners, s.Listen...)
 	for _, kv := range s.Set {

@@ -6,7 +6,7 @@
 //
 // Invariants: zero keys are needed to start; an unknown key or a value out of
 // range is refused with its name; what Print shows is what is in effect, with
-// secrets left out (there are none in the file: keys live in the data directory).
+// secrets left out (the admin key lives in the data directory).
 package config
 
 import (
@@ -24,8 +24,12 @@ import (
 // Config is every setting of the server.
 type Config struct {
 	Data      string   `toml:"data" doc:"Directory of everything that is kept. Made with mode 0700 if missing."`
+	Roles     []string `toml:"roles" doc:"What this process does: gateway (connections), logic (decides and stores), api (HTTP), or all."`
+	Store     string   `toml:"store" doc:"Where everything is kept: empty for the embedded store in data, or postgres://user:password@host/database for many nodes." secret:"url"`
+	Cluster   []string `toml:"cluster" doc:"How this node reaches the others: host:port of some of them (node.listen there), or the URL of a NATS server of your own, nats://user:password@host:4222. Empty: alone, or the first one." secret:"url"`
 	Listeners []string `toml:"listeners" doc:"Further protocol listeners, e.g. [\"tcp://127.0.0.1:7000\", \"tls://:7443\"]. Schemes: tcp, tls, ws, wss."`
 
+	Node      Node      `toml:"node"`
 	HTTP      HTTP      `toml:"http"`
 	Admin     Admin     `toml:"admin"`
 	TLS       TLS       `toml:"tls"`
@@ -34,7 +38,15 @@ type Config struct {
 	Groups    Groups    `toml:"groups"`
 	Gateway   Gateway   `toml:"gateway"`
 	Journal   Journal   `toml:"journal"`
+	Postgres  Postgres  `toml:"postgres"`
 	Log       Log       `toml:"log"`
+}
+
+// Node is this process among others.
+type Node struct {
+	Name   string `toml:"name" doc:"Name of this node, unique among them: [A-Za-z0-9_-]. Empty: made from the host's name."`
+	Listen string `toml:"listen" doc:"Address where the other nodes reach this one, e.g. 10.0.0.1:7946. Empty: this process is alone (unless cluster names a NATS server)."`
+	Secret string `toml:"secret" doc:"What all nodes share and nobody else knows, 32 characters at least (openssl rand -hex 32). Best given as SKEIN_NODE_SECRET_FILE." secret:"yes"`
 }
 
 // HTTP is the public port: API and WebSocket (and later the web app).
@@ -92,6 +104,11 @@ type Journal struct {
 	CacheBytes Size `toml:"cache" doc:"Memory for cached blocks."`
 }
 
+// Postgres are the settings of a PostgreSQL store.
+type Postgres struct {
+	Connections int `toml:"connections" doc:"Connections to the database this node opens at most."`
+}
+
 // Log is the log on stderr.
 type Log struct {
 	Level  string `toml:"level" doc:"debug, info, warn or error."`
@@ -102,6 +119,7 @@ type Log struct {
 func Default() Config {
 	return Config{
 		Data:  "./data",
+		Roles: []string{"all"},
 		HTTP:  HTTP{Listen: "127.0.0.1:8080"},
 		Admin: Admin{Listen: "127.0.0.1:8081"},
 		Accounts: Accounts{
@@ -113,8 +131,9 @@ func Default() Config {
 		Gateway: Gateway{
 			MaxConnections: 100_000, MaxPerUser: 50, MaxPerAddress: 2000, SendRate: 200, SendBurst: 1000, DrainTime: Duration(5 * time.Second),
 		},
-		Journal: Journal{MinFree: 64 << 20, CacheBytes: 128 << 20},
-		Log:     Log{Level: "info", Format: "auto"},
+		Journal:  Journal{MinFree: 64 << 20, CacheBytes: 128 << 20},
+		Postgres: Postgres{Connections: 32},
+		Log:      Log{Level: "info", Format: "auto"},
 	}
 }
 
@@ -154,6 +173,7 @@ func (c *Config) Check() error {
 	if c.Data == "" {
 		bad("data", "must name a directory")
 	}
+	c.checkNodes(bad)
 	for _, l := range c.Listeners {
 		if u, err := url.Parse(l); err != nil || u.Scheme == "" || (u.Host == "" && u.Path == "") {
 			bad("listeners", "%q is not a URL like tcp://127.0.0.1:7000", l)
@@ -184,7 +204,7 @@ func (c *Config) Check() error {
 		"accounts.access_lifetime": int64(c.Accounts.AccessLifetime), "accounts.refresh_lifetime": int64(c.Accounts.RefreshLifetime),
 		"messaging.max_queued": int64(c.Messaging.MaxQueued), "groups.max_members": int64(c.Groups.MaxMembers),
 		"gateway.max_connections": int64(c.Gateway.MaxConnections), "gateway.max_per_user": int64(c.Gateway.MaxPerUser),
-		"gateway.send_burst": int64(c.Gateway.SendBurst), "journal.cache": int64(c.Journal.CacheBytes),
+		"gateway.send_burst": int64(c.Gateway.SendBurst), "journal.cache": int64(c.Journal.CacheBytes), "postgres.connections": int64(c.Postgres.Connections),
 	}
 	for _, s := range settings(c) { // in the file's order
 		if n, ok := positive[s.Key]; ok && n <= 0 {

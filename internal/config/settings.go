@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/url"
 	"reflect"
 	"strconv"
 	"strings"
@@ -77,6 +78,7 @@ func (z Size) MarshalText() ([]byte, error) {
 // setting is one key of a Config, bound to its field.
 type setting struct {
 	Key, Doc string
+	secret   string // "yes": never shown; "url": shown without passwords
 	field    reflect.Value
 }
 
@@ -92,7 +94,7 @@ func fields(prefix string, v reflect.Value) []setting {
 			all = append(all, fields(key+".", v.Field(i))...)
 			continue
 		}
-		all = append(all, setting{Key: key, Doc: f.Tag.Get("doc"), field: v.Field(i)})
+		all = append(all, setting{Key: key, Doc: f.Tag.Get("doc"), secret: f.Tag.Get("secret"), field: v.Field(i)})
 	}
 	return all
 }
@@ -132,7 +134,22 @@ func (s setting) set(value string) error {
 	return nil
 }
 
-// toml writes the value as it stands in a file.
+// shown is a string as it may be shown.
+func (s setting) shown(value string) string {
+	switch {
+	case s.secret == "yes" && value != "":
+		return "(set)"
+	case s.secret == "url":
+		if u, err := url.Parse(value); err == nil {
+			return u.Redacted()
+		} else if strings.Contains(value, "@") {
+			return "(set)"
+		}
+	}
+	return value
+}
+
+// toml writes the value as it stands in a file, without secrets.
 func (s setting) toml() string {
 	if t, ok := s.field.Interface().(interface{ MarshalText() ([]byte, error) }); ok {
 		b, _ := t.MarshalText() // never fails
@@ -140,11 +157,11 @@ func (s setting) toml() string {
 	}
 	switch s.field.Kind() {
 	case reflect.String:
-		return strconv.Quote(s.field.String())
+		return strconv.Quote(s.shown(s.field.String()))
 	case reflect.Slice:
 		quoted := make([]string, s.field.Len())
 		for i := range quoted {
-			quoted[i] = strconv.Quote(s.field.Index(i).String())
+			quoted[i] = strconv.Quote(s.shown(s.field.Index(i).String()))
 		}
 		return "[" + strings.Join(quoted, ", ") + "]"
 	default:

@@ -219,6 +219,21 @@ type Membership struct {
 	Title        string
 }
 
+// Standing is what a gateway knows a user by: for its registry, and for finding
+// out what it was told and did not hear.
+type Standing struct {
+	// Groups the user is a member of.
+	Groups []GroupStanding
+	// Sessions that have not ended; nil when nobody looked.
+	Sessions []SessionID
+}
+
+// GroupStanding is a membership as of a roster revision.
+type GroupStanding struct {
+	Conversation ConversationID
+	Roster       uint64
+}
+
 // Delivery is a stored entry on its way to the members.
 type Delivery struct {
 	Entry Entry

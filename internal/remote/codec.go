@@ -1,0 +1,309 @@
+package remote
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// What nodes say to each other. Numbers are varints, strings and bytes have
+// their length before them, times are seconds and nanoseconds. Every record has its
+// length before it and new fields come at its end: a node that knows fewer skips
+// the rest, one that knows more finds zeros. So neighbouring versions understand
+// each other; a field is never removed or given another meaning.
+
+var errMessage = errors.New("remote: malformed message")
+
+func putString[S ~string](b []byte, s S) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func putBytes(b, v []byte) []byte { return append(binary.AppendUvarint(b, uint64(len(v))), v...) }
+
+func putBool(b []byte, v bool) []byte {
+	if v {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func putTime(b []byte, t time.Time) []byte {
+	if t.IsZero() {
+		return binary.AppendVarint(b, math.MinInt64)
+	}
+	return binary.AppendUvarint(binary.AppendVarint(b, t.Unix()), uint64(t.Nanosecond()))
+}
+
+// putRecord appends a record that fill appends the fields of. The length has a
+// fixed width, so that it can be filled in afterwards.
+func putRecord(b []byte, fill func(b []byte) []byte) []byte {
+	at := len(b)
+	b = fill(append(b, 0, 0, 0, 0))
+	binary.BigEndian.PutUint32(b[at:], uint32(len(b)-at-4))
+	return b
+}
+
+// reader reads what the put functions wrote. After an error it gives zeros and
+// keeps the error.
+type reader struct {
+	b   []byte
+	err error
+}
+
+func (r *reader) fail() {
+	if r.err == nil {
+		r.err = errMessage
+	}
+	r.b = nil
+}
+
+func (r *reader) uint() uint64 {
+	if len(r.b) == 0 {
+		return 0 // fields that an older node does not know
+	}
+	v, n := binary.Uvarint(r.b)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) int() int64 {
+	if len(r.b) == 0 {
+		return 0
+	}
+	v, n := binary.Varint(r.b)
+	if n <= 0 {
+		r.fail()
+		return 0
+	}
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) byte() byte {
+	if len(r.b) == 0 {
+		return 0
+	}
+	v := r.b[0]
+	r.b = r.b[1:]
+	return v
+}
+
+func (r *reader) bool() bool { return r.byte() != 0 }
+
+// bytes are a part of the message.
+func (r *reader) bytes() []byte {
+	n := r.uint()
+	if n > uint64(len(r.b)) {
+		r.fail()
+		return nil
+	}
+	v := r.b[:n:n]
+	r.b = r.b[n:]
+	return v
+}
+
+func (r *reader) string() string { return string(r.bytes()) }
+
+func (r *reader) time() time.Time {
+	if len(r.b) == 0 {
+		return time.Time{}
+	}
+	v := r.int()
+	if v == math.MinInt64 || r.err != nil {
+		return time.Time{}
+	}
+	return time.Unix(v, int64(r.uint()))
+}
+
+// record gives a reader for the fields of a record.
+func (r *reader) record() *reader {
+	if len(r.b) < 4 {
+		r.fail()
+		return &reader{err: r.err}
+	}
+	n := binary.BigEndian.Uint32(r.b)
+	if uint64(n) > uint64(len(r.b)-4) {
+		r.fail()
+		return &reader{err: r.err}
+	}
+	in := &reader{b: r.b[4 : 4+n : 4+n]}
+	r.b = r.b[4+n:]
+	return in
+}
+
+// count reads the length of a list whose items have at least one byte each.
+func (r *reader) count() int {
+	n := r.uint()
+	if n > uint64(len(r.b)) {
+		r.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func putUsers(b []byte, us []im.UserID) []byte {
+	b = binary.AppendUvarint(b, uint64(len(us)))
+	for _, u := range us {
+		b = putString(b, u)
+	}
+	return b
+}
+
+func (r *reader) users() []im.UserID {
+	n := r.count()
+	if n == 0 {
+		return nil
+	}
+	us := make([]im.UserID, n)
+	for i := range us {
+		us[i] = im.UserID(r.string())
+	}
+	return us
+}
+
+func putDevice(b []byte, d *im.Device) []byte {
+	b = putString(b, d.ID)
+	b = append(b, byte(d.Class))
+	return putString(b, d.Name)
+}
+
+func (r *reader) device() im.Device {
+	return im.Device{ID: r.string(), Class: im.DeviceClass(r.byte()), Name: r.string()}
+}
+
+func putActor(b []byte, a *im.Actor) []byte {
+	return putRecord(b, func(b []byte) []byte {
+		b = putString(b, a.User)
+		b = putString(b, a.Session)
+		b = putString(b, a.Connection)
+		b = putDevice(b, &a.Device)
+		b = putString(b, a.Address)
+		b = putBool(b, a.Admin)
+		return putTime(b, a.Expires)
+	})
+}
+
+func (r *reader) actor() im.Actor {
+	in := r.record()
+	a := im.Actor{
+		User: im.UserID(in.string()), Session: im.SessionID(in.string()), Connection: im.ConnectionID(in.string()),
+		Device: in.device(), Address: in.string(), Admin: in.bool(), Expires: in.time(),
+	}
+	r.also(in)
+	return a
+}
+
+// also keeps the error of a record's reader.
+func (r *reader) also(in *reader) {
+	if in.err != nil {
+		r.fail()
+	}
+}
+
+func putMessage(b []byte, m *im.Message) []byte {
+	return putRecord(b, func(b []byte) []byte {
+		b = putString(b, m.Conversation)
+		b = append(b, m.ID[:]...)
+		b = append(b, byte(m.Kind))
+		b = putString(b, m.Content.Type)
+		b = putBytes(b, m.Content.Body)
+		b = putBool(b, m.Content.Text)
+		b = binary.AppendUvarint(b, m.ReplyTo)
+		b = putUsers(b, m.Mentions)
+		return binary.AppendUvarint(b, m.Target)
+	})
+}
+
+func (r *reader) id() (id im.MessageID) {
+	if copy(id[:], r.b) != len(id) {
+		r.fail()
+		return id
+	}
+	r.b = r.b[len(id):]
+	return id
+}
+
+// message is a member's message; its Body is a part of what is read.
+func (r *reader) message() im.Message {
+	in := r.record()
+	m := im.Message{
+		Conversation: im.ConversationID(in.string()), ID: in.id(), Kind: im.EntryKind(in.byte()),
+		Content: im.Content{Type: contentType(in.bytes()), Body: in.bytes(), Text: in.bool()},
+		ReplyTo: in.uint(), Mentions: in.users(), Target: in.uint(),
+	}
+	r.also(in)
+	return m
+}
+
+// contentType shares the one that nearly all messages have.
+func contentType(b []byte) string {
+	if string(b) == "text" {
+		return "text"
+	}
+	return string(b)
+}
+
+func putEntry(b []byte, e *im.Entry) []byte {
+	return putRecord(b, func(b []byte) []byte {
+		b = binary.AppendUvarint(b, e.Seq)
+		b = append(b, e.ID[:]...)
+		b = putString(b, e.Sender)
+		b = binary.AppendVarint(b, e.Stored.UnixMilli())
+		b = append(b, byte(e.Kind))
+		b = putString(b, e.Content.Type)
+		b = putBytes(b, e.Content.Body)
+		b = putBool(b, e.Content.Text)
+		b = binary.AppendUvarint(b, e.ReplyTo)
+		b = putUsers(b, e.Mentions)
+		b = binary.AppendUvarint(b, e.Count)
+		b = putBool(b, e.Recalled)
+		b = binary.AppendUvarint(b, e.Target)
+		b = binary.AppendUvarint(b, e.Pos)
+		b = binary.AppendUvarint(b, e.Roster)
+		b = putBool(b, e.Event != nil)
+		if v := e.Event; v != nil {
+			b = append(b, byte(v.Type), byte(v.Role))
+			b = putUsers(b, v.Users)
+			b = putTime(b, v.Until)
+			b = putString(b, v.Text)
+		}
+		return b
+	})
+}
+
+// entry reads an entry of a conversation; its Body is a part of what is read.
+func (r *reader) entry(c im.ConversationID) im.Entry {
+	in := r.record()
+	e := im.Entry{
+		Conversation: c, Seq: in.uint(), ID: in.id(), Sender: im.UserID(in.string()), Stored: time.UnixMilli(in.int()), Kind: im.EntryKind(in.byte()),
+		Content: im.Content{Type: contentType(in.bytes()), Body: in.bytes(), Text: in.bool()},
+		ReplyTo: in.uint(), Mentions: in.users(), Count: in.uint(), Recalled: in.bool(), Target: in.uint(), Pos: in.uint(), Roster: in.uint(),
+	}
+	if in.bool() {
+		e.Event = &im.Event{Type: im.EventType(in.byte()), Role: im.Role(in.byte()), Users: in.users(), Until: in.time(), Text: in.string()}
+	}
+	r.also(in)
+	return e
+}
+
+func putError(b []byte, err error) []byte {
+	e := im.Public(err)
+	b = putString(b, e.Code)
+	b = putString(b, e.Message)
+	return binary.AppendVarint(b, int64(e.RetryAfter))
+}
+
+func (r *reader) error() error {
+	return &im.Error{Code: im.Code(r.string()), Message: r.string(), RetryAfter: time.Duration(r.int())}
+}
+
+// clone takes strings out of memory that is used again.
+func clone[S ~string](s S) S { return S(strings.Clone(string(s))) }

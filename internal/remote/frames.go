@@ -1,0 +1,253 @@
+package remote
+
+import (
+	"encoding/binary"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// version begins every message on the bus. A node does not read messages of a
+// version it does not know.
+const version = 1
+
+// opened begins to read a message.
+func opened(data []byte) *reader {
+	r := &reader{b: data}
+	if r.byte() != version {
+		r.fail()
+	}
+	return r
+}
+
+// frameBytes is from which size on a frame is sent as it is and another begun.
+const frameBytes = 256 << 10
+
+// up is the head of a frame to a logic node, before its sends and requests.
+type up struct {
+	from     string
+	instance uint64 // of the sender
+	to       uint64 // the instance it is meant for
+	number   uint64 // of frames from this sender to this node: 1, 2, 3 …
+	// first is the number of the first send in the frame, or of the next one when it
+	// has none; restart: what is unanswered comes again from here on.
+	first   uint64
+	restart bool
+	sends   uint64
+}
+
+func (u *up) append(b []byte) []byte {
+	return putRecord(append(b, version), func(b []byte) []byte {
+		b = putString(b, u.from)
+		b = binary.AppendUvarint(b, u.instance)
+		b = binary.AppendUvarint(b, u.to)
+		b = binary.AppendUvarint(b, u.number)
+		b = binary.AppendUvarint(b, u.first)
+		b = putBool(b, u.restart)
+		return binary.AppendUvarint(b, u.sends)
+	})
+}
+
+func (r *reader) up() up {
+	in := r.record()
+	u := up{from: in.string(), instance: in.uint(), to: in.uint(), number: in.uint(), first: in.uint(), restart: in.bool(), sends: in.uint()}
+	r.also(in)
+	return u
+}
+
+func putSend(b []byte, s *sending) []byte {
+	b = putString(b, s.user)
+	b = putString(b, s.connection)
+	return putMessage(b, &s.msg)
+}
+
+// What is asked of a logic node, besides sends.
+const (
+	askAuthenticate = iota + 1
+	askMark
+	askSync
+	askPull
+	askCompare
+	askSignal
+	askCall
+	askStanding
+	askChanged
+)
+
+func putRequest(b []byte, q *request, left time.Duration) []byte {
+	return putRecord(b, func(b []byte) []byte {
+		b = binary.AppendUvarint(b, q.number)
+		b = append(b, q.kind)
+		b = binary.AppendUvarint(b, uint64(max(left, 0)/time.Millisecond))
+		return putBytes(b, q.body)
+	})
+}
+
+// asked is a request as the logic node sees it.
+type asked struct {
+	number  uint64
+	kind    byte
+	timeout time.Duration
+	body    []byte
+}
+
+func (r *reader) request() asked {
+	in := r.record()
+	q := asked{number: in.uint(), kind: in.byte(), timeout: time.Duration(in.uint()) * time.Millisecond, body: in.bytes()}
+	r.also(in)
+	return q
+}
+
+// The two kinds of messages on n.<node>.
+const (
+	downAnswers  = 'a'
+	downPresence = 'p'
+)
+
+// down is the head of a frame of answers.
+type down struct {
+	from     string
+	instance uint64 // of the logic node
+	to       uint64 // the instance it is meant for
+	number   uint64 // of frames from this logic node to that instance
+	// next is the number of the send that the node expects; gap: something else came.
+	next uint64
+	gap  bool
+}
+
+func (d *down) append(b []byte) []byte {
+	return putRecord(append(b, version, downAnswers), func(b []byte) []byte {
+		b = putString(b, d.from)
+		b = binary.AppendUvarint(b, d.instance)
+		b = binary.AppendUvarint(b, d.to)
+		b = binary.AppendUvarint(b, d.number)
+		b = binary.AppendUvarint(b, d.next)
+		return putBool(b, d.gap)
+	})
+}
+
+func (r *reader) down() down {
+	in := r.record()
+	d := down{from: in.string(), instance: in.uint(), to: in.uint(), number: in.uint(), next: in.uint(), gap: in.bool()}
+	r.also(in)
+	return d
+}
+
+// The answers in a frame.
+const (
+	itemAck = iota + 1
+	itemSendError
+	itemAnswer
+	itemError
+)
+
+func putAck(b []byte, number uint64, a *im.Ack) []byte {
+	b = binary.AppendUvarint(append(b, itemAck), number)
+	b = binary.AppendUvarint(b, a.Seq)
+	b = binary.AppendUvarint(b, a.Count)
+	return binary.AppendVarint(b, a.Stored.UnixMilli())
+}
+
+// partBytes is how long a part of an answer may be.
+const partBytes = 512 << 10
+
+// putParcel appends a parcel. Its entries are of one conversation.
+func putParcel(b []byte, p *im.Parcel) []byte {
+	return putRecord(append(b, version), func(b []byte) []byte {
+		switch {
+		case len(p.Entries) > 0:
+			b = putString(append(b, parcelEntries), p.Entries[0].Conversation)
+			b = binary.AppendUvarint(b, uint64(len(p.Entries)))
+			for i := range p.Entries {
+				b = putEntry(b, &p.Entries[i])
+				origin := im.ConnectionID("")
+				if i < len(p.Origin) {
+					origin = p.Origin[i]
+				}
+				b = putString(b, origin)
+			}
+		case p.Head != nil:
+			b = putHead(append(b, parcelHead), p.Head)
+		case p.Receipt != nil:
+			b = putString(append(b, parcelReceipt), p.Receipt.User)
+			b = putString(b, p.Receipt.Conversation)
+			b = binary.AppendUvarint(b, p.Receipt.Received)
+			b = binary.AppendUvarint(b, p.Receipt.Read)
+		case p.Typing != nil:
+			b = putString(append(b, parcelTyping), p.Typing.Conversation)
+			b = putString(b, p.Typing.User)
+		}
+		return b
+	})
+}
+
+// What a parcel has.
+const (
+	parcelEntries = iota + 1
+	parcelHead
+	parcelReceipt
+	parcelTyping
+)
+
+func putHead(b []byte, h *im.ParcelHead) []byte {
+	b = putString(b, h.Conversation)
+	b = binary.AppendUvarint(b, h.Seq)
+	return binary.AppendUvarint(b, h.Roster)
+}
+
+func (r *reader) head() im.ParcelHead {
+	return im.ParcelHead{Conversation: im.ConversationID(r.string()), Seq: r.uint(), Roster: r.uint()}
+}
+
+// readParcel reads a parcel; ok is false for one that this node does not know.
+func readParcel(data []byte) (p im.Parcel, ok bool) {
+	r := opened(data)
+	in := r.record()
+	switch in.byte() {
+	case parcelEntries:
+		c := im.ConversationID(in.string())
+		n := in.count()
+		p.Entries, p.Origin = make([]im.Entry, n), make([]im.ConnectionID, n)
+		for i := range n {
+			p.Entries[i] = in.entry(c)
+			p.Origin[i] = im.ConnectionID(in.string())
+		}
+		ok = n > 0
+	case parcelHead:
+		h := in.head()
+		p.Head, ok = &h, true
+	case parcelReceipt:
+		p.Receipt = &im.Mark{User: im.UserID(in.string()), Conversation: im.ConversationID(in.string()), Received: in.uint(), Read: in.uint()}
+		ok = true
+	case parcelTyping:
+		p.Typing = &im.ParcelTyping{Conversation: im.ConversationID(in.string()), User: im.UserID(in.string())}
+		ok = true
+	}
+	r.also(in)
+	return p, ok && r.err == nil
+}
+
+func putControl(b []byte, c *im.Control) []byte {
+	return putRecord(append(b, version), func(b []byte) []byte {
+		b = putString(b, c.User)
+		b = putString(b, c.Unwatch)
+		b = putString(b, c.Session)
+		b = putBool(b, c.Yield)
+		b = putDevice(b, &c.By)
+		b = putString(b, c.ByConnection)
+		b = putTime(b, c.At)
+		b = append(b, byte(c.Class))
+		return putString(b, c.Code)
+	})
+}
+
+func readControl(data []byte) (im.Control, error) {
+	r := opened(data)
+	in := r.record()
+	c := im.Control{
+		User: im.UserID(in.string()), Unwatch: im.UserID(in.string()), Session: im.SessionID(in.string()), Yield: in.bool(),
+		By: in.device(), ByConnection: im.ConnectionID(in.string()), At: in.time(), Class: im.DeviceClass(in.byte()), Code: im.Code(in.string()),
+	}
+	r.also(in)
+	return c, r.err
+}

@@ -1,0 +1,34 @@
+package remote
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+type metrics struct {
+	gone, lost, stalls, repeats, repaired prometheus.Counter
+}
+
+func newMetrics(n *Node, reg prometheus.Registerer) *metrics {
+	f := promauto.With(reg)
+	counter := func(name, help string) prometheus.Counter {
+		return f.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "skein_cluster_nodes", Help: "Other nodes that are heard."}, func() float64 {
+		n.peers.mu.Lock()
+		defer n.peers.mu.Unlock()
+		return float64(len(n.peers.nodes))
+	})
+	f.NewGaugeFunc(prometheus.GaugeOpts{Name: "skein_cluster_sends_underway", Help: "Messages passed to a logic node that have no answer yet."}, func() float64 {
+		n.router.mu.Lock()
+		defer n.router.mu.Unlock()
+		return float64(n.router.underway)
+	})
+	return &metrics{
+		gone:     counter("skein_cluster_nodes_gone_total", "Nodes that stopped being heard."),
+		lost:     counter("skein_cluster_lost_total", "Times the bus told that it may have lost messages to this node."),
+		stalls:   counter("skein_cluster_stalls_total", "Times this process stood still for longer than its heartbeat allows."),
+		repeats:  counter("skein_cluster_repeated_sends_total", "Messages passed to a logic node once more because an answer or they themselves were lost."),
+		repaired: counter("skein_cluster_compared_heads_total", "Conversations whose heads were compared after a loss."),
+	}
+}

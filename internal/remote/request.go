@@ -1,0 +1,192 @@
+package remote
+
+import (
+	"context"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// request is anything asked of logic but a send.
+type request struct {
+	number uint64
+	kind   byte
+	key    string // its home
+	body   []byte
+	// again: asking twice is harmless.
+	again    bool
+	deadline time.Time
+
+	// Guarded by router.mu.
+	link    *link // nil: it waits for one
+	sent    bool  // written at least once
+	asked   time.Time
+	partial []byte
+	done    chan reply // capacity 1
+	over    bool
+}
+
+// reply is the answer to a request.
+type reply struct {
+	body []byte
+	err  error
+	// local: the request belongs to this process's own logic after all.
+	local im.Logic
+}
+
+// defaultTime bounds requests whose context has no deadline.
+const defaultTime = 30 * time.Second
+
+func (q *request) end(x reply) {
+	if !q.over {
+		q.over = true
+		q.done <- x
+	}
+}
+
+func (q *request) fail(err error) { q.end(reply{err: err}) }
+
+// local returns this process's own logic when it is the home of key.
+func (r *router) localFor(key string) im.Logic {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l := r.home(key, r.node.now()); l != nil {
+		return l.local
+	}
+	return nil
+}
+
+// ask asks the home of key and waits for the answer. When the home turns out
+// to be this process, the answer is its logic.
+func (r *router) ask(ctx context.Context, kind byte, key string, again bool, body []byte) ([]byte, im.Logic, error) {
+	now := r.node.now()
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = now.Add(defaultTime)
+	}
+	q := &request{kind: kind, key: key, body: body, again: again, deadline: deadline, done: make(chan reply, 1)}
+	r.mu.Lock()
+	if r.closed || len(r.pending) >= maxUnderway {
+		closed := r.closed
+		r.mu.Unlock()
+		if closed {
+			return nil, nil, im.Errorf(im.CodeUnavailable, "the server is stopping")
+		}
+		return nil, nil, &im.Error{Code: im.CodeOverloaded, Message: "too many requests are under way", RetryAfter: 200 * time.Millisecond}
+	}
+	r.requests++
+	q.number = r.requests
+	r.pending[q.number] = q
+	r.route(q, now)
+	r.mu.Unlock()
+
+	timer := time.NewTimer(deadline.Sub(now))
+	defer timer.Stop()
+	select {
+	case x := <-q.done:
+		return x.body, x.local, x.err
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.pending, q.number)
+	select {
+	case x := <-q.done: // just in time
+		return x.body, x.local, x.err
+	default:
+	}
+	q.over = true
+	if q.sent && !again {
+		return nil, nil, im.Errorf(im.CodeUnknown, "no answer in time; this may or may not have been done")
+	}
+	return nil, nil, im.Errorf(im.CodeUnavailable, "no node answers now")
+}
+
+// route gives a request to its home, or lets it wait for one. Caller holds mu.
+func (r *router) route(q *request, now time.Time) {
+	if q.sent && !q.again {
+		delete(r.pending, q.number)
+		q.fail(im.Errorf(im.CodeUnknown, "the node that was asked is gone; this may or may not have been done"))
+		return
+	}
+	l := r.home(q.key, now)
+	if l == nil {
+		return
+	}
+	if l.local != nil {
+		delete(r.pending, q.number)
+		q.end(reply{local: l.local})
+		return
+	}
+	q.link, q.partial = l, nil
+	l.asks = append(l.asks, q)
+	l.signal()
+}
+
+// part takes a part of an answer.
+func (r *router) part(number uint64, l *link, last bool, part []byte) {
+	q := r.pending[number]
+	if q == nil || q.link != l {
+		return
+	}
+	q.partial = append(q.partial, part...)
+	if last {
+		delete(r.pending, number)
+		q.end(reply{body: q.partial})
+	}
+}
+
+// refused takes an error for an answer. A node that cannot do anything now is
+// left alone for a while, and what may be asked again is asked of another.
+func (r *router) refused(number uint64, l *link, err error, now time.Time) {
+	q := r.pending[number]
+	if q == nil || q.link != l {
+		return
+	}
+	if im.CodeOf(err) == im.CodeUnavailable && q.again && q.deadline.Sub(now) > suspectTime && len(r.links) > 1 {
+		l.suspect = now.Add(suspectTime)
+		q.link = nil
+		r.route(q, now)
+		return
+	}
+	delete(r.pending, number)
+	q.fail(err)
+}
+
+// askAgain repeats the requests whose answers may be lost; others wait for
+// theirs until their time is over. Caller holds mu.
+func (r *router) askAgain(l *link) {
+	for _, q := range r.pending {
+		if q.link == l && q.sent {
+			if q.again {
+				q.sent = false
+				r.route(q, r.node.now())
+			} else {
+				q.partial = nil
+			}
+		}
+	}
+}
+
+// ask1 is ask for methods of im.Logic: here runs it on a logic of this process,
+// there reads the answer of another.
+func ask1[T any](ctx context.Context, r *router, kind byte, key string, again bool, here func(im.Logic) (T, error), body func() []byte, there func(*reader) T) (T, error) {
+	var none T
+	if local := r.localFor(key); local != nil {
+		return here(local)
+	}
+	answer, local, err := r.ask(ctx, kind, key, again, body())
+	switch {
+	case err != nil:
+		return none, err
+	case local != nil:
+		return here(local)
+	}
+	in := &reader{b: answer}
+	v := there(in)
+	if in.err != nil {
+		return none, im.Wrap(in.err, im.CodeInternal, "the server failed")
+	}
+	return v, nil
+}
