@@ -68,9 +68,11 @@ type Bus interface {
 
 // Handler is what a Bus calls, from one goroutine of its own.
 type Handler interface {
-	// Message hands over a message. data is valid during the call only and must not
-	// be changed.
+	// Message hands over a message. data is the Handler's from now on, to read.
 	Message(subject string, data []byte)
+	// Idle follows when what had arrived is handed over: the moment to do once what
+	// several messages asked for.
+	Idle()
 	// Lost tells that messages may have been lost until now: a slow consumer, a
 	// reconnect, a route that went or came. The reason is for the log.
 	Lost(reason string)

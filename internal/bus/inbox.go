@@ -135,6 +135,9 @@ func (in *Inbox) run() {
 				return
 			}
 		}
+		if len(batch) > 0 {
+			in.handler.Idle()
+		}
 	}
 }
 

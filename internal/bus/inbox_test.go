@@ -29,6 +29,9 @@ func (l *log) Lost(reason string) {
 	l.calls = append(l.calls, "lost "+reason)
 }
 
+// Idle counts nothing: its place is tested by TestInboxIdle.
+func (l *log) Idle() {}
+
 // let n calls pass and check what they were.
 func (l *log) let(t *testing.T, want ...string) {
 	t.Helper()
@@ -136,4 +139,28 @@ func BenchmarkInbox(b *testing.B) {
 type nothing struct{}
 
 func (nothing) Message(string, []byte) {}
+func (nothing) Idle()                  {}
 func (nothing) Lost(string)            {}
+
+// idling writes down when it is idle, too.
+type idling struct{ log }
+
+func (l *idling) Idle() { l.calls = append(l.calls, "idle") }
+
+// TestInboxIdle: one Idle follows what had gathered.
+func TestInboxIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &idling{log{hold: make(chan struct{})}}
+		in := bus.NewInbox(l, 10, 0)
+		in.Push("a", nil)
+		synctest.Wait()
+		in.Push("b", nil)
+		in.Push("c", nil)
+		close(l.hold)
+		synctest.Wait()
+		if want := []string{"a ", "idle", "b ", "c ", "idle"}; !slices.Equal(l.calls, want) {
+			t.Errorf("calls %q, want %q", l.calls, want)
+		}
+		in.Close()
+	})
+}

@@ -132,7 +132,7 @@ func (g *Gateway) groupHead(c im.ConversationID, h *im.ParcelHead) {
 	defer g.groups.unlock(grp)
 	stale := grp.roster != 0 && h.Roster > grp.roster
 	switch {
-	case grp.last != 0 && (h.Seq > grp.last || stale):
+	case grp.last != 0 && h.Seq > grp.last, stale:
 		g.doubt(grp)
 		fallthrough
 	case h.Seq > grp.last:
@@ -220,8 +220,8 @@ func (grp *group) skipOld(g *Gateway, p im.Parcel) ([]im.Entry, []im.ConnectionI
 
 // missed tells that entries, or a roster change, before e were not seen here.
 func (grp *group) missed(e *im.Entry) bool {
-	if grp.last == 0 {
-		return false
+	if grp.last == 0 { // only the roster was read so far
+		return e.Event == nil && grp.roster != 0 && e.Roster > grp.roster
 	}
 	return e.Seq > grp.last+1 || (e.Event == nil && grp.roster != 0 && e.Roster > grp.roster)
 }

@@ -20,7 +20,7 @@
 //	presence.mu → groupShard.mu → group.mu → loads.mu → userShard.mu → session.links → outbox.mu → dirty.mu
 //
 // wheel.mu, connections.mu, verifier.mu, controls.mu and Gateway.mu are leaves. No lock is held
-// while Logic, Options.Groups or a socket write runs.
+// while Logic, Options.Standing or a socket write runs.
 //
 // Invariants, each with a test:
 //   - no frame of the server but Error and Kick precedes the Welcome;

@@ -67,7 +67,7 @@ func New(o Options) *Gateway {
 	g.wheel = newWheel(tickFor(&g.o))
 	g.parkTicks = g.wheel.ticks(parkAfter)
 	g.ping = wire.NewServerFrame(&wire.Ping{})
-	g.users, g.groups = newUsers(g), newGroups()
+	g.users, g.groups = newUsers(g), newGroups(o.Peers)
 	g.presence, g.verifier, g.heads = newPresence(g), newVerifier(g), newHeads(headsKept)
 	g.metrics = newMetrics(g, o.Registerer)
 	// Whoever queues also flushes; the turn of the wheel is for what they forgot.

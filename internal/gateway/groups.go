@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"github.com/skein-im/skein/internal/im"
@@ -35,10 +36,11 @@ type groups struct {
 	seed   maphash.Seed
 	shards [registryShards]groupShard
 	loads  loads
+	peers  Peers
 }
 
-func newGroups() *groups {
-	r := &groups{seed: maphash.MakeSeed()}
+func newGroups(peers Peers) *groups {
+	r := &groups{seed: maphash.MakeSeed(), peers: peers}
 	for i := range r.shards {
 		r.shards[i].m = map[im.ConversationID]*group{}
 	}
@@ -59,6 +61,7 @@ func (r *groups) locked(c im.ConversationID, make bool) *group {
 		if grp == nil && make {
 			grp = &group{id: c, members: map[*session]struct{}{}}
 			sh.m[c] = grp
+			r.peers.GroupHere(c)
 		}
 		sh.mu.Unlock()
 		if grp == nil {
@@ -85,6 +88,7 @@ func (r *groups) unlock(grp *group) {
 	if len(grp.members) == 0 && !grp.dead {
 		grp.dead = true
 		delete(sh.m, grp.id)
+		r.peers.GroupGone(grp.id)
 	}
 	grp.mu.Unlock()
 	sh.mu.Unlock()
@@ -223,15 +227,22 @@ func (l *loads) overtaken(ld *load, c im.ConversationID) bool {
 func (g *Gateway) loadGroups(ctx context.Context, u im.UserID) error {
 	ld := g.groups.loads.begin(u)
 	defer g.groups.loads.end(ld)
-	list, err := g.o.Groups(ctx, u)
+	standing, err := g.o.Standing(ctx, u)
 	if err != nil {
 		return err
 	}
 	sessions := g.users.of(u)
-	member := make(map[im.ConversationID]struct{}, len(list))
-	for _, c := range list {
+	g.audit(sessions, standing.Sessions)
+	member := make(map[im.ConversationID]struct{}, len(standing.Groups))
+	for _, x := range standing.Groups {
+		c := x.Conversation
 		member[c] = struct{}{}
 		grp := g.groups.locked(c, true)
+		if grp.last == 0 && grp.roster == 0 {
+			// The first member here: what changes the roster after this revision is heard,
+			// or missed.
+			grp.roster = x.Roster
+		}
 		if !g.groups.loads.overtaken(ld, c) {
 			for _, s := range sessions {
 				grp.join(s)
@@ -243,6 +254,19 @@ func (g *Gateway) loadGroups(ctx context.Context, u im.UserID) error {
 		g.leaveOthers(ld, s, member)
 	}
 	return nil
+}
+
+// audit ends sessions that are over although no Control said so: it was lost.
+// live is nil when nobody looked.
+func (g *Gateway) audit(sessions []*session, live []im.SessionID) {
+	if live == nil {
+		return
+	}
+	for _, s := range sessions {
+		if !slices.Contains(live, s.actor.Session) {
+			s.kick(string(im.CodeSessionRevoked), im.Errorf(im.CodeSessionRevoked, "the session was ended"))
+		}
+	}
 }
 
 // leaveOthers ends the memberships that the reading does not list.

@@ -141,6 +141,7 @@ type world struct {
 	// groups is what Options.Groups answers.
 	mu     sync.Mutex
 	groups map[im.UserID][]im.ConversationID
+	roster uint64 // the revision of all of them, as far as it is known
 	// onGroups runs after the list was read and before it is returned.
 	onGroups func(im.UserID)
 	reads    int
@@ -152,7 +153,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 	o := Options{
 		Logic: logicFor{w.logic}, Codecs: []wire.Codec{wire.Protobuf(), wire.JSON()}, Node: "n",
 		Timeline: func() string { return "tl" },
-		Groups:   w.groupsOf,
+		Standing: w.groupsOf,
 	}
 	for _, c := range change {
 		c(&o)
@@ -162,15 +163,19 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 	return w
 }
 
-func (w *world) groupsOf(_ context.Context, u im.UserID) ([]im.ConversationID, error) {
+func (w *world) groupsOf(_ context.Context, u im.UserID) (st im.Standing, err error) {
 	w.mu.Lock()
-	list, err, f := w.groups[u], w.errGroup, w.onGroups
+	list, f := w.groups[u], w.onGroups
+	err = w.errGroup
 	w.reads++
 	w.mu.Unlock()
 	if f != nil {
 		f(u)
 	}
-	return list, err
+	for _, c := range list {
+		st.Groups = append(st.Groups, im.GroupStanding{Conversation: c, Roster: w.roster})
+	}
+	return st, err
 }
 
 func (w *world) set(u im.UserID, cs ...im.ConversationID) {

@@ -27,11 +27,14 @@ type Options struct {
 	Rates     Rates
 	// Timeline names the journal's history, for the Welcome.
 	Timeline func() string
-	// Groups lists the groups a user is a member of now. A group must be listed from
-	// the moment the entry that added the user is stored (not before: they may not
-	// see earlier entries) and before that entry is passed to Dispatch; it must no
-	// longer be listed when the entry that removed them is passed to Dispatch.
-	Groups func(ctx context.Context, u im.UserID) ([]im.ConversationID, error)
+	// Standing lists the groups a user is a member of now. A group must be listed
+	// from the moment the entry that added the user is stored (not before: they may
+	// not see earlier entries) and before that entry is passed to Dispatch; it must
+	// no longer be listed when the entry that removed them is passed to Dispatch.
+	// Roster is the revision as of which it is listed, 0 where parcels are not lost.
+	Standing func(ctx context.Context, u im.UserID) (im.Standing, error)
+	// Peers are the other gateways; nil: there are none.
+	Peers Peers
 	// Node begins connection ids, unique over all gateways. Default: random.
 	Node string
 	// MaxConnections bounds all connections, MaxPerUser those of a user and
@@ -117,8 +120,11 @@ func (o *Options) defaults() {
 	if o.Timeline == nil {
 		o.Timeline = func() string { return "" }
 	}
-	if o.Groups == nil {
-		o.Groups = func(context.Context, im.UserID) ([]im.ConversationID, error) { return nil, nil }
+	if o.Standing == nil {
+		o.Standing = func(context.Context, im.UserID) (im.Standing, error) { return im.Standing{}, nil }
+	}
+	if o.Peers == nil {
+		o.Peers = alone{}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -26,9 +26,11 @@ type presence struct {
 
 // watched is a user somebody watches.
 type watched struct {
-	p       *presence
-	user    im.UserID
-	online  bool // as told
+	p      *presence
+	user   im.UserID
+	online bool // as told
+	// nodes are the other gateways where the user is; nil if there are none.
+	nodes   map[string]struct{}
 	by      map[*session]struct{}
 	closing wheelNode
 }
@@ -62,6 +64,7 @@ func (p *presence) watch(s *session, may []im.UserID) {
 		left[u] = struct{}{}
 	}
 	delete(p.asking, s)
+	var fresh []im.UserID
 	for _, u := range may {
 		if _, ok := left[u]; !ok {
 			continue
@@ -71,11 +74,29 @@ func (p *presence) watch(s *session, may []im.UserID) {
 		if w == nil {
 			w = &watched{p: p, user: u, online: p.g.users.online(u), by: map[*session]struct{}{}}
 			p.watched[u] = w
+			fresh = append(fresh, u)
 		}
 		w.by[s] = struct{}{}
 		s.send(presenceFrame(u, w.online))
 	}
+	if len(fresh) > 0 {
+		p.g.o.Peers.Watch(fresh)
+	}
 	p.mu.Unlock()
+}
+
+// askAgain asks the other gateways about everybody who is watched.
+func (p *presence) askAgain() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.watched) == 0 {
+		return
+	}
+	users := make([]im.UserID, 0, len(p.watched))
+	for u := range p.watched {
+		users = append(users, u)
+	}
+	p.g.o.Peers.Watch(users)
 }
 
 // unwatch takes users off the list of s, and off the one it asks for.
@@ -118,11 +139,13 @@ func (p *presence) remove(s *session, u im.UserID) {
 	if len(w.by) == 0 {
 		delete(p.watched, u)
 		p.g.wheel.cancel(w)
+		p.g.o.Peers.Unwatch([]im.UserID{u})
 	}
 }
 
 // up tells the watchers that a user has come.
 func (p *presence) up(u im.UserID) {
+	p.g.o.Peers.Announce(u, true)
 	p.mu.Lock()
 	w := p.watched[u]
 	told := w != nil && !w.online
@@ -137,12 +160,23 @@ func (p *presence) up(u im.UserID) {
 
 // down begins the grace of a user whose last session went.
 func (p *presence) down(u im.UserID) {
+	p.g.o.Peers.Announce(u, false)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if w := p.watched[u]; w != nil && w.online {
-		p.g.wheel.schedule(w, p.g.wheel.ticks(presenceGrace))
+	if w := p.watched[u]; w != nil {
+		w.gone()
 	}
 }
+
+// gone begins the grace if the user is nowhere. Caller holds presence.mu.
+func (w *watched) gone() {
+	if w.online && !w.anywhere() {
+		w.p.g.wheel.schedule(w, w.p.g.wheel.ticks(presenceGrace))
+	}
+}
+
+// anywhere tells whether the user is online at any gateway.
+func (w *watched) anywhere() bool { return len(w.nodes) > 0 || w.p.g.users.online(w.user) }
 
 func (w *watched) node() *wheelNode { return &w.closing }
 
@@ -150,7 +184,7 @@ func (w *watched) node() *wheelNode { return &w.closing }
 func (w *watched) expire() int64 {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
-	if w.online && len(w.by) > 0 && !w.p.g.users.online(w.user) {
+	if w.online && len(w.by) > 0 && !w.anywhere() {
 		w.tell(false) // written at the end of the tick
 	}
 	return 0

@@ -47,6 +47,9 @@ func (r *users) add(s *session, limit int) error {
 	if limit > 0 && n >= limit {
 		return im.Errorf(im.CodeTooManyConnections, "this user has %d connections already", n)
 	}
+	if n == 0 {
+		r.g.o.Peers.UserHere(s.actor.User)
+	}
 	s.nextOfUser = sh.m[s.actor.User]
 	sh.m[s.actor.User] = s
 	return nil
@@ -66,6 +69,9 @@ func (r *users) remove(s *session) (was, last bool) {
 	}
 	if head == nil {
 		delete(sh.m, s.actor.User)
+		if was {
+			r.g.o.Peers.UserGone(s.actor.User)
+		}
 		return was, true
 	}
 	sh.m[s.actor.User] = head
@@ -93,6 +99,19 @@ func (r *users) online(u im.UserID) bool {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	return sh.m[u] != nil
+}
+
+// list is everybody who is here at this moment.
+func (r *users) list() (all []im.UserID) {
+	for i := range r.shards {
+		sh := &r.shards[i]
+		sh.mu.Lock()
+		for u := range sh.m {
+			all = append(all, u)
+		}
+		sh.mu.Unlock()
+	}
+	return all
 }
 
 func (r *users) count() (n int) {

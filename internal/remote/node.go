@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -321,7 +320,7 @@ func (h handler) Message(subject string, data []byte) {
 		n.served.backend.Forget(im.UserID(in.string()), im.UserID(in.string()))
 	case g == nil:
 	case kind == "u" || kind == "g":
-		if p, ok := readParcel(bytes.Clone(data)); ok {
+		if p, ok := readParcel(data); ok {
 			n.touched = true
 			if kind == "u" {
 				g.ToUsers([]im.UserID{im.UserID(name)}, p)
@@ -381,7 +380,7 @@ func (n *Node) fromNode(data []byte) {
 	}
 	switch data[1] {
 	case downAnswers:
-		n.router.answers(bytes.Clone(data))
+		n.router.answers(data)
 	case downPresence:
 		n.presenceAnswer(data)
 	}

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"bytes"
 	"context"
 	"encoding/binary"
 	"sync"
@@ -109,7 +108,7 @@ func (s *server) close() {
 
 // up takes a frame from a gateway or API node. It is the bus's goroutine.
 func (s *server) up(data []byte) {
-	in := opened(bytes.Clone(data)) // the messages in it live until they are stored
+	in := opened(data) // the messages in it live until they are stored
 	head := in.up()
 	if in.err != nil || head.to != s.node.instance {
 		return

@@ -84,6 +84,9 @@ func (r *Recorder) Message(subject string, data []byte) {
 	r.signal()
 }
 
+// Idle is bus.Handler's.
+func (r *Recorder) Idle() {}
+
 // Lost is bus.Handler's.
 func (r *Recorder) Lost(reason string) {
 	r.enter()

@@ -150,6 +150,8 @@ func (g *gate) Message(subject string, data []byte) {
 	g.handler.Message(subject, data)
 }
 
+func (g *gate) Idle() { g.handler.Idle() }
+
 func (g *gate) Lost(reason string) {
 	g.pass()
 	g.handler.Lost(reason)
