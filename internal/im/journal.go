@@ -53,8 +53,9 @@ type Journal interface {
 	// UserMarks returns all marks of a user, in any order.
 	UserMarks(ctx context.Context, u UserID) ([]Mark, error)
 
-	// Marks fills out[i] with the mark of us[i] in c, zero if there is none.
-	Marks(ctx context.Context, c ConversationID, us []UserID, out []Mark) error
+	// Marks fills out[i] with the mark of keys[i], zero if there is none.
+	// len(out) == len(keys).
+	Marks(ctx context.Context, keys []MarkKey, out []Mark) error
 
 	// Position returns a position such that every entry and mark with Pos ≤ it is
 	// visible to later reads, whoever stored it. It never goes back within a
@@ -136,6 +137,12 @@ type Head struct {
 	Roster uint64
 	// Pos is the position of the last append.
 	Pos uint64
+}
+
+// MarkKey names a mark.
+type MarkKey struct {
+	User         UserID
+	Conversation ConversationID
 }
 
 // Mark is how far a user has received and read a conversation. Of a user's

@@ -22,6 +22,7 @@ type memJournal struct {
 	pos      uint64
 	timeline string
 	appends  int
+	asked    int // for marks
 	// damaged conversations refuse every append, as one whose end cannot be read.
 	damaged map[im.ConversationID]bool
 	// onHeads, onMarks run before Heads and after SetMarks, once.
@@ -197,11 +198,12 @@ func (j *memJournal) UserMarks(_ context.Context, u im.UserID) ([]im.Mark, error
 	return got, nil
 }
 
-func (j *memJournal) Marks(_ context.Context, c im.ConversationID, us []im.UserID, out []im.Mark) error {
+func (j *memJournal) Marks(_ context.Context, keys []im.MarkKey, out []im.Mark) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for i, u := range us {
-		out[i] = j.marks[receiptKey{u, c}]
+	j.asked++
+	for i, k := range keys {
+		out[i] = j.marks[receiptKey{k.User, k.Conversation}]
 	}
 	return nil
 }

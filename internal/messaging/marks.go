@@ -31,8 +31,8 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	defer lock.Unlock()
 	a := s.asks.get()
 	defer s.asks.put(a)
-	a.user[0] = from.User
-	if err := s.journal.Marks(ctx, c, a.user[:], a.mark[:]); err != nil {
+	a.key[0] = im.MarkKey{User: from.User, Conversation: c}
+	if err := s.journal.Marks(ctx, a.key[:], a.mark[:]); err != nil {
 		return err
 	}
 	if now := &a.mark[0]; received <= now.Received && read <= now.Read {

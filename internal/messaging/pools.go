@@ -11,7 +11,7 @@ import (
 type ask struct {
 	conversation [1]im.ConversationID
 	head         [1]im.Head
-	user         [1]im.UserID
+	key          [1]im.MarkKey
 	mark, set    [1]im.Mark
 	to           [2]im.UserID
 }

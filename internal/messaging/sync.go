@@ -250,19 +250,15 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, res *i
 	if err != nil {
 		return err
 	}
+	marks, err := s.marks(ctx, u, all)
+	if err != nil {
+		return err
+	}
 	budget := newBudget(resumeEntriesTotal)
 	for i := range all {
-		v := &all[i]
-		if v.head.Pos <= since && !moved[v.m.Conversation] { // the peer's mark is what may have moved
-			if peer, err := s.peerMark(ctx, u, v.m.Conversation); err != nil {
-				return err
-			} else if peer.Pos <= since {
-				continue
-			}
-		}
-		own, peer, err := s.marks(ctx, u, v.m.Conversation)
-		if err != nil {
-			return err
+		v, own, peer := &all[i], marks[i].own, marks[i].peer
+		if v.head.Pos <= since && own.Pos <= since && peer.Pos <= since {
+			continue
 		}
 		ok, err := s.settle(ctx, u, v)
 		if err != nil {
@@ -362,13 +358,13 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im
 		all = all[:limit]
 		res.Next = formatCursor(all[limit-1])
 	}
+	marks, err := s.marks(ctx, u, all)
+	if err != nil {
+		return err
+	}
 	budget := newBudget(maxPage)
 	for i := range all {
-		own, peer, err := s.marks(ctx, u, all[i].m.Conversation)
-		if err != nil {
-			return err
-		}
-		st, err := s.state(ctx, &all[i], own, peer)
+		st, err := s.state(ctx, &all[i], marks[i].own, marks[i].peer)
 		if err != nil {
 			return err
 		}
@@ -420,25 +416,39 @@ func (s *Service) moved(ctx context.Context, u im.UserID, since uint64) (map[im.
 	return moved, nil
 }
 
-// marks returns the mark of a user in a conversation and, in a dm, the peer's.
-func (s *Service) marks(ctx context.Context, u im.UserID, c im.ConversationID) (own, peer im.Mark, err error) {
-	var out [1]im.Mark
-	if err = s.journal.Marks(ctx, c, []im.UserID{u}, out[:]); err != nil {
-		return own, peer, err
-	}
-	peer, err = s.peerMark(ctx, u, c)
-	return out[0], peer, err
-}
+// markPair is a user's own mark in a conversation and, in a dm, the peer's.
+type markPair struct{ own, peer im.Mark }
 
-// peerMark returns the mark of the other side of a dm, zero for others.
-func (s *Service) peerMark(ctx context.Context, u im.UserID, c im.ConversationID) (im.Mark, error) {
-	var out [1]im.Mark
-	peer, ok := c.Peer(u)
-	if !ok {
-		return out[0], nil
+// marks returns the marks of the conversations, with one question to the journal
+// for all of them.
+func (s *Service) marks(ctx context.Context, u im.UserID, all []view) ([]markPair, error) {
+	if len(all) == 0 {
+		return nil, nil
 	}
-	err := s.journal.Marks(ctx, c, []im.UserID{peer}, out[:])
-	return out[0], err
+	keys := make([]im.MarkKey, 0, 2*len(all))
+	for i := range all {
+		keys = append(keys, im.MarkKey{User: u, Conversation: all[i].m.Conversation})
+	}
+	for i := range all {
+		c := all[i].m.Conversation
+		if peer, ok := c.Peer(u); ok {
+			keys = append(keys, im.MarkKey{User: peer, Conversation: c})
+		}
+	}
+	out := make([]im.Mark, len(keys))
+	if err := s.journal.Marks(ctx, keys, out); err != nil {
+		return nil, err
+	}
+	pairs := make([]markPair, len(all))
+	next := len(all)
+	for i := range all {
+		pairs[i].own = out[i]
+		if _, ok := all[i].m.Conversation.Peer(u); ok {
+			pairs[i].peer = out[next]
+			next++
+		}
+	}
+	return pairs, nil
 }
 
 func newestFirst(a, b view) int {

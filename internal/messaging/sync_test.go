@@ -36,6 +36,37 @@ func (w *world) elsewhere() {
 	w.mustSend("yvonne", im.DM("yvonne", "zoe"), "elsewhere")
 }
 
+// However many conversations a sync tells of, it asks the journal for their
+// marks once: a journal may be a network away.
+func TestSyncAsksForMarksOnce(t *testing.T) {
+	w := newWorld(t)
+	const others = 20
+	for i := range others {
+		peer := im.UserID(fmt.Sprintf("user%02d", i))
+		w.mustSend(peer, im.DM("alice", peer), "hello")
+	}
+	at := w.sync("alice", im.SyncQuery{})
+	for i := range others {
+		peer := im.UserID(fmt.Sprintf("user%02d", i))
+		if err := w.Mark(t.Context(), im.Actor{User: "alice"}, im.DM("alice", peer), 1, 1); err != nil {
+			t.Fatal(err)
+		}
+		w.mustSend(peer, im.DM("alice", peer), "again")
+	}
+	for _, q := range []im.SyncQuery{{}, {Position: at.Position, Timeline: at.Timeline}} {
+		before := w.journal.asked
+		r := w.sync("alice", q)
+		if asked := w.journal.asked - before; len(r.Conversations) != others || asked != 1 {
+			t.Errorf("%d conversations, %d questions for marks; want %d and 1", len(r.Conversations), asked, others)
+		}
+		for _, c := range r.Conversations {
+			if peer, _ := c.Conversation.Peer("alice"); c.Read != 1 || c.PeerRead != 2 || c.Unread != 1 {
+				t.Errorf("with %s: %+v", peer, c)
+			}
+		}
+	}
+}
+
 // Resume: only what changed, with exactly the missed entries.
 func TestResumeAnswersWhatChanged(t *testing.T) {
 	w := newWorld(t)

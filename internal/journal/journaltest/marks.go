@@ -17,7 +17,7 @@ func (f *fixture) setMarks(marks ...im.Mark) {
 func (f *fixture) mark(u im.UserID, c im.ConversationID) im.Mark {
 	f.Helper()
 	out := make([]im.Mark, 1)
-	if err := f.j.Marks(f.ctx, c, []im.UserID{u}, out); err != nil {
+	if err := f.j.Marks(f.ctx, []im.MarkKey{{User: u, Conversation: c}}, out); err != nil {
 		f.Fatalf("Marks: %v", err)
 	}
 	for _, m := range f.userMarks(u) {
@@ -111,13 +111,21 @@ func testUserMarks(t *testing.T, f *fixture) {
 	check()
 	f.reopen()
 	check()
-	users := []im.UserID{"uu", "nobody", "u", "u"}
-	out := make([]im.Mark, 4)
-	if err := f.j.Marks(f.ctx, "grp:3", users, out); err != nil {
+	keys := []im.MarkKey{
+		{User: "uu", Conversation: "grp:3"}, {User: "nobody", Conversation: "grp:3"}, {User: "u", Conversation: "grp:3"},
+		{User: "u", Conversation: "grp:7"}, {User: "u", Conversation: "grp:none"}, {User: "u", Conversation: "grp:3"},
+	}
+	out := make([]im.Mark, len(keys))
+	if err := f.j.Marks(f.ctx, keys, out); err != nil {
 		t.Fatal(err)
 	}
-	if out[0].Received != 1000 || out[1] != (im.Mark{}) || out[2].Received != 300 || out[3] != out[2] {
+	if out[0].Received != 1000 || out[1] != (im.Mark{}) || out[2].Received != 300 || out[3].Received != 8 || out[4] != (im.Mark{}) || out[5] != out[2] {
 		t.Fatalf("%+v", out)
+	}
+	for i := range out {
+		if k := (im.MarkKey{User: out[i].User, Conversation: out[i].Conversation}); out[i].Received > 0 && k != keys[i] {
+			t.Fatalf("asked for %+v: %+v", keys[i], out[i])
+		}
 	}
 }
 
@@ -151,17 +159,17 @@ func testManyMarksReopen(t *testing.T, f *fixture) {
 	}
 	f.setMarks(marks...)
 	f.reopen()
-	var us []im.UserID
+	var keys []im.MarkKey
 	for i := range users {
-		us = append(us, name(i))
+		keys = append(keys, im.MarkKey{User: name(i), Conversation: c})
 	}
 	out := make([]im.Mark, users)
-	if err := f.j.Marks(f.ctx, c, us, out); err != nil {
+	if err := f.j.Marks(f.ctx, keys, out); err != nil {
 		t.Fatal(err)
 	}
 	for i := range out {
 		if out[i].Received != uint64(i+1) {
-			t.Fatalf("%s: %+v", us[i], out[i])
+			t.Fatalf("%s: %+v", keys[i].User, out[i])
 		}
 	}
 }

@@ -34,12 +34,12 @@ func TestTinyCaches(t *testing.T) {
 	j := open(t, vfs.NewMem())
 	j.heads = newGenCache[im.ConversationID, *conversation](8)
 	j.appender.senders = newGenCache[im.UserID, *sender](8)
-	j.marks.clean = newGenCache[markKey, im.Mark](2)
+	j.marks.clean = newGenCache[im.MarkKey, im.Mark](2)
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(5, 6))
 	seqs := map[im.ConversationID]uint64{}
 	stored := map[string]im.Appended{}
-	marks := map[markKey]uint64{}
+	marks := map[im.MarkKey]uint64{}
 	for range rounds {
 		batch, out := make([]im.Append, 4), make([]im.Appended, 4)
 		for i := range batch {
@@ -63,14 +63,14 @@ func TestTinyCaches(t *testing.T) {
 				seqs[e.Conversation], stored[key] = out[i].Seq, out[i]
 			}
 		}
-		k := markKey{batch[0].Entry.Sender, batch[0].Entry.Conversation}
+		k := im.MarkKey{User: batch[0].Entry.Sender, Conversation: batch[0].Entry.Conversation}
 		read := rng.Uint64N(100)
 		marks[k] = max(marks[k], read)
-		if err := j.SetMarks(ctx, []im.Mark{{User: k.user, Conversation: k.conversation, Read: read}}); err != nil {
+		if err := j.SetMarks(ctx, []im.Mark{{User: k.User, Conversation: k.Conversation, Read: read}}); err != nil {
 			t.Fatal(err)
 		}
 		got := make([]im.Mark, 1)
-		if err := j.Marks(ctx, k.conversation, []im.UserID{k.user}, got); err != nil || got[0].Read != marks[k] {
+		if err := j.Marks(ctx, []im.MarkKey{k}, got); err != nil || got[0].Read != marks[k] {
 			t.Fatalf("mark %+v, %v, want read %d", got[0], err, marks[k])
 		}
 		head := make([]im.Head, 1)

@@ -15,27 +15,22 @@ import (
 // them itself.
 const maxDirtyMarks = 1 << 16
 
-type markKey struct {
-	user         im.UserID
-	conversation im.ConversationID
-}
-
 // markTable holds marks in memory: dirty ones are newer than the store, flying
 // ones are in a commit that is under way, clean ones are as in the store.
 // Guarded by Journal.mu; values change only under marksMu as well.
 type markTable struct {
 	dirty, flying userMarks
-	clean         genCache[markKey, im.Mark]
+	clean         genCache[im.MarkKey, im.Mark]
 }
 
 func (t *markTable) init() {
 	t.dirty.m = make(map[im.UserID]*markList)
 	t.flying.m = make(map[im.UserID]*markList)
-	t.clean = newGenCache[markKey, im.Mark](cachedMarks)
+	t.clean = newGenCache[im.MarkKey, im.Mark](cachedMarks)
 }
 
 // get returns a mark that is in memory.
-func (t *markTable) get(k markKey) (im.Mark, bool) {
+func (t *markTable) get(k im.MarkKey) (im.Mark, bool) {
 	if m := t.dirty.find(k); m != nil {
 		return *m, true
 	}
@@ -66,7 +61,7 @@ func (t *markTable) takeOff(n int) {
 func (t *markTable) landed() {
 	for u, list := range t.flying.m {
 		for _, m := range list.marks {
-			t.clean.put(markKey{u, m.Conversation}, m)
+			t.clean.put(im.MarkKey{User: u, Conversation: m.Conversation}, m)
 		}
 	}
 	t.flying.clear()
@@ -101,9 +96,9 @@ func (l *markList) find(c im.ConversationID) *im.Mark {
 	return nil
 }
 
-func (um *userMarks) find(k markKey) *im.Mark {
-	if l := um.m[k.user]; l != nil {
-		return l.find(k.conversation)
+func (um *userMarks) find(k im.MarkKey) *im.Mark {
+	if l := um.m[k.User]; l != nil {
+		return l.find(k.Conversation)
 	}
 	return nil
 }
@@ -189,7 +184,7 @@ func (j *Journal) currentMarks(ctx context.Context, marks []im.Mark) ([]im.Mark,
 	var missing []int
 	j.mu.Lock()
 	for i := range marks {
-		m, ok := j.marks.get(markKey{marks[i].User, marks[i].Conversation})
+		m, ok := j.marks.get(im.MarkKey{User: marks[i].User, Conversation: marks[i].Conversation})
 		current[i] = m
 		if !ok {
 			missing = append(missing, i)
@@ -214,7 +209,7 @@ func (j *Journal) moveMarks(marks, current []im.Mark) int {
 	for i := range marks {
 		old := current[i]
 		// The same mark may be in marks twice.
-		if m := j.marks.dirty.find(markKey{marks[i].User, marks[i].Conversation}); m != nil {
+		if m := j.marks.dirty.find(im.MarkKey{User: marks[i].User, Conversation: marks[i].Conversation}); m != nil {
 			old = *m
 		}
 		if next, changed := forward(old, marks[i]); changed {
@@ -299,10 +294,10 @@ func (j *Journal) UserMarks(ctx context.Context, u im.UserID) ([]im.Mark, error)
 	return all, nil
 }
 
-// Marks fills out with the marks of us in c.
-func (j *Journal) Marks(ctx context.Context, c im.ConversationID, us []im.UserID, out []im.Mark) error {
-	if len(out) != len(us) {
-		return errors.New("journal: Marks: len(out) differs from len(us)")
+// Marks fills out with the marks of keys.
+func (j *Journal) Marks(ctx context.Context, keys []im.MarkKey, out []im.Mark) error {
+	if len(out) != len(keys) {
+		return errors.New("journal: Marks: len(out) differs from len(keys)")
 	}
 	if err := j.enter(); err != nil {
 		return err
@@ -310,8 +305,8 @@ func (j *Journal) Marks(ctx context.Context, c im.ConversationID, us []im.UserID
 	defer j.life.RUnlock()
 	var missing []int
 	j.mu.Lock()
-	for i, u := range us {
-		m, ok := j.marks.get(markKey{u, c})
+	for i := range keys {
+		m, ok := j.marks.get(keys[i])
 		out[i] = m
 		if !ok {
 			missing = append(missing, i)
@@ -322,7 +317,7 @@ func (j *Journal) Marks(ctx context.Context, c im.ConversationID, us []im.UserID
 		if n%headsChunk == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err := j.readMark(us[i], c, &out[i]); err != nil {
+		if err := j.readMark(keys[i].User, keys[i].Conversation, &out[i]); err != nil {
 			return err
 		}
 	}

@@ -171,7 +171,7 @@ func TestMigrationToEpochs(t *testing.T) {
 		}
 	}
 	marks := make([]im.Mark, 1)
-	if err := j.Marks(ctx, "grp:1", []im.UserID{"u"}, marks); err != nil || marks[0].Read != 3 {
+	if err := j.Marks(ctx, []im.MarkKey{{User: "u", Conversation: "grp:1"}}, marks); err != nil || marks[0].Read != 3 {
 		t.Fatalf("mark %+v, %v", marks[0], err)
 	}
 	for range 50 {
