@@ -97,11 +97,8 @@ func putSide(tx *writeTx, user im.UserID, c im.Contact) error {
 // Contacts returns at most limit contacts, requests and blocks of a user behind
 // a user id, by user id.
 func (d *DB) Contacts(ctx context.Context, user, after im.UserID, limit int) ([]im.Contact, error) {
-	rows, err := d.query(ctx, "SELECT "+contactColumns+" FROM contacts WHERE user_id = $1 AND peer_id > $2 ORDER BY peer_id LIMIT $3", user, after, limit)
-	if err != nil {
-		return nil, err
-	}
-	return scanAll(rows, func(r *sql.Rows) (im.Contact, error) { return scanContact(r) })
+	return list(ctx, d, func(r *sql.Rows) (im.Contact, error) { return scanContact(r) },
+		"SELECT "+contactColumns+" FROM contacts WHERE user_id = $1 AND peer_id > $2 ORDER BY peer_id LIMIT $3", user, after, limit)
 }
 
 // Gate returns what decides whether from may write to to: whether to takes

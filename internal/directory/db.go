@@ -22,6 +22,18 @@ type Dialect struct {
 	// Embedded: the database is in this process, which is the only one that writes
 	// to it, one transaction at a time.
 	Embedded bool
+
+	// The rest is for a database that several processes write to.
+
+	// Place is the expression that gives a promise its place, above those that
+	// were given before. "": one above the highest that is there.
+	Place string
+	// Again tells that a statement failed because of other writers, or because
+	// its connection had gone: the same from the beginning may succeed.
+	Again func(error) bool
+	// Refused tells that the database answered a commit with no: nothing was
+	// written. After any other error of a commit nobody knows.
+	Refused func(error) bool
 }
 
 // DB is a directory in an SQL database. All methods may be called concurrently.
@@ -39,8 +51,9 @@ type DB struct {
 	prepared map[string]*sql.Stmt
 }
 
-// Parsing is half of the cost of a small read, so reads are prepared: those
-// with few arguments, because lists of many have a text for each length.
+// Parsing is half of the cost of a small read, so reads of an embedded database
+// are prepared: those with few arguments, because lists of many have a text for
+// each length. Drivers of others keep statements themselves, with each connection.
 const (
 	preparedTexts = 256
 	preparedArgs  = 8
@@ -49,6 +62,9 @@ const (
 // New makes a directory of a database. Call Migrate before anything else.
 // Close closes the database.
 func New(sqlDB *sql.DB, dialect Dialect) *DB {
+	if dialect.Place == "" {
+		dialect.Place = "(SELECT COALESCE(MAX(place), 0) + 1 FROM outbox)"
+	}
 	d := &DB{write: sqlDB, read: sqlDB, dialect: dialect, prepared: map[string]*sql.Stmt{}}
 	if dialect.Embedded {
 		d.together, d.places = &together{d: d}, newPlaces(placesBytes)
@@ -86,7 +102,7 @@ func (d *DB) Ping(ctx context.Context) error {
 func (d *DB) query(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
 	if stmt := d.statement(ctx, query, args); stmt != nil {
 		rows, err = stmt.QueryContext(ctx, args...)
-	} else {
+	} else if rows, err = d.read.QueryContext(ctx, query, args...); d.again(err) {
 		rows, err = d.read.QueryContext(ctx, query, args...)
 	}
 	return rows, d.failed("read", err)
@@ -97,13 +113,32 @@ func (d *DB) queryRow(ctx context.Context, query string, args ...any) *sql.Row {
 	if stmt := d.statement(ctx, query, args); stmt != nil {
 		return stmt.QueryRowContext(ctx, args...)
 	}
-	return d.read.QueryRowContext(ctx, query, args...)
+	row := d.read.QueryRowContext(ctx, query, args...)
+	if d.again(row.Err()) {
+		return d.read.QueryRowContext(ctx, query, args...)
+	}
+	return row
+}
+
+// list reads all rows outside of a transaction.
+func list[T any](ctx context.Context, d *DB, scan func(*sql.Rows) (T, error), query string, args ...any) ([]T, error) {
+	rows, err := d.query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	all, err := scanAll(rows, scan)
+	return all, d.failed("read", err)
+}
+
+// again tells whether the same may succeed now, because of what failed it.
+func (d *DB) again(err error) bool {
+	return err != nil && d.dialect.Again != nil && d.dialect.Again(err)
 }
 
 // statement returns the prepared statement of a text, or nil: then the text
 // is run as it is, which also tells what is wrong with it.
 func (d *DB) statement(ctx context.Context, query string, args []any) *sql.Stmt {
-	if len(args) > preparedArgs {
+	if !d.dialect.Embedded || len(args) > preparedArgs {
 		return nil
 	}
 	d.mu.RLock()
@@ -148,12 +183,12 @@ func scanAll[T any](rows *sql.Rows, scan func(*sql.Rows) (T, error)) ([]T, error
 	for rows.Next() {
 		v, err := scan(rows)
 		if err != nil {
-			return nil, fmt.Errorf("directory: scan: %w", err)
+			return nil, fmt.Errorf("scan: %w", err)
 		}
 		all = append(all, v)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("directory: read: %w", err)
+		return nil, err
 	}
 	return all, nil
 }

@@ -1,7 +1,8 @@
 // Package directory keeps the relational facts: users, sessions, contacts,
 // groups, rosters and the outbox. It holds the SQL, one text for two dialects,
-// and the schema's migrations; the engines (directory/sqlite, later
-// directory/postgres) open the database and say what is special about it.
+// and the schema's migrations; the engines (directory/sqlite, directory/postgres)
+// open the database and say what is special about it. A migration that only one
+// dialect needs has its name at the end of the file's.
 //
 // It decides nothing: who may do what is decided by the business packages,
 // which declare the interfaces that DB implements. It must not know them, nor
@@ -25,7 +26,11 @@
 // Invariants:
 //   - a write is all or nothing: all of it is durable when the method returns
 //     nil, none of it otherwise, whatever happens to the caller's context and to
-//     those who share its commit;
+//     those who share its commit; an error with the code unknown tells that it
+//     may be either, and then only looking helps;
+//   - with several writers nothing depends on who else writes: what is decided on
+//     is locked before it is read, a group's row before its promise and its
+//     members, a user's before their sessions;
 //   - a read finds every write that returned before it began, also when it is
 //     answered from RAM;
 //   - a schema newer than the binary knows is refused before anything is read;

@@ -12,8 +12,9 @@ import (
 // its owner has used the request id before, it stores nothing and returns the
 // conversation made then.
 func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, p im.Promise) (im.ConversationID, error) {
-	c := g.Conversation
+	var c im.ConversationID
 	err := d.tx(ctx, func(tx *writeTx) error {
+		c = g.Conversation
 		n, err := tx.Exec(`
 			INSERT INTO groups (conversation, name, owner, created_at, creator, request_id)
 			VALUES ($1, $2, $3, $4, $3, $5) ON CONFLICT (creator, request_id) DO NOTHING`,
@@ -37,6 +38,7 @@ func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, 
 // p.IfRoster and that no other change of it is promised.
 func (d *DB) PromiseRoster(ctx context.Context, p im.Promise) (accepted bool, err error) {
 	err = d.tx(ctx, func(tx *writeTx) error {
+		accepted = false
 		// Locks the group's row as well, so that the revision stays until the commit.
 		n, err := tx.Exec("UPDATE groups SET rev = rev WHERE conversation = $1 AND rev = $2", p.Conversation, int64(p.IfRoster))
 		if err != nil || n == 0 {
@@ -60,7 +62,12 @@ func (d *DB) Group(ctx context.Context, c im.ConversationID, users []im.UserID) 
 		in = placeholders(2, len(users))
 	}
 	// One statement, so that the revision and the roles belong together.
-	rows, err := d.query(ctx, `
+	var g im.GroupInfo
+	var created int64
+	members, err := list(ctx, d, func(r *sql.Rows) (im.Member, error) {
+		g.Conversation = c
+		return scanMember(r, &g.Name, &g.Owner, &g.Members, &created, &g.Rev)
+	}, `
 		SELECT g.name, g.owner, g.members, g.created_at, g.rev,
 		       COALESCE(m.user_id, ''), COALESCE(m.role, 0), COALESCE(m.muted_until, 0), COALESCE(m.joined_at, 0)
 		FROM groups g LEFT JOIN memberships m ON m.conversation = g.conversation AND m.role <> 0 AND m.user_id IN (`+in+`)
@@ -68,14 +75,8 @@ func (d *DB) Group(ctx context.Context, c im.ConversationID, users []im.UserID) 
 	if err != nil {
 		return im.GroupInfo{}, nil, err
 	}
-	var g im.GroupInfo
-	var created int64
-	members, err := scanAll(rows, func(r *sql.Rows) (im.Member, error) {
-		g.Conversation = c
-		return scanMember(r, &g.Name, &g.Owner, &g.Members, &created, &g.Rev)
-	})
 	g.Created = timeOf(created)
-	return g, present(members), err
+	return g, present(members), nil
 }
 
 // Roster calls each for every member of a group, with the seq they see from,
@@ -111,13 +112,9 @@ func (d *DB) Roster(ctx context.Context, c im.ConversationID, each func(m im.Mem
 
 // MembersPage returns at most limit members behind a user id, by user id.
 func (d *DB) MembersPage(ctx context.Context, c im.ConversationID, after im.UserID, limit int) ([]im.Member, error) {
-	rows, err := d.query(ctx, `
+	return list(ctx, d, func(r *sql.Rows) (im.Member, error) { return scanMember(r) }, `
 		SELECT user_id, role, muted_until, joined_at FROM memberships
 		WHERE conversation = $1 AND role <> 0 AND user_id > $2 ORDER BY user_id LIMIT $3`, c, after, limit)
-	if err != nil {
-		return nil, err
-	}
-	return scanAll(rows, func(r *sql.Rows) (im.Member, error) { return scanMember(r) })
 }
 
 // scanMember reads a member after other columns.
@@ -156,11 +153,10 @@ func (d *DB) among(ctx context.Context, query string, user im.UserID, others []i
 		for _, o := range part {
 			args = append(args, o)
 		}
-		rows, err := d.query(ctx, query+"("+placeholders(2, len(part))+")", args...)
-		if err != nil {
-			return nil, err
-		}
-		found, err := scanAll(rows, func(r *sql.Rows) (id im.UserID, err error) { return id, r.Scan(&id) })
+		found, err := list(ctx, d, func(r *sql.Rows) (id im.UserID, err error) {
+			err = r.Scan(&id)
+			return id, err
+		}, query+"("+placeholders(2, len(part))+")", args...)
 		if err != nil {
 			return nil, err
 		}

@@ -11,11 +11,10 @@ import (
 // GroupRevisions returns at most limit groups that are made, behind a
 // conversation, by conversation. Only Conversation and Rev are set.
 func (d *DB) GroupRevisions(ctx context.Context, after im.ConversationID, limit int) ([]im.GroupInfo, error) {
-	rows, err := d.query(ctx, "SELECT conversation, rev FROM groups WHERE conversation > $1 AND rev <> 0 ORDER BY conversation LIMIT $2", after, limit)
-	if err != nil {
-		return nil, err
-	}
-	return scanAll(rows, func(r *sql.Rows) (g im.GroupInfo, err error) { return g, r.Scan(&g.Conversation, &g.Rev) })
+	return list(ctx, d, func(r *sql.Rows) (g im.GroupInfo, err error) {
+		err = r.Scan(&g.Conversation, &g.Rev)
+		return g, err
+	}, "SELECT conversation, rev FROM groups WHERE conversation > $1 AND rev <> 0 ORDER BY conversation LIMIT $2", after, limit)
 }
 
 // RestoreGroup bounds what may be read of a group at roster revision rev to
@@ -38,7 +37,7 @@ func (d *DB) RestoreGroup(ctx context.Context, c im.ConversationID, rev, seq uin
 		for _, query := range []string{
 			"UPDATE memberships SET first_seq = $2 WHERE conversation = $1 AND role <> 0 AND first_seq > $2",
 			"DELETE FROM memberships WHERE conversation = $1 AND until_seq <> 0 AND first_seq >= $2",
-			"UPDATE memberships SET until_seq = $2 - 1 WHERE conversation = $1 AND until_seq <> 0 AND until_seq >= $2",
+			"UPDATE memberships SET until_seq = CAST($2 AS BIGINT) - 1 WHERE conversation = $1 AND until_seq <> 0 AND until_seq >= $2",
 		} {
 			if _, err := tx.Exec(query, c, int64(seq)); err != nil {
 				return err

@@ -55,11 +55,8 @@ func (d *DB) Memberships(ctx context.Context, user im.UserID) ([]im.Membership, 
 }
 
 func (d *DB) readMemberships(ctx context.Context, user im.UserID) ([]im.Membership, error) {
-	rows, err := d.query(ctx, membershipSelect+" ORDER BY m.conversation", user)
-	if err != nil {
-		return nil, err
-	}
-	return scanAll(rows, func(r *sql.Rows) (im.Membership, error) { return scanMembership(r) })
+	return list(ctx, d, func(r *sql.Rows) (im.Membership, error) { return scanMembership(r) },
+		membershipSelect+" ORDER BY m.conversation", user)
 }
 
 // Membership returns a user's place in one conversation, false if there is none.

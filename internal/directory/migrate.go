@@ -13,7 +13,7 @@ import (
 var migrations embed.FS
 
 // Migrate brings the schema to what this binary knows. A newer schema is
-// refused and left as it is.
+// refused and left as it is. Of several processes one may do this at a time.
 func (d *DB) Migrate(ctx context.Context) error {
 	if d.together != nil { // it keeps the connection that migrating needs
 		if err := d.together.close(); err != nil {
@@ -24,8 +24,14 @@ func (d *DB) Migrate(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("directory: migrations: %w", err)
 	}
+	var others []string // of other dialects
+	if d.dialect.Name != "postgres" {
+		if others, err = fs.Glob(files, "*_postgres.sql"); err != nil {
+			return fmt.Errorf("directory: migrations: %w", err)
+		}
+	}
 	provider, err := goose.NewProvider(goose.Dialect(d.dialect.Name), d.write, files,
-		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))
+		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()), goose.WithExcludeNames(others))
 	if err != nil {
 		return fmt.Errorf("directory: migrations: %w", err)
 	}

@@ -1,9 +1,11 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -164,6 +166,8 @@ func confirm(tx *writeTx, refresh im.TokenHash) error {
 // SessionsSeen notes signs of life, newer ones only. Sessions that are gone
 // are passed over.
 func (d *DB) SessionsSeen(ctx context.Context, seen []im.SessionSeen) error {
+	// In the same order as others who write some of them.
+	seen = slices.SortedFunc(slices.Values(seen), func(a, b im.SessionSeen) int { return cmp.Compare(a.Session, b.Session) })
 	return d.tx(ctx, func(tx *writeTx) error {
 		for i := range seen {
 			s := &seen[i]
@@ -183,19 +187,15 @@ func (d *DB) SessionsSeen(ctx context.Context, seen []im.SessionSeen) error {
 // Sessions returns a user's sessions that have not ended and not expired at
 // now, the oldest first.
 func (d *DB) Sessions(ctx context.Context, user im.UserID, now time.Time) ([]im.Session, error) {
-	rows, err := d.query(ctx, `
-		SELECT id, user_id, device_id, device_class, device_name, client, created_at, last_seen_at, last_address
-		FROM sessions WHERE user_id = $1 AND ended_at = 0 AND expires_at > $2 ORDER BY created_at, id`, user, msOf(now))
-	if err != nil {
-		return nil, err
-	}
-	return scanAll(rows, func(r *sql.Rows) (im.Session, error) {
+	return list(ctx, d, func(r *sql.Rows) (im.Session, error) {
 		var s im.Session
 		var created, seen int64
 		err := r.Scan(&s.ID, &s.User, &s.Device.ID, &s.Device.Class, &s.Device.Name, &s.Client, &created, &seen, &s.LastAddress)
 		s.Created, s.LastSeen = timeOf(created), timeOf(seen)
 		return s, err
-	})
+	}, `
+		SELECT id, user_id, device_id, device_class, device_name, client, created_at, last_seen_at, last_address
+		FROM sessions WHERE user_id = $1 AND ended_at = 0 AND expires_at > $2 ORDER BY created_at, id`, user, msOf(now))
 }
 
 // EndSessions ends one session of a user, or all with session "", and returns
@@ -247,6 +247,7 @@ func endSessions(tx *writeTx, user im.UserID, session, except im.SessionID, at t
 func (d *DB) PurgeSessions(ctx context.Context, before, retryBefore time.Time) (more bool, err error) {
 	const limit = 500
 	err = d.tx(ctx, func(tx *writeTx) error {
+		more = false
 		for _, query := range []string{
 			"DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE expires_at < $1 LIMIT $2)",
 			"DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE ended_at > 0 AND ended_at < $1 LIMIT $2)",

@@ -58,11 +58,8 @@ func (d *DB) Users(ctx context.Context, ids []im.UserID) ([]im.User, error) {
 		for i, id := range part {
 			args[i] = id
 		}
-		rows, err := d.query(ctx, "SELECT "+userColumns+" FROM users WHERE id IN ("+placeholders(1, len(part))+")", args...)
-		if err != nil {
-			return nil, err
-		}
-		users, err := scanAll(rows, func(r *sql.Rows) (im.User, error) { return scanUser(r) })
+		users, err := list(ctx, d, func(r *sql.Rows) (im.User, error) { return scanUser(r) },
+			"SELECT "+userColumns+" FROM users WHERE id IN ("+placeholders(1, len(part))+")", args...)
 		if err != nil {
 			return nil, err
 		}
@@ -93,11 +90,8 @@ func (d *DB) credentials(ctx context.Context, where, arg string) (im.Credentials
 
 // ListUsers returns users in the order of their ids, those after the given id.
 func (d *DB) ListUsers(ctx context.Context, after im.UserID, limit int) ([]im.User, error) {
-	rows, err := d.query(ctx, "SELECT "+userColumns+" FROM users WHERE id > $1 ORDER BY id LIMIT $2", after, limit)
-	if err != nil {
-		return nil, err
-	}
-	return scanAll(rows, func(r *sql.Rows) (im.User, error) { return scanUser(r) })
+	return list(ctx, d, func(r *sql.Rows) (im.User, error) { return scanUser(r) },
+		"SELECT "+userColumns+" FROM users WHERE id > $1 ORDER BY id LIMIT $2", after, limit)
 }
 
 // UpdateUser changes what is given (nil and 0 keep what is there) and returns
@@ -160,6 +154,7 @@ func replaceHash(tx *writeTx, id im.UserID, old, hash string) (bool, error) {
 // it removes the code and reports false.
 func (d *DB) PutAdminClaim(ctx context.Context, hash []byte, at time.Time) (open bool, err error) {
 	err = d.tx(ctx, func(tx *writeTx) error {
+		open = false
 		if _, err := tx.Exec("DELETE FROM claims WHERE name = 'admin'"); err != nil {
 			return err
 		}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+
+	"github.com/skein-im/skein/internal/im"
 )
 
 // writeTx is a write transaction in progress. Its methods are for the goroutine
@@ -21,6 +23,7 @@ type writeTx struct {
 	}
 	// prepared returns the prepared statement of a text, or nil.
 	prepared func(query string, args []any) *sql.Stmt
+	place    string // Dialect.Place
 }
 
 func unprepared(string, []any) *sql.Stmt { return nil }
@@ -56,29 +59,64 @@ func (t *writeTx) QueryRow(query string, args ...any) *sql.Row {
 	return t.conn.QueryRowContext(t.ctx, query, args...)
 }
 
-// tx runs fn in a write transaction. A nil result means durable, an error that
-// nothing was written; fn's own error is returned as it is. ctx bounds the wait
-// for the transaction; the commit is never cancelled. fn is called once, on any
-// goroutine, finds what others wrote just before, and waits for nothing but the
-// statements it runs.
+// tx runs fn in a write transaction. A nil result means durable, an error with
+// the code unknown that it may be, any other that nothing was written; fn's own
+// error is returned as it is. ctx bounds the wait for the transaction, and its
+// deadline the statements; the commit is never cancelled.
+//
+// fn is called on any goroutine, finds what others wrote just before, and waits
+// for nothing but the statements it runs. It is called again when the
+// transaction met another one, so it sets what it tells its caller anew each time.
 func (d *DB) tx(ctx context.Context, fn func(*writeTx) error) error {
 	if d.together != nil {
 		return d.together.do(ctx, fn)
 	}
+	for attempt := 1; ; attempt++ {
+		again, err := d.once(ctx, fn)
+		if !again || attempt == attempts || ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// attempts is how often a transaction is tried that meets others. One of those
+// who meet goes on, so there is no need to wait.
+const attempts = 5
+
+// once runs a transaction of a database that others write to as well: what it
+// depends on is locked by updating it, and every statement finds what was
+// committed before it. again: nothing was written, and the next try may succeed.
+func (d *DB) once(ctx context.Context, fn func(*writeTx) error) (again bool, err error) {
 	conn, err := d.write.Conn(ctx)
 	if err != nil {
-		return d.failed("connect", err)
+		return false, d.failed("connect", err)
 	}
 	defer conn.Close() // gives it back to the pool
-	t, err := conn.BeginTx(context.WithoutCancel(ctx), nil)
+	// One who goes away in the middle of a statement would take the connection
+	// along; a statement ends by itself, soon.
+	inside := context.WithoutCancel(ctx)
+	t, err := conn.BeginTx(inside, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
-		return d.failed("begin", err)
+		return d.again(err), d.failed("begin", err)
 	}
 	defer t.Rollback() // after a commit this does nothing; it is here for errors and panics
-	if err := fn(&writeTx{ctx: ctx, conn: t, prepared: unprepared}); err != nil {
-		return d.failed("write", err)
+	statements := inside
+	if end, ok := ctx.Deadline(); ok {
+		var cancel context.CancelFunc
+		statements, cancel = context.WithDeadline(inside, end)
+		defer cancel()
 	}
-	return d.failed("commit", t.Commit())
+	if err := fn(&writeTx{ctx: statements, conn: t, prepared: unprepared, place: d.dialect.Place}); err != nil {
+		return d.again(err), d.failed("write", err)
+	}
+	switch err := t.Commit(); {
+	case err == nil:
+		return false, nil
+	case d.dialect.Refused != nil && !d.dialect.Refused(err):
+		return false, im.Wrap(fmt.Errorf("directory: commit: %w", err), im.CodeUnknown, "this may have been done or not; look, or repeat it")
+	default:
+		return d.again(err), d.failed("commit", err)
+	}
 }
 
 // together writes for an embedded database, which takes one writer at a time
@@ -278,7 +316,7 @@ func (g *together) begin() (*writeTx, error) {
 		}
 		g.conn, g.statements = conn, map[string]*sql.Stmt{}
 	}
-	t := &writeTx{ctx: ctx, conn: g.conn, prepared: g.prepared}
+	t := &writeTx{ctx: ctx, conn: g.conn, prepared: g.prepared, place: g.d.dialect.Place}
 	if _, err := t.Exec("BEGIN IMMEDIATE"); err != nil {
 		g.reset()
 		return nil, err

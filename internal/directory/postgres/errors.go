@@ -1,0 +1,110 @@
+package postgres
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// The server's codes (SQLSTATE) that mean something here.
+const (
+	uniqueViolation      = "23505"
+	serializationFailure = "40001"
+	deadlockDetected     = "40P01"
+	diskFull             = "53100"
+	readOnly             = "25006" // a former primary
+	lockNotAvailable     = "55P03"
+	queryCanceled        = "57014" // statement_timeout
+	databaseDropped      = "57P04"
+)
+
+// classify tells the codes that PostgreSQL's errors mean to a user.
+func classify(err error) im.Code {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		switch {
+		case e.Code == diskFull:
+			return im.CodeStorageFull
+		case e.Code == databaseDropped:
+			return ""
+		case e.Code == uniqueViolation, e.Code == serializationFailure, e.Code == deadlockDetected,
+			e.Code == readOnly, e.Code == lockNotAvailable, e.Code == queryCanceled, away(e):
+			return im.CodeUnavailable
+		}
+		return ""
+	}
+	if gone(err) {
+		return im.CodeUnavailable
+	}
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) && !errors.Is(err, context.Canceled) {
+		return im.CodeUnavailable
+	}
+	return ""
+}
+
+// away tells of answers that mean that the server is not there for us: it
+// starts, ends, has no room for a connection, or lost its own.
+func away(e *pgconn.PgError) bool {
+	switch e.Code[:min(2, len(e.Code))] {
+	case "08", "53", "57", "58":
+		return true
+	}
+	return false
+}
+
+// gone tells that the connection is.
+func gone(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false // the caller's end, which takes the connection along
+	}
+	var network net.Error
+	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed) || errors.Is(err, driver.ErrBadConn) ||
+		errors.Is(err, errSilent) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
+}
+
+// again tells that a transaction or a read may be tried again at once: it lost
+// against another one, or had a connection that had ended. Not when there is no
+// new connection to be had.
+func again(err error) bool {
+	var e *pgconn.PgError
+	var connect *pgconn.ConnectError
+	switch {
+	case errors.As(err, &connect), errors.Is(err, errSilent):
+		return false
+	case errors.As(err, &e):
+		switch e.Code {
+		case uniqueViolation, serializationFailure, deadlockDetected:
+			return true
+		}
+		return fatal(e) && away(e)
+	}
+	return gone(err)
+}
+
+// fatal tells that the server ended the connection with this answer.
+func fatal(e *pgconn.PgError) bool {
+	severity := e.SeverityUnlocalized
+	if severity == "" {
+		severity = e.Severity
+	}
+	return severity == "FATAL" || severity == "PANIC"
+}
+
+// refused tells that a commit was answered with no, or never sent.
+func refused(err error) bool {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return !fatal(e) // a process that is ended may have committed before
+	}
+	return errors.Is(err, pgx.ErrTxCommitRollback) || pgconn.SafeToRetry(err)
+}

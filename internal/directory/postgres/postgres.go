@@ -1,0 +1,175 @@
+// Package postgres is the directory's engine for many nodes: a PostgreSQL
+// database that several processes write to. It owns the connections, their
+// settings and the meaning of the server's errors; the SQL is the directory's.
+//
+// It must not know what the directory keeps.
+//
+// Goroutines: those of database/sql and of the driver. Locks: none; processes
+// that start together migrate one after the other, by an advisory lock.
+//
+// Invariants:
+//   - a commit that returned is on the server's disk: synchronous_commit is read
+//     back on every connection before it is used;
+//   - a server that is away, or does not answer, fails a call within a bounded
+//     time, and is used again when it is back, without anybody's doing;
+//   - a commit whose answer did not come is told as such, and never repeated here.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/skein-im/skein/internal/directory"
+)
+
+// Options of a PostgreSQL directory; the zero value is good.
+type Options struct {
+	// MaxConns bounds the connections of this process. Default 16.
+	MaxConns int
+	// ConnectTimeout bounds one attempt to connect. Default 2 s.
+	ConnectTimeout time.Duration
+	// StatementTimeout is after what time the server gives a statement up, also one
+	// that waits for a lock. Default 30 s.
+	StatementTimeout time.Duration
+}
+
+const (
+	// userTimeout is how long what was sent may stay unacknowledged (TCP_USER_TIMEOUT).
+	userTimeout = 10 * time.Second
+	// grace is how much longer than a statement may take its answer may.
+	grace = 5 * time.Second
+	// idleInTransaction ends the transaction of a process that was frozen or whose
+	// host is gone, with the locks it holds.
+	idleInTransaction = 10 * time.Second
+	// maxIdle and maxLife bound a connection's life: after a load the pool
+	// shrinks, and after a failover it spreads again.
+	maxIdle, maxLife = 5 * time.Minute, time.Hour
+)
+
+// Open connects to the database of a postgres:// URL and brings its schema up
+// to date. ctx bounds the opening.
+func Open(ctx context.Context, databaseURL string, o Options) (*directory.DB, error) {
+	if o.MaxConns <= 0 {
+		o.MaxConns = 16
+	}
+	if o.ConnectTimeout <= 0 {
+		o.ConnectTimeout = 2 * time.Second
+	}
+	if o.StatementTimeout <= 0 {
+		o.StatementTimeout = 30 * time.Second
+	}
+	config, err := pgx.ParseConfig(databaseURL)
+	if err != nil {
+		return nil, fmt.Errorf("directory: the URL of the database: %w", err) // it masks the password
+	}
+	if err := migrate(ctx, config.Copy(), o); err != nil {
+		return nil, fmt.Errorf("%s: %w", where(config), err)
+	}
+	db := connect(config, o)
+	db.SetMaxOpenConns(o.MaxConns)
+	db.SetMaxIdleConns(o.MaxConns)
+	db.SetConnMaxIdleTime(maxIdle)
+	db.SetConnMaxLifetime(maxLife)
+	return directory.New(db, dialect()), nil
+}
+
+func dialect() directory.Dialect {
+	return directory.Dialect{
+		Name: "postgres", Classify: classify,
+		Place: "nextval('outbox_places')", Again: again, Refused: refused,
+	}
+}
+
+// where names a database without its password.
+func where(c *pgx.ConnConfig) string {
+	u := url.URL{Scheme: "postgres", User: url.User(c.User), Host: net.JoinHostPort(c.Host, fmt.Sprint(c.Port)), Path: "/" + c.Database}
+	return u.String()
+}
+
+// connect makes a pool of connections with the settings that everything here
+// relies on. With StatementTimeout 0 a statement may take its time.
+func connect(config *pgx.ConnConfig, o Options) *sql.DB {
+	config.ConnectTimeout = o.ConnectTimeout
+	silence := time.Duration(0)
+	if o.StatementTimeout > 0 {
+		silence = o.StatementTimeout + grace
+	}
+	config.DialFunc = dialer(o.ConnectTimeout, silence)
+	config.RuntimeParams["statement_timeout"] = fmt.Sprint(o.StatementTimeout.Milliseconds())
+	config.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(idleInTransaction.Milliseconds())
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "skein directory"
+	}
+	return stdlib.OpenDB(*config, stdlib.OptionAfterConnect(verify))
+}
+
+// verify makes sure that commits are durable and texts are kept as they are.
+func verify(ctx context.Context, c *pgx.Conn) error {
+	err := func() error {
+		var durable, encoding string
+		// A server or role that is set not to wait is overruled; one that waits for
+		// replicas as well is not.
+		if err := c.QueryRow(ctx, `
+			SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false),
+				current_setting('server_encoding')`).Scan(&durable, &encoding); err != nil {
+			return fmt.Errorf("read settings: %w", err)
+		}
+		if err := c.QueryRow(ctx, "SHOW synchronous_commit").Scan(&durable); err != nil {
+			return fmt.Errorf("read settings: %w", err)
+		}
+		if durable == "off" {
+			return errors.New("synchronous_commit is off and stays so: a commit would not be durable")
+		}
+		if encoding != "UTF8" {
+			return fmt.Errorf("the database's encoding is %s, it must be UTF8", encoding)
+		}
+		return nil
+	}()
+	if err != nil {
+		return errors.Join(err, c.Close(ctx))
+	}
+	return nil
+}
+
+// migrationLock is the advisory lock of those who migrate: "skein" and a number.
+const migrationLock = 0x736b65696e<<16 | 1
+
+// lockPause is how often who waits for the lock asks for it.
+const lockPause = 100 * time.Millisecond
+
+// migrate brings the schema up to date, while no other process does.
+func migrate(ctx context.Context, config *pgx.ConnConfig, o Options) (err error) {
+	o.StatementTimeout = 0 // an index of a large table takes long
+	db := connect(config, o)
+	d := directory.New(db, dialect())
+	defer func() { err = errors.Join(err, d.Close()) }()
+	holder, err := db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("directory: connect: %w", err)
+	}
+	defer func() { err = errors.Join(err, holder.Close()) }()
+	for {
+		var mine bool
+		if err := holder.QueryRowContext(ctx, "SELECT pg_try_advisory_lock($1)", int64(migrationLock)).Scan(&mine); err != nil {
+			return fmt.Errorf("directory: lock: %w", err)
+		}
+		if mine {
+			break
+		}
+		select {
+		case <-time.After(lockPause):
+		case <-ctx.Done():
+			return fmt.Errorf("directory: another process migrates the schema: %w", ctx.Err())
+		}
+	}
+	// The lock goes with the connection: with this pool, or when the process dies.
+	return d.Migrate(ctx)
+}
