@@ -100,11 +100,14 @@ func fatal(e *pgconn.PgError) bool {
 	return severity == "FATAL" || severity == "PANIC"
 }
 
-// refused tells that a commit was answered with no, or never sent.
+// refused tells that a commit was answered with no. What the driver says of
+// errors that came before it sent anything is not to be relied on: a connection
+// that ends while the answer to a statement without arguments is awaited, as
+// COMMIT is one, gives an error that claims to be one of these.
 func refused(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
 		return !fatal(e) // a process that is ended may have committed before
 	}
-	return errors.Is(err, pgx.ErrTxCommitRollback) || pgconn.SafeToRetry(err)
+	return errors.Is(err, pgx.ErrTxCommitRollback)
 }

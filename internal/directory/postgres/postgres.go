@@ -44,8 +44,6 @@ type Options struct {
 const (
 	// userTimeout is how long what was sent may stay unacknowledged (TCP_USER_TIMEOUT).
 	userTimeout = 10 * time.Second
-	// grace is how much longer than a statement may take its answer may.
-	grace = 5 * time.Second
 	// idleInTransaction ends the transaction of a process that was frozen or whose
 	// host is gone, with the locks it holds.
 	idleInTransaction = 10 * time.Second
@@ -100,7 +98,7 @@ func connect(config *pgx.ConnConfig, o Options) *sql.DB {
 	config.ConnectTimeout = o.ConnectTimeout
 	silence := time.Duration(0)
 	if o.StatementTimeout > 0 {
-		silence = o.StatementTimeout + grace
+		silence = o.StatementTimeout + o.StatementTimeout/6 // on the way
 	}
 	config.DialFunc = dialer(o.ConnectTimeout, silence)
 	config.RuntimeParams["statement_timeout"] = fmt.Sprint(o.StatementTimeout.Milliseconds())

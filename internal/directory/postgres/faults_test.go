@@ -1,0 +1,199 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/skein-im/skein/internal/directory"
+	"github.com/skein-im/skein/internal/directory/postgres"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/pgtest"
+)
+
+func someone(id string) im.Credentials {
+	return im.Credentials{User: im.User{ID: im.UserID(id), Username: "name_" + id, DisplayName: id, DMPolicy: im.DMContacts, Created: time.UnixMilli(1)}}
+}
+
+func exists(t *testing.T, d *directory.DB, id string) bool {
+	t.Helper()
+	users, err := d.Users(t.Context(), []im.UserID{im.UserID(id)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(users) == 1
+}
+
+// A commit whose answer is lost may have happened: that is what is told, and it
+// is not tried again.
+func TestCommitWithoutAnswer(t *testing.T) {
+	u := pgtest.Database(t)
+	p := newProxy(t, u)
+	d, direct := open(t, p.url), open(t, u)
+	for _, happens := range []bool{true, false} {
+		p.breakCommits(func() bool { return happens })
+		id := fmt.Sprint("u", happens)
+		err := d.CreateUser(t.Context(), someone(id))
+		if im.CodeOf(err) != im.CodeUnknown || im.CodeUnknown.Info().Action != im.ActionRetry {
+			t.Errorf("%v: got %v", happens, err)
+		}
+		if n := p.seen(); n != 1 {
+			t.Errorf("%v: committed %d times", happens, n)
+		}
+		p.breakCommits(nil)
+		// The server may be at it still: taking the name waits for that.
+		again := direct.CreateUser(t.Context(), someone(id))
+		if (im.CodeOf(again) == im.CodeConflict) != happens || exists(t, direct, id) != true {
+			t.Errorf("%v: %v", happens, again)
+		}
+		if err := d.CreateUser(t.Context(), someone(id+"next")); err != nil {
+			t.Errorf("the pool did not recover: %v", err)
+		}
+	}
+}
+
+// Kill -9 of the server under load: what was answered is there after the
+// restart, the errors tell what they mean, and the pool recovers by itself.
+func TestServerKilled(t *testing.T) {
+	s, err := pgtest.Start(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	u := pgtest.On(t, s.URL())
+	d := open(t, u)
+	for round := range 2 {
+		var stored, unsure sync.Map
+		var n atomic.Int64
+		stop := make(chan struct{})
+		var all sync.WaitGroup
+		for w := range 8 {
+			all.Go(func() {
+				for i := 0; ; i++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					id := fmt.Sprintf("u%d-%d-%d", round, w, i)
+					switch err := d.CreateUser(context.Background(), someone(id)); im.CodeOf(err) {
+					case "":
+						stored.Store(id, true)
+						n.Add(1)
+					case im.CodeUnknown:
+						unsure.Store(id, true)
+					case im.CodeUnavailable:
+						if _, err := d.UserCredentials(context.Background(), "nobody"); im.CodeOf(err) != im.CodeUnavailable && im.CodeOf(err) != im.CodeNotFound {
+							t.Errorf("a read: %v", err)
+						}
+					default:
+						t.Errorf("a write: %v", err)
+					}
+				}
+			})
+		}
+		until(t, func() bool { return n.Load() > 100 })
+		if err := s.Kill(); err != nil {
+			t.Error(err)
+		}
+		if _, err := d.UserCredentials(t.Context(), "nobody"); im.CodeOf(err) != im.CodeUnavailable {
+			t.Errorf("without a server: %v", err)
+		}
+		if err := s.Restart(); err != nil {
+			t.Fatal(err)
+		}
+		before := n.Load()
+		until(t, func() bool { return n.Load() > before+100 })
+		close(stop)
+		all.Wait()
+		there := map[im.UserID]bool{}
+		for after := im.UserID(""); ; {
+			page, err := d.ListUsers(t.Context(), after, 1000)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(page) == 0 {
+				break
+			}
+			for _, x := range page {
+				there[x.ID] = true
+			}
+			after = page[len(page)-1].ID
+		}
+		stored.Range(func(id, _ any) bool {
+			if !there[im.UserID(id.(string))] {
+				t.Errorf("%s was acknowledged and is lost", id)
+			}
+			return true
+		})
+		for id := range there {
+			_, ok := stored.Load(string(id))
+			_, maybe := unsure.Load(string(id))
+			if !ok && !maybe && strings.HasPrefix(string(id), fmt.Sprintf("u%d-", round)) {
+				t.Errorf("%s failed and is there", id)
+			}
+		}
+	}
+}
+
+// until waits for what other goroutines make true.
+func until(t *testing.T, ok func() bool) {
+	t.Helper()
+	end := time.After(time.Minute)
+	for !ok() {
+		select {
+		case <-end:
+			t.Fatal("it does not happen")
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// Connections that were ended behind the pool's back are replaced: the calls
+// after it succeed, reads and writes.
+func TestConnectionsEnded(t *testing.T) {
+	u := pgtest.Database(t)
+	d := open(t, u)
+	for i := range 3 {
+		var all sync.WaitGroup
+		for j := range 8 { // fills the pool
+			all.Go(func() {
+				if err := d.CreateUser(t.Context(), someone(fmt.Sprintf("u%d-%d", i, j))); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		pgtest.Exec(t, u, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'skein directory' AND datname = current_database()")
+		if i == 1 {
+			if !exists(t, d, "u1-0") {
+				t.Error("it is not there")
+			}
+			continue
+		}
+		if err := d.CreateUser(t.Context(), someone(fmt.Sprint("after", i))); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A full set of connections and a server that is away are told as such.
+func TestOpenFails(t *testing.T) {
+	p := newProxy(t, pgtest.Database(t))
+	p.l.Close()
+	_, err := postgres.Open(t.Context(), p.url+"?password=secret", postgres.Options{})
+	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "refused") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := postgres.Open(t.Context(), "postgres://u:secret@[::1/x", postgres.Options{}); err == nil || strings.Contains(err.Error(), "secret") {
+		t.Errorf("got %v", err)
+	}
+}
