@@ -113,6 +113,8 @@ func (m *worldMembers) MayWatch(ctx context.Context, u im.UserID, others []im.Us
 	return m.contacts.MayWatch(ctx, u, others)
 }
 
+func (m *worldMembers) Help(im.ConversationID) {}
+
 func (m *worldMembers) Refresh(c im.ConversationID) { m.groups.Refresh(c) }
 
 // nobodyOnline takes deliveries.
@@ -120,6 +122,7 @@ type nobodyOnline struct{}
 
 func (nobodyOnline) Deliver([]im.Delivery)               {}
 func (nobodyOnline) Receipt(im.Mark, []im.UserID)        {}
+func (nobodyOnline) Remind(im.ParcelHead)                {}
 func (nobodyOnline) Typing(im.ConversationID, im.UserID) {}
 
 func newWorld(t *testing.T) *world {

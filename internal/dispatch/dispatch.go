@@ -26,6 +26,8 @@ import (
 const (
 	// beaconDelay is how long a conversation is quiet before its head is told again.
 	beaconDelay = time.Second
+	// remindDelay is how soon a head is told again that was perhaps never told.
+	remindDelay = 100 * time.Millisecond
 	// maxBeacons bounds the conversations waiting for their beacon.
 	maxBeacons = 200_000
 )
@@ -70,6 +72,17 @@ func New(gateways im.Dispatch, now func() time.Time) *Dispatcher {
 func (d *Dispatcher) Close() {
 	close(d.done)
 	d.stopped.Wait()
+}
+
+// Remind has the head of a conversation told as after a burst: receivers that
+// have the entry ignore it.
+func (d *Dispatcher) Remind(h im.ParcelHead) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if b := d.beacons[h.Conversation]; b != nil && b.head.Seq >= h.Seq {
+		return
+	}
+	d.expect(&im.Entry{Conversation: h.Conversation, Seq: h.Seq, Roster: h.Roster}, d.now().Add(remindDelay))
 }
 
 // Typing tells the other members who types.

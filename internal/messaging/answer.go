@@ -124,6 +124,10 @@ func (s *Service) accept(it *item, res im.Appended, now time.Time) {
 		e.Seq, e.Count, e.Stored, e.Pos, e.Roster = res.Seq, res.Count, res.Time, res.Pos, res.Roster
 		sc.delivery = append(sc.delivery, im.Delivery{Entry: *e, Origin: it.actor.Connection})
 	}
+	if s.known != nil && res.Status == im.Duplicate && !it.event && !sc.asked {
+		// Another process stored it, perhaps, and was gone before it delivered it.
+		s.deliverer.Remind(im.ParcelHead{Conversation: e.Conversation, Seq: res.Seq, Roster: res.Roster})
+	}
 	s.metrics.sendDuration.Observe(now.Sub(it.queued).Seconds())
 	s.reply(it, im.Ack{Seq: res.Seq, Count: res.Count, Stored: res.Time}, nil)
 }

@@ -234,6 +234,8 @@ type fakeMembers struct {
 	// failOpen are what the next calls of OpenDM return.
 	failOpen []error
 	recall   error
+	helped   []im.ConversationID
+	onHelp   func(im.ConversationID)
 }
 
 func newFakeMembers() *fakeMembers {
@@ -293,6 +295,15 @@ func (f *fakeMembers) MayWatch(_ context.Context, _ im.UserID, others []im.UserI
 	return others[:1], nil
 }
 
+func (f *fakeMembers) Help(c im.ConversationID) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.helped = append(f.helped, c)
+	if f.onHelp != nil {
+		f.onHelp(c)
+	}
+}
+
 func (f *fakeMembers) Refresh(c im.ConversationID) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -319,6 +330,7 @@ type recorder struct {
 	receipts  []im.Mark
 	to        [][]im.UserID
 	typing    []im.UserID
+	reminded  []im.ParcelHead
 }
 
 func (r *recorder) Deliver(batch []im.Delivery) {
@@ -339,6 +351,12 @@ func (r *recorder) Typing(_ im.ConversationID, u im.UserID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.typing = append(r.typing, u)
+}
+
+func (r *recorder) Remind(h im.ParcelHead) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reminded = append(r.reminded, h)
 }
 
 func (r *recorder) seqs(c im.ConversationID) []uint64 {

@@ -57,6 +57,9 @@ func (s *Service) schedule(c im.ConversationID) {
 	case h.attempts == 1:
 		s.queue.retryNow(c)
 	default:
+		if h.attempts == helpAttempt {
+			s.members.Help(c)
+		}
 		time.AfterFunc(retryDelay*time.Duration(h.attempts), func() { s.queue.retryNow(c) })
 	}
 }

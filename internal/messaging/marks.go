@@ -14,7 +14,7 @@ import (
 // im.Logic. Marks are written behind: a crash may lose the last ones, devices
 // repeat theirs after a reconnect (SPEC §6.3).
 func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64) error {
-	head, m, err := s.headAs(ctx, from.User, c)
+	head, m, err := s.headFor(ctx, from.User, c, max(received, read))
 	if err != nil {
 		return err
 	}
@@ -43,22 +43,42 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 			return err
 		}
 	}
-	s.touched.begin(c)
 	a.set[0] = mark
-	err = s.journal.SetMarks(ctx, a.set[:])
-	// The journal gave the mark the position after the one of that moment.
-	pos, perr := s.journal.Position(ctx)
-	if err != nil || perr != nil {
-		pos = math.MaxUint64 - 1 // not known: look every time
-	}
-	s.touched.end(c, pos+1)
-	if err = errors.Join(err, perr); err != nil {
+	if err := s.setMark(ctx, c, a.set[:]); err != nil {
 		return err
 	}
 	if to := receiptFor(&mark, a.to[:0]); len(to) > 0 {
 		s.deliverer.Receipt(mark, to)
 	}
 	return nil
+}
+
+// setMark stores a mark and remembers where it moved.
+func (s *Service) setMark(ctx context.Context, c im.ConversationID, mark []im.Mark) error {
+	if s.known != nil {
+		return s.journal.SetMarks(ctx, mark)
+	}
+	s.touched.begin(c)
+	err := s.journal.SetMarks(ctx, mark)
+	// The journal gave the mark the position after the one of that moment.
+	pos, perr := s.journal.Position(ctx)
+	if err != nil || perr != nil {
+		pos = math.MaxUint64 - 1 // not known: look every time
+	}
+	s.touched.end(c, pos+1)
+	return errors.Join(err, perr)
+}
+
+// headFor is headAs for a mark at seq: a head that is known to be as far needs no
+// look into a store that is somewhere else.
+func (s *Service) headFor(ctx context.Context, u im.UserID, c im.ConversationID, seq uint64) (im.Head, im.Membership, error) {
+	if s.known != nil {
+		if head, ok := s.known(c); ok && seq <= head.Seq {
+			m, err := s.members.Membership(ctx, u, c, head.Roster)
+			return head, m, err
+		}
+	}
+	return s.headAs(ctx, u, c)
 }
 
 // marking makes the marks of a user in a conversation take turns, from the
@@ -112,11 +132,14 @@ type touched struct {
 	moving map[im.ConversationID]int
 	floor  uint64 // changes at or below it are not all remembered
 	known  bool   // floor is set
+	// shared: others move marks too, which nothing here remembers.
+	shared bool
 }
 
 const maxTouched = 500_000
 
-func (t *touched) init() {
+func (t *touched) init(shared bool) {
+	t.shared = shared
 	t.pos = map[im.ConversationID]uint64{}
 	t.moving = map[im.ConversationID]int{}
 }
@@ -148,7 +171,7 @@ func (t *touched) end(c im.ConversationID, pos uint64) {
 func (t *touched) since(c im.ConversationID, position uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.known || position < t.floor || t.moving[c] > 0 {
+	if t.shared || !t.known || position < t.floor || t.moving[c] > 0 {
 		return true
 	}
 	return t.pos[c] > position

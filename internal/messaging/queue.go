@@ -41,11 +41,13 @@ type queue struct {
 	bytes  int // of all items without an answer
 	closed bool
 	wake   chan struct{} // capacity 1
+	ended  chan struct{} // closed when the queue is
 }
 
 func (q *queue) init(limit int) {
 	q.max = limit
 	q.wake = make(chan struct{}, 1)
+	q.ended = make(chan struct{})
 }
 
 // put appends an item. It refuses with a retryable error when the queue is
@@ -106,9 +108,24 @@ func (q *queue) take(buf []*item) (items []*item, due []im.ConversationID, ok bo
 
 func (q *queue) close() {
 	q.mu.Lock()
-	q.closed = true
+	if !q.closed {
+		q.closed = true
+		close(q.ended)
+	}
 	q.mu.Unlock()
 	q.signal()
+}
+
+// pause waits; false when the queue is closed: then it is time to give up.
+func (q *queue) pause(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-q.ended:
+		return false
+	}
 }
 
 func (q *queue) signal() {

@@ -20,8 +20,10 @@ const (
 	// retryDelay · attempts, retryAttempts times: 2 s in all.
 	retryDelay    = 5 * time.Millisecond
 	retryAttempts = 28
-	// unknownAttempts bounds asking again for a batch whose outcome is unknown.
-	unknownAttempts = 20
+	// At its helpAttempt'th attempt whoever changes the roster has had 100 ms.
+	helpAttempt = 6
+	// unknownPatience bounds asking again for a batch whose outcome is unknown.
+	unknownPatience = 30 * time.Second
 )
 
 // scratch is the committer's memory, reused from batch to batch.
@@ -272,20 +274,20 @@ func (s *Service) store(ctx context.Context) error {
 	}
 	sc.out = sc.out[:len(sc.batch)]
 	clear(sc.out)
-	sc.asked = false
-	var err error
-	for range unknownAttempts {
-		err = s.journal.Append(ctx, sc.batch, sc.out)
-		if !errors.Is(err, im.ErrOutcomeUnknown) {
-			break
-		}
-		sc.asked = true
-	}
+	err := s.settleAppend(ctx)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, im.ErrJournalFull):
 		e := im.Wrap(err, im.CodeStorageFull, "the server's disk is full; nothing was stored")
+		e.RetryAfter = time.Second
+		return e
+	case sc.asked && s.known != nil:
+		// The database stays away. Who repeats it, here or elsewhere, learns what became
+		// of it, and has it delivered (Remind).
+		return im.Wrap(err, im.CodeUnknown, "the server cannot tell now whether this was stored; repeat the message with the same id")
+	case errors.Is(err, im.ErrJournalUnavailable):
+		e := im.Wrap(err, im.CodeUnavailable, "the database cannot be reached; nothing was stored")
 		e.RetryAfter = time.Second
 		return e
 	case errors.Is(err, im.ErrJournalFailed) || errors.Is(err, im.ErrOutcomeUnknown):
@@ -296,6 +298,28 @@ func (s *Service) store(ctx context.Context) error {
 	default:
 		s.log.Error("an entry cannot be stored", "conversation", sc.batch[0].Entry.Conversation, "err", err)
 		return im.Wrap(err, im.CodeInternal, "the server cannot store in this conversation")
+	}
+}
+
+// settleAppend appends the batch, and asks again while its outcome is unknown:
+// also while the store is away, because nothing can be answered before.
+func (s *Service) settleAppend(ctx context.Context) error {
+	sc := &s.scratch
+	sc.asked = false
+	began, pause := s.now(), 10*time.Millisecond
+	for attempt := 0; ; attempt++ {
+		err := s.journal.Append(ctx, sc.batch, sc.out)
+		sc.asked = sc.asked || errors.Is(err, im.ErrOutcomeUnknown)
+		away := errors.Is(err, im.ErrOutcomeUnknown) || errors.Is(err, im.ErrJournalUnavailable)
+		if !sc.asked || !away || s.now().Sub(began) > unknownPatience {
+			return err
+		}
+		if attempt > 0 { // the first time it is there again at once, mostly
+			if !s.queue.pause(pause) {
+				return err
+			}
+			pause = min(2*pause, 500*time.Millisecond)
+		}
 	}
 }
 

@@ -24,6 +24,8 @@
 //  4. An append whose outcome is unknown is asked again with the same ids before
 //     anything is answered.
 //  5. What cannot be taken is rejected before it is queued, with a retryable code.
+//  6. Nothing here is right only as long as nobody else appends: with Known set,
+//     other processes do.
 package messaging
 
 import (
@@ -55,6 +57,10 @@ type Members interface {
 	MayWatch(ctx context.Context, u im.UserID, others []im.UserID) ([]im.UserID, error)
 	// Refresh forgets what is cached of c's roster: it changed.
 	Refresh(c im.ConversationID)
+	// Help has what is promised to c carried out, in the background: the journal has
+	// a roster change that the directory does not show, and whoever made it may be
+	// gone.
+	Help(c im.ConversationID)
 }
 
 // Deliverer takes what is stored to the members. Calls never block.
@@ -64,6 +70,9 @@ type Deliverer interface {
 	// Receipt tells users about marks; to is not kept.
 	Receipt(m im.Mark, to []im.UserID)
 	Typing(c im.ConversationID, user im.UserID)
+	// Remind tells the members of a conversation's head, a little later: somebody
+	// else stored the entry and may be gone without having delivered it.
+	Remind(h im.ParcelHead)
 }
 
 // Options of a Service.
@@ -75,6 +84,10 @@ type Options struct {
 	Logger    *slog.Logger
 	// Registerer takes the metrics; nil: none.
 	Registerer prometheus.Registerer
+	// Known, set when other processes append to the journal as well, returns what
+	// this one knows of a conversation's head without asking the store: the head as
+	// of some append or read of its own. Others may have moved it on since.
+	Known func(c im.ConversationID) (im.Head, bool)
 	// RecallWindow is how long an author may take a message back; 0: for ever.
 	RecallWindow time.Duration
 	// MaxQueued is how many sends may wait for the committer before further ones
@@ -93,6 +106,7 @@ type Service struct {
 	now       func() time.Time
 	log       *slog.Logger
 	metrics   *metrics
+	known     func(im.ConversationID) (im.Head, bool) // nil: nobody else appends
 	recall    time.Duration
 	onFailed  func(error)
 
@@ -132,12 +146,13 @@ func New(o Options) *Service {
 		now:       o.Now,
 		log:       o.Logger,
 		metrics:   newMetrics(o.Registerer),
+		known:     o.Known,
 		recall:    o.RecallWindow,
 		onFailed:  o.OnFailed,
 		held:      map[im.ConversationID]*held{},
 	}
 	s.queue.init(o.MaxQueued)
-	s.touched.init()
+	s.touched.init(s.known != nil)
 	s.marking.init()
 	s.stopped.Add(1)
 	go s.commitLoop()

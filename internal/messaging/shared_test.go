@@ -1,0 +1,152 @@
+package messaging
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// shared is the setting of a node among others: what is known of heads is known
+// to the journal's memory only.
+func shared(known map[im.ConversationID]im.Head) func(*Options) {
+	return func(o *Options) {
+		o.Known = func(c im.ConversationID) (im.Head, bool) {
+			h, ok := known[c]
+			return h, ok
+		}
+	}
+}
+
+// A node stored an entry and was killed before it delivered it. The sender
+// repeats it here: the members are told that there is something.
+func TestAResendRemindsTheOthers(t *testing.T) {
+	w := newWorld(t, shared(nil))
+	m := w.message(ab, "hi")
+	if _, err := w.send("alice", m); err != nil {
+		t.Fatal(err)
+	}
+	if len(w.out.reminded) != 0 {
+		t.Fatalf("reminded of %v", w.out.reminded)
+	}
+	if _, err := w.send("alice", m); err != nil {
+		t.Fatal(err)
+	}
+	if r := w.out.reminded; len(r) != 1 || r[0].Conversation != ab || r[0].Seq != 1 {
+		t.Fatalf("reminded of %v", r)
+	}
+}
+
+// A database that cannot be reached refuses, and the node goes on when it is back.
+func TestAnAbsentStoreRefuses(t *testing.T) {
+	w := newWorld(t, shared(nil))
+	w.journal.setFail(func(after bool) error {
+		if !after {
+			return im.ErrJournalUnavailable
+		}
+		return nil
+	})
+	m := w.message(ab, "hi")
+	if _, err := w.send("alice", m); im.CodeOf(err) != im.CodeUnavailable {
+		t.Fatal(err)
+	}
+	w.journal.setFail(nil)
+	if a, err := w.send("alice", m); err != nil || a.Seq != 1 {
+		t.Fatal(a, err)
+	}
+	select {
+	case err := <-w.failed:
+		t.Fatalf("gave up: %v", err)
+	default:
+	}
+}
+
+// The connection broke during the commit and the database is away for ten
+// seconds: nothing is answered until it tells what became of the batch.
+func TestUnknownIsAskedWhileTheStoreIsAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, shared(nil))
+		var since time.Time
+		w.journal.setFail(func(after bool) error {
+			switch {
+			case since.IsZero() && after:
+				since = time.Now()
+				return im.ErrOutcomeUnknown
+			case !since.IsZero() && !after && time.Since(since) < 10*time.Second:
+				return im.ErrJournalUnavailable
+			}
+			return nil
+		})
+		a, err := w.send("alice", w.message(ab, "hi"))
+		if err != nil || a.Seq != 1 || time.Since(since) < 10*time.Second {
+			t.Fatal(a, err, time.Since(since))
+		}
+		w.mustSend("alice", ab, "what came before is delivered when this is answered")
+		if s := w.out.seqs(ab); len(s) == 0 || s[0] != 1 {
+			t.Fatalf("delivered %v", s)
+		}
+	})
+}
+
+// It stays away: whoever waits is told that the outcome is not known, and the
+// process goes on.
+func TestUnknownForGoodIsSaidSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, shared(nil))
+		w.journal.setFail(func(bool) error { return im.ErrOutcomeUnknown })
+		if _, err := w.send("alice", w.message(ab, "hi")); im.CodeOf(err) != im.CodeUnknown {
+			t.Fatal(err)
+		}
+		w.journal.setFail(nil)
+		w.mustSend("alice", ab, "it is back")
+	})
+}
+
+// Whoever changes a group's roster is gone after the entry was stored and before
+// the directory shows it: who wants to write there carries it out.
+func TestAHeldGroupIsHelped(t *testing.T) {
+	grp := im.Group("g")
+	w := newWorld(t, shared(nil))
+	w.members.setRoster(grp, 1)
+	out := make([]im.Appended, 2)
+	event := func(ifRoster, setRoster uint64) im.Append {
+		return im.Append{Entry: im.Entry{Conversation: grp, ID: w.id(), Kind: im.EntryEvent, Event: &im.Event{}}, IfRoster: ifRoster, SetRoster: setRoster}
+	}
+	if err := w.journal.Append(t.Context(), []im.Append{event(0, 1), event(1, 2)}, out); err != nil || out[1].Status != im.Stored {
+		t.Fatal(out, err)
+	}
+	w.members.onHelp = func(c im.ConversationID) {
+		if c != grp {
+			t.Errorf("helped %s", c)
+		}
+		w.members.current[c] = 2
+	}
+	w.mustSend("alice", grp, "hi")
+	if len(w.members.helped) != 1 {
+		t.Fatalf("helped %v", w.members.helped)
+	}
+}
+
+// A mark that what is known of the head allows needs no question to the store.
+func TestMarkWithinWhatIsKnown(t *testing.T) {
+	known := map[im.ConversationID]im.Head{}
+	w := newWorld(t, shared(known))
+	w.mustSend("alice", ab, "hi")
+	w.mustSend("alice", ab, "hi")
+	known[ab] = im.Head{Seq: 1, Count: 1}
+	asked := false
+	w.journal.onHeads = func() { asked = true }
+	if err := w.Mark(t.Context(), im.Actor{User: "bob"}, ab, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	if asked {
+		t.Error("the store was asked")
+	}
+	if err := w.Mark(t.Context(), im.Actor{User: "bob"}, ab, 2, 2); err != nil { // beyond what is known
+		t.Fatal(err)
+	}
+	if err := w.Mark(t.Context(), im.Actor{User: "bob"}, ab, 3, 3); im.CodeOf(err) != im.CodeInvalidArgument {
+		t.Fatal(err)
+	}
+}
