@@ -67,7 +67,7 @@ func (h *beat) read(data []byte) error {
 type node struct {
 	beat
 	heard time.Time
-	// positions are those of the last heartbeats, the oldest first.
+	// positions are those of the last heartbeats that had one, the oldest first.
 	positions []uint64
 	seed      uint64 // of its name
 }
@@ -91,7 +91,7 @@ type news struct {
 }
 
 func (n *news) missing(x *node) {
-	if x.roles&roleLogic == 0 || x.positions[0] == 0 {
+	if x.roles&roleLogic == 0 || len(x.positions) == 0 {
 		return
 	}
 	if !n.lost || x.since() < n.since {
@@ -121,6 +121,9 @@ func (p *peers) heard(h beat, now time.Time) (n news) {
 		p.nodes[h.name] = x
 	}
 	x.beat, x.heard = h, now
+	if !h.ready {
+		return n // it does not reach the store: it stores nothing either
+	}
 	if len(x.positions) >= positionsKept {
 		x.positions = append(x.positions[:0], x.positions[1:]...)
 	}

@@ -25,7 +25,8 @@ const (
 type repairs struct {
 	n    *Node
 	mu   sync.Mutex
-	from uint64 // 0: nothing to do
+	from uint64
+	due  bool // there is something to do
 	wake chan struct{}
 }
 
@@ -34,8 +35,8 @@ func (r *repairs) init(n *Node) { r.n, r.wake = n, make(chan struct{}, 1) }
 // since asks for a repair from a position on.
 func (r *repairs) since(pos uint64) {
 	r.mu.Lock()
-	if r.from == 0 || pos < r.from {
-		r.from = max(pos, 1)
+	if !r.due || pos < r.from {
+		r.from, r.due = pos, true
 	}
 	r.mu.Unlock()
 	select {
@@ -44,11 +45,12 @@ func (r *repairs) since(pos uint64) {
 	}
 }
 
-func (r *repairs) take() (from uint64) {
+func (r *repairs) take() (from uint64, due bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	from, r.from = r.from, 0
-	return from
+	from, due = r.from, r.due
+	r.due = false
+	return from, due
 }
 
 func (r *repairs) run() {
@@ -58,8 +60,8 @@ func (r *repairs) run() {
 		case <-r.n.done:
 			return
 		}
-		from := r.take()
-		if from == 0 {
+		from, due := r.take()
+		if !due {
 			continue
 		}
 		err := r.repair(from)

@@ -1,0 +1,355 @@
+package remote
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/skein-im/skein/internal/bus/mem"
+	"github.com/skein-im/skein/internal/im"
+)
+
+// in runs a test in a cluster.
+func in(t *testing.T, nodes string, f func(t *testing.T, w *world)) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1)
+		w.add(strings.Fields(nodes)...)
+		defer w.close()
+		f(t, w)
+	})
+}
+
+// pass lets time pass, and everybody do what they do meanwhile.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func dm(i int) im.ConversationID {
+	return im.DM(im.UserID(fmt.Sprintf("a%02d", i)), im.UserID(fmt.Sprintf("b%02d", i)))
+}
+
+// burst sends n messages into ten conversations through two gateways, a
+// conversation always through the same, and waits for the answers.
+func (w *world) burst(n int, pause time.Duration) (all []*sent) {
+	for i := range n {
+		c := dm(i % 10)
+		a, _, _ := c.DMMembers()
+		all = append(all, w.send([]string{"g1", "g2"}[i%2], a, c))
+		if pause > 0 {
+			pass(pause)
+		}
+	}
+	return all
+}
+
+func TestSendsInOrder(t *testing.T) {
+	in(t, "g1 g2 l1 l2", func(t *testing.T, w *world) {
+		all := w.burst(2000, 0)
+		pass(time.Second)
+		w.stored(all)
+	})
+}
+
+// The shortest path: a node with all roles asks itself for what it is home of.
+func TestAllRolesInEachNode(t *testing.T) {
+	in(t, "gl1 gl2", func(t *testing.T, w *world) {
+		var all []*sent
+		for i := range 500 {
+			all = append(all, w.send([]string{"gl1", "gl2"}[i%10%2], "a", dm(i%10)))
+		}
+		pass(time.Second)
+		w.stored(all)
+	})
+}
+
+// The bus loses a fifth of everything, repeats and turns around as much.
+func TestSendsOverABadBus(t *testing.T) {
+	in(t, "g1 g2 l1 l2", func(t *testing.T, w *world) {
+		w.hub.SetFaults(mem.Faults{Drop: 0.2, Duplicate: 0.2, Reorder: 0.2, Delay: time.Millisecond})
+		all := w.burst(3000, 3*time.Millisecond)
+		w.hub.SetFaults(mem.Faults{})
+		pass(5 * time.Second)
+		w.stored(all)
+		if c := w.hub.Counts(); c.Dropped == 0 || c.Duplicated == 0 || c.Reordered == 0 {
+			t.Fatalf("the bus was healthy: %+v", c)
+		}
+	})
+}
+
+// A logic node is gone without a word: what was under way to it and what comes
+// is stored within two seconds.
+func TestALogicNodeDies(t *testing.T) {
+	in(t, "g1 g2 l1 l2", func(t *testing.T, w *world) {
+		first := w.burst(100, 0)
+		w.kill("l1")
+		dead := time.Now()
+		all := append(first, w.burst(1000, 3*time.Millisecond)...)
+		pass(3 * time.Second)
+		w.stored(all)
+		worst := time.Duration(0)
+		for _, s := range all[100:110] {
+			worst = max(worst, s.at.Sub(dead))
+		}
+		if worst > 2*time.Second {
+			t.Errorf("stored after %v", worst)
+		}
+	})
+}
+
+// A logic node is cut off for ten seconds, as one that is frozen, and comes back
+// with what it had.
+func TestALogicNodeIsCutOff(t *testing.T) {
+	in(t, "g1 g2 l1 l2", func(t *testing.T, w *world) {
+		all := w.burst(200, time.Millisecond)
+		for _, other := range []string{"g1", "g2", "l2"} {
+			w.hub.Partition("l1", other)
+		}
+		all = append(all, w.burst(1000, 10*time.Millisecond)...)
+		for _, other := range []string{"g1", "g2", "l2"} {
+			w.hub.Heal("l1", other)
+		}
+		all = append(all, w.burst(1000, 3*time.Millisecond)...)
+		pass(3 * time.Second)
+		w.stored(all)
+	})
+}
+
+// A logic node that does not reach the store hands everything to the other.
+func TestAStoreIsAway(t *testing.T) {
+	in(t, "g1 g2 l1 l2", func(t *testing.T, w *world) {
+		all := w.burst(100, time.Millisecond)
+		w.store.setAway("l1", true)
+		all = append(all, w.burst(1000, 3*time.Millisecond)...)
+		w.store.setAway("l1", false)
+		all = append(all, w.burst(500, 3*time.Millisecond)...)
+		pass(3 * time.Second)
+		w.stored(all)
+	})
+}
+
+// Without any node that stores, senders are told to try again, in time; when
+// there is one again, what waits is stored.
+func TestNoStoreAtAll(t *testing.T) {
+	in(t, "g1 g2 l1", func(t *testing.T, w *world) {
+		w.store.setAway("l1", true)
+		pass(time.Second)
+		early := w.send("g1", "a", dm(0))
+		pass(3 * time.Second)
+		late := w.send("g1", "a", dm(0))
+		pass(3 * time.Second) // six after the first, three after the second
+		if early.replies != 1 || im.CodeOf(early.err).Info().Action != im.ActionRetry {
+			t.Fatalf("%d replies, %v", early.replies, early.err)
+		}
+		w.store.setAway("l1", false)
+		pass(2 * time.Second)
+		w.stored([]*sent{late})
+	})
+}
+
+// A node that comes takes its share, and nothing is turned around by that.
+func TestANodeJoins(t *testing.T) {
+	in(t, "g1 g2 l1", func(t *testing.T, w *world) {
+		all := w.burst(300, time.Millisecond)
+		w.add("l2")
+		all = append(all, w.burst(300, time.Millisecond)...)
+		w.add("l3")
+		all = append(all, w.burst(300, time.Millisecond)...)
+		pass(time.Second)
+		w.stored(all)
+		homes := map[string]bool{}
+		for i := range 100 {
+			homes[w.nodes["g1"].router.home(string(dm(i)), time.Now()).name] = true
+		}
+		if len(homes) != 3 {
+			t.Errorf("homes %v", homes)
+		}
+	})
+}
+
+// A node that leaves finishes what it has and is sent nothing more.
+func TestANodeLeaves(t *testing.T) {
+	in(t, "g1 g2 l1 l2", func(t *testing.T, w *world) {
+		done := make(chan struct{})
+		go func() {
+			time.Sleep(100 * time.Millisecond)
+			w.nodes["l1"].Leave(t.Context())
+			close(done)
+		}()
+		all := w.burst(1000, time.Millisecond)
+		<-done
+		w.kill("l1")
+		all = append(all, w.burst(100, time.Millisecond)...)
+		pass(time.Second)
+		w.stored(all)
+	})
+}
+
+func TestParcelsReachTheirGateways(t *testing.T) {
+	in(t, "g1 g2 l1", func(t *testing.T, w *world) {
+		w.doors["g1"].online["a00"], w.doors["g2"].online["b00"] = true, true
+		w.nodes["g1"].UserHere("a00")
+		w.nodes["g2"].UserHere("b00")
+		for range 3 {
+			w.send("g1", "a00", dm(0))
+			pass(10 * time.Millisecond)
+		}
+		for g, u := range map[string]im.UserID{"g1": "a00", "g2": "b00"} {
+			if got := w.doors[g].entries[u]; !slices.Equal(got, []uint64{1, 2, 3}) {
+				t.Errorf("%s got %v", u, got)
+			}
+		}
+		w.nodes["g2"].UserGone("b00")
+		w.send("g1", "a00", dm(0))
+		pass(10 * time.Millisecond)
+		if n := len(w.doors["g2"].entries["b00"]); n != 3 {
+			t.Errorf("%d parcels for somebody who is gone", n)
+		}
+		w.nodes["l1"].Dispatch().Control(im.Control{User: "a00", Code: im.CodeBanned, At: time.Unix(5, 7)})
+		pass(10 * time.Millisecond)
+		for name, d := range w.doors {
+			if len(d.controls) != 1 || d.controls[0].Code != im.CodeBanned || d.controls[0].At.UnixNano() != 5e9+7 {
+				t.Errorf("%s: %v", name, d.controls)
+			}
+		}
+	})
+}
+
+// What a logic node stored and did not hand on before it died is compared by
+// the gateways, within two seconds and without further traffic.
+func TestLostPushesAreCompared(t *testing.T) {
+	in(t, "g1 g2 l1 l2", func(t *testing.T, w *world) {
+		w.doors["g2"].online["b00"] = true
+		w.nodes["g2"].UserHere("b00")
+		pass(3 * time.Second)
+		home := w.nodes["g1"].router.home(string(dm(0)), time.Now()).name
+		w.store.append("a00", w.message(dm(0))) // stored, and nobody is told
+		w.kill(home)
+		pass(2 * time.Second)
+		if got := w.doors["g2"].heads[dm(0)]; got != 1 {
+			t.Fatalf("head %d", got)
+		}
+	})
+}
+
+// The same after a time without any connection between a gateway and the rest.
+func TestAGatewayIsCutOff(t *testing.T) {
+	in(t, "g1 g2 l1", func(t *testing.T, w *world) {
+		w.doors["g2"].online["b00"] = true
+		w.nodes["g2"].UserHere("b00")
+		w.hub.Partition("g2", "l1")
+		pass(5 * time.Second)
+		w.send("g1", "a00", dm(0))
+		pass(time.Second)
+		if len(w.doors["g2"].entries["b00"]) != 0 {
+			t.Fatal("it is not cut off")
+		}
+		w.hub.Heal("g2", "l1")
+		pass(2 * time.Second)
+		if got := w.doors["g2"].heads[dm(0)]; got != 1 || w.doors["g2"].verified == 0 {
+			t.Fatalf("head %d, verified %d times", got, w.doors["g2"].verified)
+		}
+	})
+}
+
+func TestPresence(t *testing.T) {
+	in(t, "g1 g2 g3 l1", func(t *testing.T, w *world) {
+		w.doors["g2"].online["bob"] = true
+		w.nodes["g1"].Watch([]im.UserID{"bob", "eve"})
+		pass(10 * time.Millisecond)
+		seen := w.doors["g1"].seen
+		if !seen["bob"]["g2"] || len(seen["eve"]) != 0 {
+			t.Fatalf("seen %v", seen)
+		}
+		w.nodes["g3"].Announce("eve", true)
+		w.nodes["g2"].Announce("bob", false)
+		pass(10 * time.Millisecond)
+		if seen["bob"]["g2"] || !seen["eve"]["g3"] {
+			t.Fatalf("seen %v", seen)
+		}
+		w.kill("g3")
+		pass(2 * time.Second)
+		if !slices.Contains(w.doors["g1"].gone, "g3") {
+			t.Fatalf("gone %v", w.doors["g1"].gone)
+		}
+	})
+}
+
+func TestRequests(t *testing.T) {
+	in(t, "g1 l1 l2", func(t *testing.T, w *world) {
+		logic := w.nodes["g1"].Logic()
+		ctx := t.Context()
+		// Long answers come in parts.
+		res, err := logic.Sync(ctx, im.Actor{User: "ann"}, im.SyncQuery{Position: "p", Limit: 2 << 20})
+		if err != nil || res.Position != "pann" || len(res.Conversations[0].Title) != 2<<20 {
+			t.Fatal(err, len(res.Conversations))
+		}
+		if _, err := logic.Call(ctx, im.Actor{User: "ann"}, "fail", nil); im.CodeOf(err) != im.CodeNotFound {
+			t.Fatal(err)
+		}
+		if st, err := w.nodes["g1"].Standing(ctx, "ann"); err != nil || st.Groups[0].Roster != 7 || len(st.Sessions) != 1 {
+			t.Fatal(st, err)
+		}
+		w.nodes["l1"].Forget("ann", "bob")
+		pass(10 * time.Millisecond)
+		if n := w.store.calls["forget ann bob"]; n != 1 {
+			t.Fatalf("%d nodes forgot", n)
+		}
+		if tl := w.nodes["g1"].Timeline(); tl != "t" {
+			t.Fatal(tl)
+		}
+	})
+}
+
+// A bad bus does not make a call happen twice. It may make it happen and not
+// tell, and says so then.
+func TestCallsAreNotRepeated(t *testing.T) {
+	in(t, "g1 l1 l2", func(t *testing.T, w *world) {
+		w.hub.SetFaults(mem.Faults{Drop: 0.2, Duplicate: 0.3, Reorder: 0.2, Delay: time.Millisecond})
+		failed := 0
+		for i := range 100 {
+			_, err := w.nodes["g1"].Logic().Call(t.Context(), im.Actor{User: im.UserID(fmt.Sprint(i))}, "m", fmt.Append(nil, i))
+			if err != nil {
+				failed++
+				if c := im.CodeOf(err); c != im.CodeUnknown && c != im.CodeUnavailable {
+					t.Fatal(err)
+				}
+			}
+		}
+		for what, n := range w.store.calls {
+			if n != 1 {
+				t.Errorf("call %s was carried out %d times", what, n)
+			}
+		}
+		if failed == 0 || failed > 80 {
+			t.Errorf("%d of 100 calls failed", failed)
+		}
+	})
+}
+
+// What may be repeated comes through all the same.
+func TestReadsAreRepeated(t *testing.T) {
+	in(t, "g1 l1 l2", func(t *testing.T, w *world) {
+		w.hub.SetFaults(mem.Faults{Drop: 0.2, Duplicate: 0.3, Reorder: 0.2, Delay: time.Millisecond})
+		for i := range 100 {
+			if _, err := w.nodes["g1"].Logic().Sync(t.Context(), im.Actor{User: im.UserID(fmt.Sprint(i))}, im.SyncQuery{Limit: 10}); err != nil {
+				t.Fatal(i, err)
+			}
+		}
+	})
+}
+
+// Closing answers what is under way.
+func TestCloseAnswers(t *testing.T) {
+	in(t, "g1 l1", func(t *testing.T, w *world) {
+		w.hub.Partition("g1", "l1")
+		s := w.send("g1", "a", dm(0))
+		w.kill("g1")
+		if s.replies != 1 || im.CodeOf(s.err) != im.CodeUnknown {
+			t.Fatalf("%d replies, %v", s.replies, s.err)
+		}
+	})
+}

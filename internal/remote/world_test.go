@@ -1,0 +1,330 @@
+package remote
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/skein-im/skein/internal/bus"
+	"github.com/skein-im/skein/internal/bus/mem"
+	"github.com/skein-im/skein/internal/im"
+)
+
+// store is what the logic nodes share: a database.
+type store struct {
+	mu      sync.Mutex
+	entries map[im.ConversationID][]im.Entry
+	ids     map[im.MessageID]im.Ack
+	pos     uint64
+	away    map[string]bool // nodes that cannot reach it
+	calls   map[string]int  // how often each Call was carried out
+}
+
+func newStore() *store {
+	return &store{entries: map[im.ConversationID][]im.Entry{}, ids: map[im.MessageID]im.Ack{}, away: map[string]bool{}, calls: map[string]int{}}
+}
+
+func (s *store) append(from im.UserID, m im.Message) (ack im.Ack, e im.Entry, fresh bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ack, ok := s.ids[m.ID]; ok {
+		return ack, im.Entry{}, false
+	}
+	s.pos++
+	list := s.entries[m.Conversation]
+	e = im.Entry{Conversation: m.Conversation, Seq: uint64(len(list) + 1), ID: m.ID, Sender: from, Kind: m.Kind, Content: m.Content, Pos: s.pos, Stored: time.UnixMilli(int64(s.pos))}
+	s.entries[m.Conversation] = append(list, e)
+	ack = im.Ack{Seq: e.Seq, Count: e.Seq, Stored: e.Stored}
+	s.ids[m.ID] = ack
+	return ack, e, true
+}
+
+func (s *store) isAway(node string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.away[node]
+}
+
+func (s *store) setAway(node string, away bool) {
+	s.mu.Lock()
+	s.away[node] = away
+	s.mu.Unlock()
+}
+
+// brain is the logic of a node: a committer over the store.
+type brain struct {
+	im.Logic
+	name  string
+	store *store
+	out   im.Dispatch
+	queue chan func()
+}
+
+const commitTime = 2 * time.Millisecond
+
+func newBrain(name string, s *store, out im.Dispatch, stop <-chan struct{}) *brain {
+	b := &brain{name: name, store: s, out: out, queue: make(chan func(), 1<<16)}
+	go func() {
+		for {
+			select {
+			case f := <-b.queue:
+				f()
+				for n := len(b.queue); n > 0; n-- {
+					(<-b.queue)()
+				}
+				time.Sleep(commitTime)
+				b.out.Flush()
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return b
+}
+
+func (b *brain) Send(_ context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
+	b.queue <- func() {
+		if b.store.isAway(b.name) {
+			reply(im.Ack{}, im.Errorf(im.CodeUnavailable, "no store"))
+			return
+		}
+		ack, e, fresh := b.store.append(from.User, m)
+		reply(ack, nil)
+		if fresh {
+			var to [2]im.UserID
+			b.out.ToUsers(members(m.Conversation, &to), im.Parcel{Entries: []im.Entry{e}, Origin: []im.ConnectionID{from.Connection}})
+		}
+	}
+}
+
+func (b *brain) Mark(context.Context, im.Actor, im.ConversationID, uint64, uint64) error { return nil }
+
+func (b *brain) Sync(_ context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error) {
+	return im.SyncResult{Timeline: "t", Position: q.Position + string(from.User), Conversations: []im.ConversationState{{Title: string(make([]byte, q.Limit))}}}, nil
+}
+
+func (b *brain) Call(_ context.Context, _ im.Actor, method string, payload []byte) ([]byte, error) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	b.store.calls[string(payload)]++
+	if method == "fail" {
+		return nil, im.Errorf(im.CodeNotFound, "no such thing")
+	}
+	return append([]byte(b.name+" "), payload...), nil
+}
+
+func (b *brain) Position(context.Context) (uint64, error) {
+	if b.store.isAway(b.name) {
+		return 0, im.ErrJournalUnavailable
+	}
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	return b.store.pos, nil
+}
+
+func (b *brain) Timeline() string { return "t" }
+
+func (b *brain) Changed(_ context.Context, since uint64, limit int) (heads []im.ParcelHead, more bool, err error) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	for c, list := range b.store.entries {
+		if e := list[len(list)-1]; e.Pos > since {
+			heads = append(heads, im.ParcelHead{Conversation: c, Seq: e.Seq})
+		}
+	}
+	return heads, len(heads) > limit, nil
+}
+
+func (b *brain) Standing(_ context.Context, u im.UserID) (im.Standing, error) {
+	return im.Standing{Groups: []im.GroupStanding{{Conversation: im.Group(string(u)), Roster: 7}}, Sessions: []im.SessionID{"s"}}, nil
+}
+
+func (b *brain) Forget(x, y im.UserID) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	b.store.calls["forget "+string(x)+" "+string(y)]++
+}
+
+// door is the gateway of a node: it notes what comes.
+type door struct {
+	mu       sync.Mutex
+	entries  map[im.UserID][]uint64 // seqs
+	heads    map[im.ConversationID]uint64
+	controls []im.Control
+	gone     []string
+	verified int
+	online   map[im.UserID]bool
+	seen     map[im.UserID]map[string]bool // who is online where else
+}
+
+func newDoor() *door {
+	return &door{entries: map[im.UserID][]uint64{}, heads: map[im.ConversationID]uint64{}, online: map[im.UserID]bool{}, seen: map[im.UserID]map[string]bool{}}
+}
+
+func (d *door) ToUsers(us []im.UserID, p im.Parcel) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, u := range us {
+		if !d.online[u] {
+			continue
+		}
+		for _, e := range p.Entries {
+			d.entries[u] = append(d.entries[u], e.Seq)
+		}
+		if p.Head != nil {
+			d.heads[p.Head.Conversation] = max(d.heads[p.Head.Conversation], p.Head.Seq)
+		}
+	}
+}
+
+func (d *door) ToGroup(c im.ConversationID, p im.Parcel) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p.Head != nil {
+		d.heads[c] = max(d.heads[c], p.Head.Seq)
+	}
+}
+
+func (d *door) Control(c im.Control) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.controls = append(d.controls, c)
+}
+func (d *door) Flush() {}
+func (d *door) Online(u im.UserID) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.online[u]
+}
+
+func (d *door) Elsewhere(node string, users []im.UserID, online bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, u := range users {
+		if d.seen[u] == nil {
+			d.seen[u] = map[string]bool{}
+		}
+		d.seen[u][node] = online
+	}
+}
+
+func (d *door) NodeGone(node string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.gone = append(d.gone, node)
+}
+
+func (d *door) Verify(bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.verified++
+}
+
+// world is a cluster in memory.
+type world struct {
+	t     *testing.T
+	hub   *mem.Hub
+	store *store
+	nodes map[string]*Node
+	doors map[string]*door
+	stops map[string]chan struct{}
+	ids   int
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	return &world{t: t, hub: mem.NewHub(seed), store: newStore(), nodes: map[string]*Node{}, doors: map[string]*door{}, stops: map[string]chan struct{}{}}
+}
+
+// add starts a node whose name begins with its roles: g, l or gl.
+func (w *world) add(names ...string) {
+	w.t.Helper()
+	for _, name := range names {
+		n, err := New(Options{Name: name, Open: func(h bus.Handler) (bus.Bus, error) { return w.hub.Open(name, h), nil }})
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		w.nodes[name] = n
+		w.stops[name] = make(chan struct{})
+		var g Gateway
+		if name[0] == 'g' {
+			w.doors[name] = newDoor()
+			g = w.doors[name]
+		}
+		if name[0] == 'l' || name[1] == 'l' {
+			b := newBrain(name, w.store, n.Dispatch(), w.stops[name])
+			err = n.Start(g, b, b)
+		} else {
+			err = n.Start(g, nil, nil)
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	pass(2 * beatEvery) // everybody has heard everybody
+}
+
+// kill ends a node without a word.
+func (w *world) kill(name string) {
+	close(w.stops[name])
+	if err := w.nodes[name].Close(); err != nil {
+		w.t.Error(err)
+	}
+	delete(w.nodes, name)
+}
+
+func (w *world) close() {
+	for name := range w.nodes {
+		w.kill(name)
+	}
+}
+
+func (w *world) message(c im.ConversationID) im.Message {
+	w.ids++
+	var r [10]byte
+	binary.BigEndian.PutUint32(r[2:], uint32(w.ids))
+	return im.Message{Conversation: c, ID: im.NewMessageID(time.UnixMilli(1), r), Kind: im.EntryMessage, Content: im.Content{Type: "text", Body: fmt.Append(nil, w.ids), Text: true}}
+}
+
+// sent is a send under way.
+type sent struct {
+	m       im.Message
+	mu      sync.Mutex
+	replies int
+	ack     im.Ack
+	err     error
+	at      time.Time
+}
+
+func (w *world) send(node string, u im.UserID, c im.ConversationID) *sent {
+	s := &sent{m: w.message(c)}
+	w.nodes[node].Logic().Send(context.Background(), im.Actor{User: u, Connection: im.ConnectionID("c-" + string(u))}, s.m, func(a im.Ack, err error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.replies++
+		s.ack, s.err, s.at = a, err, time.Now()
+	})
+	return s
+}
+
+// stored requires that every send was answered once, with the seq under which
+// it is stored, and that those of a conversation stand in their order.
+func (w *world) stored(all []*sent) {
+	w.t.Helper()
+	last := map[im.ConversationID]uint64{}
+	for i, s := range all {
+		s.mu.Lock()
+		switch {
+		case s.replies != 1 || s.err != nil:
+			w.t.Fatalf("send %d: %d replies, %v", i, s.replies, s.err)
+		case s.ack.Seq <= last[s.m.Conversation]:
+			w.t.Fatalf("send %d of %s got seq %d after %d", i, s.m.Conversation, s.ack.Seq, last[s.m.Conversation])
+		case w.store.entries[s.m.Conversation][s.ack.Seq-1].ID != s.m.ID:
+			w.t.Fatalf("send %d: seq %d is another message", i, s.ack.Seq)
+		}
+		last[s.m.Conversation] = s.ack.Seq
+		s.mu.Unlock()
+	}
+}
