@@ -17,17 +17,17 @@ import (
 
 	"github.com/skein-im/skein/internal/account"
 	"github.com/skein-im/skein/internal/api"
+	"github.com/skein-im/skein/internal/bus"
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/contact"
 	"github.com/skein-im/skein/internal/directory"
-	"github.com/skein-im/skein/internal/directory/sqlite"
 	"github.com/skein-im/skein/internal/dispatch"
 	"github.com/skein-im/skein/internal/gateway"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/journal/pebble"
 	"github.com/skein-im/skein/internal/messaging"
 	"github.com/skein-im/skein/internal/outbox"
+	"github.com/skein-im/skein/internal/remote"
 	"github.com/skein-im/skein/internal/transport/tcp"
 	"github.com/skein-im/skein/internal/transport/ws"
 	"github.com/skein-im/skein/wire"
@@ -47,6 +47,8 @@ type Options struct {
 	WrapDispatch func(im.Dispatch) im.Dispatch
 	// Heartbeat overrides the default intervals (laboratories, tests).
 	Heartbeat gateway.Heartbeat
+	// OpenBus replaces the bus between nodes, for tests that lose what it carries.
+	OpenBus func(name string, h bus.Handler) (bus.Bus, error)
 }
 
 // App is one server process. Open makes it, Serve runs it to its end.
@@ -59,14 +61,20 @@ type App struct {
 
 	data       *dataDir
 	directory  *directory.DB
-	journal    *pebble.Journal
+	journal    im.Journal
+	shared     sharedJournal // the journal, when other processes append to it; nil otherwise
 	accounts   *account.Service
-	groups     *group.Service
+	members    *members
 	dispatcher *dispatch.Dispatcher
 	messaging  *messaging.Service
 	outbox     *outbox.Runner
 	gateway    *gateway.Gateway
-	logic      *logic
+	// logic is the logic role of this process, nil without it; ask is the one that
+	// gateway and API ask, wherever it is.
+	logic    *logic
+	ask      im.Logic
+	timeline func() string
+	node     *remote.Node // nil alone
 
 	poller    *netio.Poller
 	listeners []listening
@@ -99,13 +107,13 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 	if err := a.openStores(ctx, o); err != nil {
 		return nil, err
 	}
-	if err := a.makeServices(o); err != nil {
+	if err := a.makeServices(ctx, o); err != nil {
 		return nil, err
 	}
 	if err := a.catchUp(ctx); err != nil {
 		return nil, err
 	}
-	if a.claim, err = a.accounts.PrepareClaim(ctx); err != nil {
+	if err := a.startCluster(); err != nil {
 		return nil, err
 	}
 	if err := a.openListeners(ctx, o); err != nil {
@@ -114,61 +122,88 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 	return a, nil
 }
 
-func (a *App) openStores(ctx context.Context, o Options) (err error) {
-	if a.data, err = openData(a.cfg.Data); err != nil {
+// makeServices makes what the roles of this process need. Between the roles
+// there is nothing when they are all here and alone, and the node otherwise.
+func (a *App) makeServices(ctx context.Context, o Options) error {
+	if err := a.joinCluster(ctx, o); err != nil {
 		return err
 	}
-	if a.directory, err = sqlite.Open(a.data.file("directory.db"), sqlite.Options{}); err != nil {
-		return err
+	if a.cfg.Is(config.RoleLogic) {
+		a.logic = &logic{}
 	}
-	if err = a.directory.Ping(ctx); err != nil {
-		return err
+	switch {
+	case a.node != nil:
+		a.ask, a.timeline = a.node.Logic(), a.node.Timeline
+	default:
+		a.ask, a.timeline = a.logic, a.journal.Timeline
 	}
-	a.journal, err = pebble.Open(a.data.file("journal"), pebble.Options{
-		AcceptLoss: o.AcceptLoss,
-		MinFree:    int64(a.cfg.Journal.MinFree),
-		CacheBytes: int64(a.cfg.Journal.CacheBytes),
-		Logger:     a.log,
-		Registerer: a.metrics,
-	})
-	return err
+	if a.cfg.Is(config.RoleGateway) {
+		a.makeGateway(o)
+	}
+	if a.logic == nil {
+		return nil
+	}
+	var gateways im.Dispatch = a.gateway
+	if a.node != nil {
+		gateways = a.node.Dispatch()
+	}
+	if o.WrapDispatch != nil {
+		gateways = o.WrapDispatch(gateways)
+	}
+	return a.makeLogic(gateways)
 }
 
-func (a *App) makeServices(o Options) error {
-	key, err := a.data.adminKey()
-	if err != nil {
-		return err
-	}
+func (a *App) makeGateway(o Options) {
 	c := a.cfg
-	a.logic = &logic{}
-	m := &members{directory: a.directory}
-	a.gateway = gateway.New(gateway.Options{
-		Logic:          a.logic,
+	options := gateway.Options{
+		Logic:          a.ask,
 		Codecs:         a.codecs(o),
 		Heartbeat:      o.Heartbeat,
 		Limits:         gateway.Limits{PullEntries: messaging.MaxPull},
 		Rates:          gateway.Rates{Sends: gateway.Rate{PerSecond: c.Gateway.SendRate, Burst: c.Gateway.SendBurst}},
-		Timeline:       a.journal.Timeline,
-		Groups:         m.groupsOf,
+		Timeline:       a.timeline,
+		Standing:       a.standing,
 		MaxConnections: c.Gateway.MaxConnections,
 		MaxPerUser:     c.Gateway.MaxPerUser,
 		MaxPerAddress:  c.Gateway.MaxPerAddress,
 		Logger:         a.log,
 		Registerer:     a.metrics,
-	})
-	var gateways im.Dispatch = a.gateway
-	if o.WrapDispatch != nil {
-		gateways = o.WrapDispatch(gateways)
 	}
+	if a.node != nil {
+		options.Standing, options.Peers = a.node.Standing, a.node
+	}
+	a.gateway = gateway.New(options)
+}
+
+// makeLogic makes the services that decide and store, over the gateways
+// wherever they are.
+func (a *App) makeLogic(gateways im.Dispatch) error {
+	key, err := a.adminKey()
+	if err != nil {
+		return err
+	}
+	c := a.cfg
+	m := &members{directory: a.directory}
+	a.members = m
 	a.dispatcher = dispatch.New(gateways, time.Now)
-	a.messaging = messaging.New(messaging.Options{
+	options := messaging.Options{
 		Journal: a.journal, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
 		RecallWindow: time.Duration(c.Messaging.RecallWindow), MaxQueued: c.Messaging.MaxQueued,
 		OnFailed: func(err error) { a.failed <- err },
-	})
-	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Applied: m.applied, Logger: a.log, Registerer: a.metrics})
-	m.contacts = contact.New(a.directory, a.outbox, contact.Options{Control: gateways.Control})
-	m.groups = group.New(a.directory, a.outbox, group.Options{MaxMembers: c.Groups.MaxMembers, Registerer: a.metrics})
+	}
+	if a.shared != nil {
+		options.Known = a.shared.Known
+	}
+	a.messaging = messaging.New(options)
+	shared := a.shared != nil
+	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Applied: m.applied, Shared: shared, Logger: a.log, Registerer: a.metrics})
+	m.outbox = a.outbox
+	contacts := contact.Options{Control: gateways.Control, Shared: shared}
+	if a.node != nil {
+		contacts.Changed = a.node.Forget
+	}
+	m.contacts = contact.New(a.directory, a.outbox, contacts)
+	m.groups = group.New(a.directory, a.outbox, group.Options{MaxMembers: c.Groups.MaxMembers, Shared: shared, Registerer: a.metrics})
 	policy := account.DMContacts
 	if c.Accounts.DMPolicy == "everyone" {
 		policy = account.DMEveryone
@@ -181,6 +216,7 @@ func (a *App) makeServices(o Options) error {
 		DevicePolicy:     c.Accounts.DevicePolicy,
 		Control:          gateways.Control,
 		DefaultDMPolicy:  policy,
+		Shared:           shared,
 		Logger:           a.log,
 		Registerer:       a.metrics,
 	})
@@ -188,22 +224,30 @@ func (a *App) makeServices(o Options) error {
 	a.logic.calls = api.NewCalls(api.Deps{
 		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging,
 	})
-	a.groups = m.groups
 	return nil
 }
 
 // catchUp ends what an earlier run left undone. Groups whose entries the journal
 // lost come first: their promises wait for the revision that this brings back.
-func (a *App) catchUp(ctx context.Context) error {
-	restored, err := a.groups.Reconcile(ctx, a.directory, a.journal)
-	if restored > 0 {
-		a.log.Warn("the journal came back without the latest entries of some groups; they are usable again, with the members they had", "groups", restored)
+//
+// Nodes that share a database skip the comparison: journal and directory are one
+// backup there, and the others are changing both meanwhile.
+func (a *App) catchUp(ctx context.Context) (err error) {
+	if a.logic == nil {
+		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("compare the groups with the journal: %w", err)
+	if a.shared == nil {
+		restored, err := a.members.groups.Reconcile(ctx, a.directory, a.journal)
+		if restored > 0 {
+			a.log.Warn("the journal came back without the latest entries of some groups; they are usable again, with the members they had", "groups", restored)
+		}
+		if err != nil {
+			return fmt.Errorf("compare the groups with the journal: %w", err)
+		}
 	}
 	a.outbox.Start()
-	return nil
+	a.claim, err = a.accounts.PrepareClaim(ctx)
+	return err
 }
 
 func (a *App) codecs(o Options) []wire.Codec {
@@ -231,6 +275,9 @@ func (a *App) openListeners(ctx context.Context, o Options) error {
 		transports[scheme] = t
 	}
 	for _, raw := range a.cfg.Listeners {
+		if a.gateway == nil {
+			return fmt.Errorf("listeners: %s needs the role gateway", raw)
+		}
 		u, err := url.Parse(raw)
 		if err != nil {
 			return fmt.Errorf("listeners: %w", err)
@@ -259,22 +306,37 @@ func (a *App) openHTTP(lo wire.ListenOptions) (err error) {
 	plain := lo
 	plain.TLS = nil // the public server ends TLS itself
 	public := http.NewServeMux()
-	public.Handle("/ws", api.BehindProxies(proxies, ws.Handler(plain, a.gateway.Serve)))
-	public.Handle("/", api.NewHTTP(a.logic, api.HTTPOptions{
-		Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Metrics: a.metrics,
-		Limiter: a.logic.calls.Limiter, // what a user may do is the same over a connection
-	}))
+	if a.gateway != nil {
+		public.Handle("/ws", api.BehindProxies(proxies, ws.Handler(plain, a.gateway.Serve)))
+	}
+	if a.cfg.Is(config.RoleAPI) {
+		options := api.HTTPOptions{Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Metrics: a.metrics}
+		if a.logic != nil {
+			options.Limiter = a.logic.calls.Limiter // what a user may do is the same over a connection
+		}
+		public.Handle("/", api.NewHTTP(a.ask, options))
+	}
+	if a.gateway == nil && !a.cfg.Is(config.RoleAPI) {
+		return a.openAdmin() // nobody but the other nodes comes here
+	}
 	if a.public, err = listenHTTP("http.listen", a.cfg.HTTP.Listen, public, lo.TLS, a.log); err != nil {
 		return err
 	}
+	return a.openAdmin()
+}
+
+func (a *App) openAdmin() (err error) {
 	if a.cfg.Admin.Listen != "" {
 		a.admin, err = listenHTTP("admin.listen", a.cfg.Admin.Listen, a.adminHandler(), nil, a.log)
 	}
 	return err
 }
 
-// URL is where people reach the server.
+// URL is where people reach the server; empty when only other nodes do.
 func (a *App) URL() string {
+	if a.public == nil {
+		return ""
+	}
 	if a.cfg.HTTP.PublicURL != "" {
 		return a.cfg.HTTP.PublicURL
 	}
@@ -321,7 +383,9 @@ func (a *App) Serve(ctx context.Context) error {
 	for _, l := range a.listeners {
 		go func() { ended <- wrap(l.url, l.Serve(a.gateway.Serve)) }()
 	}
-	go func() { ended <- wrap("http.listen", a.public.serve()) }()
+	if a.public != nil {
+		go func() { ended <- wrap("http.listen", a.public.serve()) }()
+	}
 	if a.admin != nil {
 		go func() { ended <- wrap("admin.listen", a.admin.serve()) }()
 	}
@@ -337,14 +401,25 @@ func (a *App) Serve(ctx context.Context) error {
 	}
 	if err == nil {
 		a.state.set(stateDraining)
-		spread := time.Duration(a.cfg.Gateway.DrainTime)
-		drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), spread+10*time.Second)
-		defer cancel()
-		if derr := a.gateway.Drain(drain, spread); derr != nil {
-			a.log.Warn("drain did not finish", "err", derr)
-		}
+		a.drain(context.WithoutCancel(ctx))
 	}
 	return errors.Join(err, a.close())
+}
+
+// drain lets go of what can be elsewhere: connections, and requests of other
+// nodes. What is here already is finished.
+func (a *App) drain(ctx context.Context) {
+	spread := time.Duration(a.cfg.Gateway.DrainTime)
+	ctx, cancel := context.WithTimeout(ctx, spread+10*time.Second)
+	defer cancel()
+	if a.gateway != nil {
+		if err := a.gateway.Drain(ctx, spread); err != nil {
+			a.log.Warn("drain did not finish", "err", err)
+		}
+	}
+	if a.node != nil {
+		a.node.Leave(ctx)
+	}
 }
 
 func wrap(what string, err error) error {
@@ -381,6 +456,9 @@ func (a *App) close() error {
 		a.dispatcher.Close()
 	}
 	var errs []error
+	if a.node != nil {
+		errs = append(errs, a.node.Close())
+	}
 	if a.accounts != nil {
 		errs = append(errs, a.accounts.Close())
 	}

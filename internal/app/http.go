@@ -69,6 +69,19 @@ func (s *state) reason() string {
 	return [...]string{"starting", "", "draining", "the journal failed"}[s.v.Load()]
 }
 
+// unready tells what keeps this process from taking traffic, "" if nothing does.
+func (a *App) unready(ctx context.Context) string {
+	if a.directory != nil {
+		if err := a.directory.Ping(ctx); err != nil {
+			return "the directory does not answer"
+		}
+	}
+	if a.node != nil && !a.node.Ready() {
+		return "no logic node is there"
+	}
+	return ""
+}
+
 // adminHandler serves the private port.
 func (a *App) adminHandler() http.Handler {
 	mux := http.NewServeMux()
@@ -91,9 +104,7 @@ func (a *App) adminHandler() http.Handler {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		reason := a.state.reason()
 		if reason == "" {
-			if err := a.directory.Ping(r.Context()); err != nil {
-				reason = "the directory does not answer"
-			}
+			reason = a.unready(r.Context())
 		}
 		answer(w, reason)
 	})

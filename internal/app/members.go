@@ -2,11 +2,13 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"github.com/skein-im/skein/internal/contact"
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/outbox"
 )
 
 // members answers messaging's questions about who is in a conversation, by its
@@ -16,6 +18,7 @@ type members struct {
 	directory *directory.DB
 	contacts  *contact.Service
 	groups    *group.Service
+	outbox    *outbox.Runner
 }
 
 var errNoConversation = im.Errorf(im.CodeNotFound, "no such conversation")
@@ -88,17 +91,28 @@ func (m *members) Refresh(c im.ConversationID) {
 	}
 }
 
-// groupsOf lists the groups a user is in now, for the gateway's registry.
-func (m *members) groupsOf(ctx context.Context, u im.UserID) ([]im.ConversationID, error) {
+// helpTime bounds the help for one conversation.
+const helpTime = 10 * time.Second
+
+func (m *members) Help(c im.ConversationID) {
+	go func() { // it appends, which the caller does
+		ctx, cancel := context.WithTimeout(context.Background(), helpTime)
+		defer cancel()
+		_ = m.outbox.Help(ctx, c) // logged there; the next attempt comes with the next send
+	}()
+}
+
+// standing lists the groups a user is in now, for the registry of a gateway of
+// this process: it hears of every change, so revisions and sessions do not matter.
+func (m *members) standing(ctx context.Context, u im.UserID) (s im.Standing, err error) {
 	all, err := m.directory.Memberships(ctx, u)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	var groups []im.ConversationID
 	for _, x := range all {
 		if x.Conversation.Kind() == im.KindGroup && x.Until == 0 {
-			groups = append(groups, x.Conversation)
+			s.Groups = append(s.Groups, im.GroupStanding{Conversation: x.Conversation})
 		}
 	}
-	return groups, nil
+	return s, nil
 }

@@ -328,3 +328,22 @@ func (w *world) stored(all []*sent) {
 		s.mu.Unlock()
 	}
 }
+
+// fuzzed is a node with all roles and no others.
+func fuzzed(t *testing.T) *Node {
+	n, err := New(Options{Name: "gl", Open: func(h bus.Handler) (bus.Bus, error) { return mem.NewHub(1).Open("gl", h), nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := make(chan struct{})
+	b := newBrain("gl", newStore(), n.Dispatch(), stop)
+	if err := n.Start(newDoor(), b, b); err != nil {
+		t.Fatal(err)
+	}
+	n.instance = 1
+	t.Cleanup(func() {
+		_ = n.Close()
+		close(stop)
+	})
+	return n
+}

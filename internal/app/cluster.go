@@ -1,0 +1,94 @@
+package app
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"strings"
+
+	"github.com/skein-im/skein/internal/bus"
+	"github.com/skein-im/skein/internal/bus/nats"
+	"github.com/skein-im/skein/internal/config"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/remote"
+)
+
+// joinCluster opens the bus, if there are other nodes.
+func (a *App) joinCluster(ctx context.Context, o Options) (err error) {
+	if !a.cfg.Clustered() {
+		return nil
+	}
+	name := a.cfg.Node.Name
+	if name == "" {
+		name = nodeName()
+	}
+	open := func(h bus.Handler) (bus.Bus, error) {
+		return nats.Open(ctx, nats.Options{
+			Name: name, Listen: a.cfg.Node.Listen, Peers: a.cfg.Cluster, Secret: a.cfg.Node.Secret, URL: a.cfg.ExternalBus(), Logger: a.log,
+		}, h)
+	}
+	if o.OpenBus != nil {
+		open = func(h bus.Handler) (bus.Bus, error) { return o.OpenBus(name, h) }
+	}
+	a.node, err = remote.New(remote.Options{
+		Name: name, Open: open, API: a.cfg.Is(config.RoleAPI), Logger: a.log.With("node", name), Registerer: a.metrics,
+	})
+	return err
+}
+
+// nodeName is the host's name and something random: two processes of a host
+// differ, and so do two runs of one.
+func nodeName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "node"
+	}
+	host, _, _ = strings.Cut(host, ".")
+	host = strings.Map(func(r rune) rune {
+		if im.ValidID(string(r)) {
+			return r
+		}
+		return '-'
+	}, host)
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return host[:min(len(host), 48)] + "-" + hex.EncodeToString(b[:])
+}
+
+// backend is what other nodes ask of this one's stores.
+type backend struct{ a *App }
+
+func (b backend) Position(ctx context.Context) (uint64, error) { return b.a.journal.Position(ctx) }
+func (b backend) Timeline() string                             { return b.a.journal.Timeline() }
+
+func (b backend) Changed(ctx context.Context, since uint64, limit int) ([]im.ParcelHead, bool, error) {
+	return b.a.shared.Changed(ctx, since, limit)
+}
+
+func (b backend) Standing(ctx context.Context, u im.UserID) (im.Standing, error) {
+	return b.a.standing(ctx, u)
+}
+
+func (b backend) Forget(x, y im.UserID) {
+	if y == "" {
+		b.a.members.contacts.InvalidateUser(x)
+		return
+	}
+	b.a.members.contacts.Forget(x, y)
+}
+
+// startCluster begins to work with the others.
+func (a *App) startCluster() error {
+	if a.node == nil {
+		return nil
+	}
+	var g remote.Gateway
+	if a.gateway != nil {
+		g = a.gateway
+	}
+	if a.logic == nil {
+		return a.node.Start(g, nil, nil)
+	}
+	return a.node.Start(g, a.logic, backend{a})
+}
