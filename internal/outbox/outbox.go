@@ -10,14 +10,17 @@
 //     the promise, in one transaction (Store.Apply).
 //
 // A crash anywhere leaves the promise, and the Runner takes the steps 2 and 3
-// again: the id makes 2 harmless, the missing row makes 3 harmless.
+// again: the id makes 2 harmless, the missing row makes 3 harmless. So several
+// processes over one store may drive the same promise at the same time, each
+// from wherever it got to. A promise of another process is left to it for a
+// while (Options.Shared), except by one who cannot go on without it (Help).
 //
 // It must not know what a promise is about; the business packages make them,
 // the store applies them.
 //
-// Goroutines: one, from Start to Close, that replays. Drive runs on the
-// caller's. Locks: Runner.mu guards the back-off table only; nothing is called
-// while it is held.
+// Goroutines: one, from Start to Close, that replays; one for each conversation
+// that is helped, until that is done. Drive runs on the caller's. Locks: Runner.mu guards the back-off table and the
+// table of helps only; nothing is called while it is held.
 //
 // Invariants:
 //   - a promise that was committed is appended and applied, sooner or later,
@@ -67,7 +70,11 @@ type Options struct {
 	Interval time.Duration
 	// Timeout bounds one drive. Default 30 s.
 	Timeout time.Duration
-	Now     func() time.Time
+	// Shared: other processes have the same store. What is there at the start may
+	// be under way, and what is 5 s old is taken for left behind by one of them; if
+	// it is not, it is driven twice, which costs an append and nothing else.
+	Shared bool
+	Now    func() time.Time
 	// Applied is told of every roster change that was made visible, with its
 	// entry's seq, before the entry is delivered. It must not block.
 	Applied    func(p im.Promise, seq uint64)
@@ -76,8 +83,9 @@ type Options struct {
 }
 
 const (
-	page       = 256
-	maxBackoff = 20 // intervals
+	page        = 256
+	maxBackoff  = 20 // intervals
+	sharedSpare = 5 * time.Second
 )
 
 // Runner drives promises.
@@ -93,6 +101,9 @@ type Runner struct {
 
 	mu     sync.Mutex
 	behind map[im.ConversationID]backoff
+	// helping has, for a conversation, the help under way and the next one.
+	helping map[im.ConversationID]*help
+	helps   sync.WaitGroup // added to under mu, while not closing
 
 	pending prometheus.Gauge
 	driven  *prometheus.CounterVec
@@ -126,7 +137,7 @@ func New(store Store, appender Appender, o Options) *Runner {
 		store: store, appender: appender, o: o,
 		stop:   make(chan struct{}),
 		done:   make(chan struct{}),
-		behind: make(map[im.ConversationID]backoff),
+		behind: make(map[im.ConversationID]backoff), helping: make(map[im.ConversationID]*help),
 		pending: metrics.NewGauge(prometheus.GaugeOpts{
 			Name: "skein_outbox_pending_promises",
 			Help: "Promised entries that the last replay left undone.",
@@ -262,11 +273,16 @@ func (r *Runner) Start() {
 	r.start.Do(func() { go r.run() })
 }
 
-// Close stops replaying, after the promise that is being driven.
+// Close stops replaying and helping, after the promises that are being driven.
 func (r *Runner) Close() error {
-	r.close.Do(func() { close(r.stop) })
+	r.close.Do(func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		close(r.stop)
+	})
 	r.start.Do(func() { close(r.done) })
 	<-r.done
+	r.helps.Wait()
 	return nil
 }
 
@@ -274,9 +290,12 @@ func (r *Runner) run() {
 	defer close(r.done)
 	ticker := time.NewTicker(r.o.Interval)
 	defer ticker.Stop()
-	// What is there at the start was left behind: nobody drives it.
-	for spare := time.Duration(0); ; spare = r.o.Timeout {
-		if left, err := r.replay(context.Background(), spare); err != nil {
+	spare, first := r.o.Timeout, time.Duration(0) // alone: what is there at the start was left behind, nobody drives it
+	if r.o.Shared {
+		spare, first = sharedSpare, sharedSpare
+	}
+	for now := first; ; now = spare {
+		if left, err := r.replay(context.Background(), now); err != nil {
 			r.o.Logger.Warn("outbox: promises are left undone and will be tried again", "left", left, "err", err)
 		}
 		select {
