@@ -71,36 +71,9 @@ func TestServerKilled(t *testing.T) {
 	u := pgtest.On(t, s.URL())
 	d := open(t, u)
 	for round := range 2 {
-		var stored, unsure sync.Map
-		var n atomic.Int64
-		stop := make(chan struct{})
-		var all sync.WaitGroup
-		for w := range 8 {
-			all.Go(func() {
-				for i := 0; ; i++ {
-					select {
-					case <-stop:
-						return
-					default:
-					}
-					id := fmt.Sprintf("u%d-%d-%d", round, w, i)
-					switch err := d.CreateUser(context.Background(), someone(id)); im.CodeOf(err) {
-					case "":
-						stored.Store(id, true)
-						n.Add(1)
-					case im.CodeUnknown:
-						unsure.Store(id, true)
-					case im.CodeUnavailable:
-						if _, err := d.UserCredentials(context.Background(), "nobody"); im.CodeOf(err) != im.CodeUnavailable && im.CodeOf(err) != im.CodeNotFound {
-							t.Errorf("a read: %v", err)
-						}
-					default:
-						t.Errorf("a write: %v", err)
-					}
-				}
-			})
-		}
-		until(t, func() bool { return n.Load() > 100 })
+		l := &load{T: t, d: d, prefix: fmt.Sprintf("u%d-", round)}
+		l.start()
+		until(t, func() bool { return l.n.Load() > 100 })
 		if err := s.Kill(); err != nil {
 			t.Error(err)
 		}
@@ -110,36 +83,87 @@ func TestServerKilled(t *testing.T) {
 		if err := s.Restart(); err != nil {
 			t.Fatal(err)
 		}
-		before := n.Load()
-		until(t, func() bool { return n.Load() > before+100 })
-		close(stop)
-		all.Wait()
-		there := map[im.UserID]bool{}
-		for after := im.UserID(""); ; {
-			page, err := d.ListUsers(t.Context(), after, 1000)
-			if err != nil {
-				t.Fatal(err)
+		before := l.n.Load()
+		until(t, func() bool { return l.n.Load() > before+100 })
+		l.stop()
+		l.check()
+	}
+}
+
+// load are users being made, and what was answered.
+type load struct {
+	*testing.T
+	d              *directory.DB
+	prefix         string
+	stored, unsure sync.Map
+	n              atomic.Int64
+	end            chan struct{}
+	all            sync.WaitGroup
+}
+
+func (l *load) start() {
+	l.end = make(chan struct{})
+	for w := range 8 {
+		l.all.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-l.end:
+					return
+				default:
+					l.one(fmt.Sprintf("%s%d-%d", l.prefix, w, i))
+				}
 			}
-			if len(page) == 0 {
-				break
-			}
-			for _, x := range page {
-				there[x.ID] = true
-			}
-			after = page[len(page)-1].ID
-		}
-		stored.Range(func(id, _ any) bool {
-			if !there[im.UserID(id.(string))] {
-				t.Errorf("%s was acknowledged and is lost", id)
-			}
-			return true
 		})
-		for id := range there {
-			_, ok := stored.Load(string(id))
-			_, maybe := unsure.Load(string(id))
-			if !ok && !maybe && strings.HasPrefix(string(id), fmt.Sprintf("u%d-", round)) {
-				t.Errorf("%s failed and is there", id)
-			}
+	}
+}
+
+func (l *load) one(id string) {
+	switch err := l.d.CreateUser(context.Background(), someone(id)); im.CodeOf(err) {
+	case "":
+		l.stored.Store(id, true)
+		l.n.Add(1)
+	case im.CodeUnknown:
+		l.unsure.Store(id, true)
+	case im.CodeUnavailable:
+		if _, err := l.d.UserCredentials(context.Background(), "nobody"); im.CodeOf(err) != im.CodeUnavailable && im.CodeOf(err) != im.CodeNotFound {
+			l.Errorf("a read: %v", err)
+		}
+	default:
+		l.Errorf("a write: %v", err)
+	}
+}
+
+func (l *load) stop() {
+	close(l.end)
+	l.all.Wait()
+}
+
+func (l *load) check() {
+	there := map[string]bool{}
+	for after := im.UserID(""); ; {
+		page, err := l.d.ListUsers(l.Context(), after, 1000)
+		if err != nil {
+			l.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, x := range page {
+			there[string(x.ID)] = true
+		}
+		after = page[len(page)-1].ID
+	}
+	l.stored.Range(func(id, _ any) bool {
+		if !there[id.(string)] {
+			l.Errorf("%s was acknowledged and is lost", id)
+		}
+		return true
+	})
+	for id := range there {
+		_, ok := l.stored.Load(id)
+		_, maybe := l.unsure.Load(id)
+		if !ok && !maybe && strings.HasPrefix(id, l.prefix) {
+			l.Errorf("%s failed and is there", id)
 		}
 	}
 }
