@@ -18,7 +18,9 @@
 // change that it applied (Applied), so that they are taken on instead of being
 // read again; whoever hears from the journal that there was a change says so
 // (Refresh), and the next question compares the revision with the directory's.
-// Neither has to come for a decision to be right: the journal compares too.
+// Neither has to come for a decision to be right: the journal compares too. It
+// never hears of what was refused; with other processes on the same directory
+// (Options.Shared) a no is given by the roster that the directory has then.
 //
 // It must not know SQL, the journal or dispatch.
 //
@@ -30,8 +32,9 @@
 // Invariants:
 //   - nobody acts beyond their role as of the revision the change was decided on;
 //   - a change that returned nil is in the journal and visible;
-//   - an error `unknown` means that the change is promised and will happen; any
-//     other error means that it will not.
+//   - an error `unknown` means that the change is promised and will happen, or,
+//     when the database did not answer, that it may be; any other error means that
+//     it will not.
 package group
 
 import (
@@ -118,7 +121,10 @@ type Options struct {
 	// CachedMembers bounds the rosters kept in RAM by their members in all (about
 	// 150 bytes each). Default 1,000,000.
 	CachedMembers int
-	Registerer    prometheus.Registerer
+	// Shared: other processes change groups in the same directory. A no is then
+	// confirmed by a small read.
+	Shared     bool
+	Registerer prometheus.Registerer
 }
 
 // Service is safe for concurrent use.

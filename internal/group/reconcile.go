@@ -32,6 +32,16 @@ const reconcilePage = 1000
 // them usable again; it returns how many. It runs at every start, before
 // anything else is asked of the groups and before promises are replayed.
 //
+// While other processes run on the same directory and journal it is safe: it
+// reads a group's revision before the journal's head, so a change that is
+// half-way, which is in the journal first, never looks like a loss. Several may
+// find the same loss: they add the same entry, and one who comes after the next
+// change leaves it. It needs to run only where the journal can come back older
+// than the directory, which is not so when both are in one database that is
+// restored as one: then leave it out, for it reads the revisions of all groups.
+// After a loss all processes have to be started again: from the rosters that
+// they keep members whose joining was lost see less than they may.
+//
 // A roster change is in the journal before it is in the directory. A directory
 // that is ahead therefore means that the journal came back without entries that
 // it had, and then every send would be refused for ever: it is allowed by a
@@ -66,6 +76,9 @@ func (s *Service) Reconcile(ctx context.Context, directory Revisions, journal Jo
 				continue
 			}
 			if err := s.restore(ctx, directory, g, heads[i], journal.Timeline()); err != nil {
+				if now, _, e := s.store.Group(ctx, g.Conversation, nil); e == nil && now.Rev > g.Rev {
+					continue // another process was faster, and the group goes on
+				}
 				return restored, fmt.Errorf("restore %s: %w", g.Conversation, err)
 			}
 			restored++

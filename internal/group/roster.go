@@ -15,10 +15,14 @@ import (
 // still the one. It is asked for every group message and answers from RAM. The
 // revision is valid with the code muted as well.
 func (s *Service) MaySend(ctx context.Context, user im.UserID, c im.ConversationID) (rev uint64, err error) {
-	r, err := s.roster(ctx, c)
-	if err != nil {
-		return 0, err
-	}
+	err = s.decide(ctx, c, func(r *roster) error {
+		rev, err = s.maySend(r, user)
+		return err
+	})
+	return rev, err
+}
+
+func (s *Service) maySend(r *roster, user im.UserID) (rev uint64, err error) {
 	m := r.member(user)
 	if err := im.Authorize(m.role, im.GroupSend, im.RoleNone); err != nil {
 		return 0, err
@@ -34,15 +38,50 @@ func (s *Service) MaySend(ctx context.Context, user im.UserID, c im.Conversation
 // revision first: rosters only move forward, so the journal refuses the entry
 // if this one was decided on a later roster.
 func (s *Service) MayRecall(ctx context.Context, user im.UserID, c im.ConversationID, author im.UserID) error {
+	return s.decide(ctx, c, func(r *roster) error {
+		role := r.member(user).role
+		if user == author {
+			return im.Authorize(role, im.GroupRead, im.RoleNone)
+		}
+		return im.Authorize(role, im.GroupRecallOthers, r.member(author).role)
+	})
+}
+
+// decide asks the roster in RAM. What it allows, the journal checks against its
+// own revision. Nobody checks a no: with others on the same directory it is
+// given only by the roster that the directory has.
+func (s *Service) decide(ctx context.Context, c im.ConversationID, ask func(*roster) error) error {
 	r, err := s.roster(ctx, c)
 	if err != nil {
 		return err
 	}
-	role := r.member(user).role
-	if user == author {
-		return im.Authorize(role, im.GroupRead, im.RoleNone)
+	no := ask(r)
+	if no == nil || !s.o.Shared {
+		return no
 	}
-	return im.Authorize(role, im.GroupRecallOthers, r.member(author).role)
+	now, err := s.confirmed(ctx, c, r)
+	if err != nil {
+		return err
+	}
+	if now == r {
+		return no
+	}
+	return ask(now)
+}
+
+// confirmed returns r if it is the roster the directory has, otherwise that one.
+func (s *Service) confirmed(ctx context.Context, c im.ConversationID, r *roster) (*roster, error) {
+	g, _, err := s.store.Group(ctx, c, nil)
+	if err != nil {
+		return nil, fmt.Errorf("revision of %s: %w", c, err)
+	}
+	for r.rev < g.Rev { // once, or twice after a read that began before
+		s.rosters.outdated(c, g.Rev)
+		if r, err = s.roster(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
 }
 
 // Membership tells from RAM what a member may read of a group whose journal's
@@ -71,6 +110,11 @@ func (s *Service) Refresh(c im.ConversationID) { s.rosters.doubt(c) }
 
 // Applied takes a roster on by a change that was just made visible, with its
 // entry's seq. It is told by the outbox, before the entry is delivered.
+//
+// It may have been made visible by another process, long ago, and be told more
+// than once: of a group there is one change at most from a revision, so from
+// the roster before it leads to the one after it, whoever applied it; any other
+// roster stays.
 func (s *Service) Applied(p im.Promise, seq uint64) {
 	old := s.rosters.peek(p.Conversation)
 	switch {
@@ -386,6 +430,15 @@ func (r *rosters) confirm(c im.ConversationID, l *loading, doubt, rev uint64) bo
 		l.doubt = 0
 	}
 	return true
+}
+
+// outdated takes out a roster that is older than a revision.
+func (r *rosters) outdated(c im.ConversationID, rev uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l := r.find(c); l != nil && l.kept && l.roster.rev < rev {
+		r.remove(c)
+	}
 }
 
 func (r *rosters) drop(c im.ConversationID) {
