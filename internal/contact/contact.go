@@ -18,7 +18,9 @@
 // at once, and nothing is called while one is held.
 //
 // Invariants:
-//   - a change that returned is obeyed by every later MaySend of this Service;
+//   - a change that returned is obeyed by every later MaySend of this Service, and
+//     of those that share the store: at once when it lets write, when it does not
+//     as soon as they are told (Options.Changed, Forget), after OpenFor at the latest;
 //   - who may no longer watch is told to the gateways before the change returns;
 //   - repeating any call changes nothing and gives no second notice.
 package contact
@@ -27,6 +29,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -95,6 +98,16 @@ type Options struct {
 	// Control has the connections of users stop watching whom they may no longer
 	// watch (im.Dispatch). It must not block.
 	Control func(im.Control)
+	// Shared: other processes change the same store. That a user may write is then
+	// remembered for OpenFor only, that they may not is not remembered.
+	Shared bool
+	// OpenFor is how long a change by another process that nobody told of may stay
+	// unknown. Default 5 s.
+	OpenFor time.Duration
+	// Changed is called when a change may have altered who may write to whom, for
+	// the app to tell other processes, which call Forget: between a and b, or, with
+	// b empty, to a. It must not block.
+	Changed func(a, b im.UserID)
 	// CachedPairs bounds the permissions kept in RAM (about 150 bytes each).
 	// Default 100,000.
 	CachedPairs int
@@ -106,6 +119,7 @@ type Service struct {
 	outbox Driver
 	o      Options
 	gates  *gates
+	began  time.Time
 }
 
 // New makes a Service.
@@ -119,10 +133,16 @@ func New(store Store, outbox Driver, o Options) *Service {
 	if o.Control == nil {
 		o.Control = func(im.Control) {}
 	}
+	if o.Changed == nil {
+		o.Changed = func(_, _ im.UserID) {}
+	}
+	if o.OpenFor <= 0 {
+		o.OpenFor = 5 * time.Second
+	}
 	if o.CachedPairs <= 0 {
 		o.CachedPairs = 100_000
 	}
-	return &Service{store: store, outbox: outbox, o: o, gates: newGates(o.CachedPairs)}
+	return &Service{store: store, outbox: outbox, o: o, gates: newGates(o.CachedPairs), began: o.Now()}
 }
 
 // Request asks a user to become a contact. If they have asked already, both
@@ -300,6 +320,7 @@ func (s *Service) change(ctx context.Context, actor im.Actor, user im.UserID, de
 	})
 	// Also after an error: a commit may have succeeded without our learning of it.
 	s.gates.forget(actor.User, user)
+	s.o.Changed(actor.User, user)
 	s.unwatch(actor.User, user, blocked || removed, removed)
 	if err != nil {
 		return Contact{}, fmt.Errorf("change contact: %w", err)
@@ -360,6 +381,9 @@ func checkPair(actor im.Actor, user im.UserID) error {
 func checkText(field, s string, limit int) error {
 	if !utf8.ValidString(s) {
 		return im.Errorf(im.CodeInvalidArgument, "%s is not UTF-8", field)
+	}
+	if strings.IndexByte(s, 0) >= 0 { // which not every database keeps in a text
+		return im.Errorf(im.CodeInvalidArgument, "%s has a character NUL", field)
 	}
 	if utf8.RuneCountInString(s) > limit {
 		return im.Errorf(im.CodeTooLarge, "%s may have at most %d characters", field, limit)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"math"
 	"sync"
 
 	"github.com/skein-im/skein/internal/im"
@@ -16,7 +17,8 @@ func (s *Service) MaySend(ctx context.Context, from, to im.UserID) error {
 	if from == to || from == "" {
 		return im.Errorf(im.CodeInvalidArgument, "a direct chat has two different users")
 	}
-	open, known, epoch := s.gates.get(from, to)
+	now := s.now()
+	open, known, epoch := s.gates.get(from, to, now)
 	if !known {
 		everyone, side, found, err := s.store.Gate(ctx, from, to)
 		if err != nil {
@@ -26,7 +28,7 @@ func (s *Service) MaySend(ctx context.Context, from, to im.UserID) error {
 			return im.Errorf(im.CodeNotFound, "no such user")
 		}
 		open = !side.Blocked && (everyone || side.State == Friend)
-		s.gates.put(from, to, open, epoch)
+		s.remember(from, to, open, now, epoch)
 	}
 	if !open {
 		return im.Errorf(im.CodeNotContact, "this user takes messages from contacts only")
@@ -58,9 +60,44 @@ func (s *Service) MayWatch(ctx context.Context, user im.UserID, others []im.User
 	return may, nil
 }
 
+// now is the time by which answers grow old; alone they do not.
+func (s *Service) now() int64 {
+	if !s.o.Shared {
+		return 0
+	}
+	return int64(s.o.Now().Sub(s.began))
+}
+
+// remember keeps an answer that was asked for at a time. With others on the
+// store a no is not kept, so that what they allow counts at once, and a yes for
+// a while.
+func (s *Service) remember(from, to im.UserID, open bool, asked int64, epoch uint64) {
+	switch {
+	case !s.o.Shared && open:
+		s.gates.put(from, to, openForEver, epoch)
+	case !s.o.Shared:
+		s.gates.put(from, to, closed, epoch)
+	case open:
+		s.gates.put(from, to, asked+int64(s.o.OpenFor), epoch)
+	}
+}
+
 // InvalidateUser makes the next MaySend to a user look again: for whoever
-// changed their policy.
-func (s *Service) InvalidateUser(user im.UserID) { s.gates.forgetUser(user) }
+// changed their policy. Other processes are told.
+func (s *Service) InvalidateUser(user im.UserID) {
+	s.Forget(user, "")
+	s.o.Changed(user, "")
+}
+
+// Forget takes the news of a change by another process (see Options.Changed):
+// the next MaySend between a and b, or with b empty to a, looks again.
+func (s *Service) Forget(a, b im.UserID) {
+	if b == "" {
+		s.gates.forgetUser(a)
+	} else {
+		s.gates.forget(a, b)
+	}
+}
 
 // gates remembers who may write to whom. A shard keeps two generations: what
 // is used moves to the young one, and when that is full the old one is dropped,
@@ -71,8 +108,9 @@ type gates struct {
 }
 
 type gateShard struct {
-	mu         sync.Mutex
-	young, old map[gatePair]bool
+	mu sync.Mutex
+	// until when a user may write
+	young, old map[gatePair]int64
 	limit      int
 	// epoch counts what was forgotten: an answer that was read before is not kept.
 	epoch uint64
@@ -80,10 +118,16 @@ type gateShard struct {
 
 type gatePair struct{ to, from im.UserID }
 
+// What a shard keeps besides times.
+const (
+	closed      = math.MinInt64
+	openForEver = math.MaxInt64
+)
+
 func newGates(pairs int) *gates {
 	g := &gates{seed: maphash.MakeSeed()}
 	for i := range g.shards {
-		g.shards[i].young = make(map[gatePair]bool)
+		g.shards[i].young = make(map[gatePair]int64)
 		g.shards[i].limit = max(pairs/len(g.shards)/2, 1)
 	}
 	return g
@@ -93,36 +137,37 @@ func (g *gates) shard(to im.UserID) *gateShard {
 	return &g.shards[maphash.String(g.seed, string(to))%uint64(len(g.shards))]
 }
 
-// get returns the remembered answer, or the epoch to give to put.
-func (g *gates) get(from, to im.UserID) (open, known bool, epoch uint64) {
+// get returns the remembered answer if it is good still, or the epoch to give to put.
+func (g *gates) get(from, to im.UserID, now int64) (open, known bool, epoch uint64) {
 	s, k := g.shard(to), gatePair{to, from}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if open, known = s.young[k]; known {
-		return open, true, s.epoch
+	until, known := s.young[k]
+	if !known {
+		if until, known = s.old[k]; known {
+			s.insert(k, until)
+		}
 	}
-	if open, known = s.old[k]; known {
-		s.insert(k, open)
-	}
-	return open, known, s.epoch
+	open = until > now
+	return open, known && (open || until == closed), s.epoch
 }
 
 // put remembers an answer, unless something was forgotten since get.
-func (g *gates) put(from, to im.UserID, open bool, epoch uint64) {
+func (g *gates) put(from, to im.UserID, until int64, epoch uint64) {
 	s := g.shard(to)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.epoch == epoch {
-		s.insert(gatePair{to, from}, open)
+		s.insert(gatePair{to, from}, until)
 	}
 }
 
-func (s *gateShard) insert(k gatePair, open bool) {
+func (s *gateShard) insert(k gatePair, until int64) {
 	if len(s.young) >= s.limit {
 		s.old = s.young
-		s.young = make(map[gatePair]bool, s.limit)
+		s.young = make(map[gatePair]int64, s.limit)
 	}
-	s.young[k] = open
+	s.young[k] = until
 }
 
 // forget drops both directions of a pair.
@@ -143,7 +188,7 @@ func (g *gates) forgetUser(to im.UserID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.epoch++
-	for _, m := range [...]map[gatePair]bool{s.young, s.old} {
+	for _, m := range [...]map[gatePair]int64{s.young, s.old} {
 		for k := range m {
 			if k.to == to {
 				delete(m, k)
