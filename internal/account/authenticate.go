@@ -47,7 +47,7 @@ func (s *Service) authenticate(ctx context.Context, h im.Handshake) (im.Actor, e
 		}
 		s.yield(&state.Session, device, h.Connection)
 	}
-	s.note(&state, &h)
+	s.note(ctx, &state, &h)
 	return im.Actor{
 		User:       state.Session.User,
 		Session:    state.Session.ID,
@@ -111,14 +111,23 @@ func (s *Service) yield(session *im.Session, device im.Device, connection im.Con
 	s.o.Control(c)
 }
 
-// note keeps the sign of life for the next flush: no login costs a write.
-func (s *Service) note(state *im.TokenState, h *im.Handshake) {
+// note keeps the sign of life for the next flush: no login costs a write. With
+// others on the store the first use of tokens from an exchange does: until they
+// know of it, they would give whoever has the old token the new ones.
+func (s *Service) note(ctx context.Context, state *im.TokenState, h *im.Handshake) {
 	seen := im.SessionSeen{Session: state.Session.ID, At: s.o.Now(), Address: h.Address}
 	if validClient(h.Client) { // an HTTP request may say anything
 		seen.Client = h.Client
 	}
 	if state.ParentRetry {
 		seen.Confirmed = state.Parent
+		if s.o.Shared {
+			err := s.store.SessionsSeen(ctx, []im.SessionSeen{seen})
+			if err == nil {
+				return
+			}
+			s.o.Logger.Warn("account: the use of new tokens was not written, trying again", "user", state.Session.User, "err", err)
+		}
 	}
 	s.seen.note(seen)
 }

@@ -31,6 +31,19 @@
 // sends its Control after. So either the read follows the commit and the token
 // is refused, or the Control follows the read and finds the connection.
 //
+// # Several processes
+//
+// With others on the same store (Options.Shared) nothing of the above changes:
+// tokens and sessions are read from the store each time. The app sends every
+// Control to all of them; one that is lost is made up for by Live, which
+// gateways ask. In RAM of each process are
+//   - signs of life not written yet: others see them flushEvery later, but the
+//     first use of exchanged tokens, on which a decision depends, is written at once;
+//   - the throttle: each process counts for itself, so that guessing is slowed
+//     down as much less as there are processes, and its own addresses are told
+//     from the sessions in the store;
+//   - the queue of password hashes.
+//
 // # Goroutines and locks
 //
 // One goroutine, from New to Close, writes signs of life behind (every

@@ -198,11 +198,24 @@ func (s *Service) wasHere(ctx context.Context, user im.UserID, addr string) bool
 }
 
 // PrepareClaim makes a code with which the first administrator can be made
-// once, in place of an earlier one; "" when there is an administrator.
+// once, in place of an earlier one; "" when there is an administrator. With
+// Options.Shared a code that is not older than claimStays is another process's:
+// its operator has it, and it stays; then the result is "" as well.
 func (s *Service) PrepareClaim(ctx context.Context) (string, error) {
 	code, err := newSecret(s.o.Random, "")
 	if err != nil {
 		return "", err
+	}
+	if s.o.Shared {
+		now := s.o.Now()
+		made, open, err := s.store.OfferAdminClaim(ctx, HashKey(code), now, now.Add(-claimStays))
+		if err != nil || made {
+			return code, err
+		}
+		if open {
+			s.o.Logger.Info("the code that makes the first administrator was printed by another node within the last hour; a node that starts later prints a new one")
+		}
+		return "", nil
 	}
 	open, err := s.store.PutAdminClaim(ctx, HashKey(code), s.o.Now())
 	if err != nil || !open {

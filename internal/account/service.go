@@ -103,8 +103,11 @@ type Options struct {
 	AdminKeyHash []byte
 	// DevicePolicy is `class` (default), `all` or `one` (SPEC §3.5).
 	DevicePolicy string
-	// Control closes connections. It must not block. nil: there are none.
+	// Control closes connections, of all processes. It must not block. nil: there
+	// are none.
 	Control func(im.Control)
+	// Shared: other processes have the same store.
+	Shared bool
 	// Argon are the costs of password hashes.
 	Argon Argon
 	// DefaultDMPolicy of new users; default DMContacts.
@@ -122,6 +125,8 @@ const (
 	tombstones = 30 * 24 * time.Hour
 	// retryWindow is how long an exchange of refresh tokens may be repeated.
 	retryWindow = 30 * time.Second
+	// claimStays is how long a code that another process made is left alone.
+	claimStays = time.Hour
 )
 
 // Service is the business of accounts. All methods may be called concurrently.

@@ -12,6 +12,7 @@ type Store interface {
 	UserStore
 	SessionStore
 	ClaimStore
+	AuditStore
 }
 
 // UserStore keeps users. A user that is not there is not_found.
@@ -62,5 +63,14 @@ type SessionStore interface {
 type ClaimStore interface {
 	// PutAdminClaim replaces the code; false: there is an administrator.
 	PutAdminClaim(ctx context.Context, hash []byte, at time.Time) (bool, error)
+	// OfferAdminClaim replaces a code that was made before a time only; open as
+	// above, made: the code is this one.
+	OfferAdminClaim(ctx context.Context, hash []byte, at, since time.Time) (made, open bool, err error)
 	HasAdminClaim(ctx context.Context, hash []byte) (bool, error)
+}
+
+// AuditStore tells many sessions at once from those that are over.
+type AuditStore interface {
+	// LiveSessions returns those, in any order, that have not ended or expired.
+	LiveSessions(ctx context.Context, ids []im.SessionID, now time.Time) ([]im.SessionID, error)
 }

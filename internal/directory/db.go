@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"math/bits"
 	"strings"
 	"sync"
 	"time"
@@ -203,6 +204,24 @@ func placeholders(first, n int) string {
 		fmt.Fprintf(&b, "$%d", first+i)
 	}
 	return b.String()
+}
+
+// in appends a list to the arguments of a read, and returns what stands for it
+// behind IN. Where the driver keeps a statement for every text it has met, the
+// last one is repeated until the length is a power of two, so that lists of all
+// lengths have few texts.
+func in[T any](d *DB, args []any, list []T) (text string, all []any) {
+	if len(list) == 0 {
+		return "(NULL)", args
+	}
+	first, n := len(args)+1, len(list)
+	if !d.dialect.Embedded {
+		n = 1 << bits.Len(uint(n-1))
+	}
+	for i := range n {
+		args = append(args, list[min(i, len(list)-1)])
+	}
+	return "(" + placeholders(first, n) + ")", args
 }
 
 // msOf is how a time is stored: Unix milliseconds, 0 for the zero time.

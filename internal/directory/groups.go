@@ -53,14 +53,7 @@ func (d *DB) PromiseRoster(ctx context.Context, p im.Promise) (accepted bool, er
 // Group returns a group and those of users who are members, as of one moment;
 // the zero group when there is none.
 func (d *DB) Group(ctx context.Context, c im.ConversationID, users []im.UserID) (im.GroupInfo, []im.Member, error) {
-	args := []any{c}
-	for _, u := range users {
-		args = append(args, u)
-	}
-	in := "NULL"
-	if len(users) > 0 {
-		in = placeholders(2, len(users))
-	}
+	among, args := in(d, []any{c}, users)
 	// One statement, so that the revision and the roles belong together.
 	var g im.GroupInfo
 	var created int64
@@ -70,7 +63,7 @@ func (d *DB) Group(ctx context.Context, c im.ConversationID, users []im.UserID) 
 	}, `
 		SELECT g.name, g.owner, g.members, g.created_at, g.rev,
 		       COALESCE(m.user_id, ''), COALESCE(m.role, 0), COALESCE(m.muted_until, 0), COALESCE(m.joined_at, 0)
-		FROM groups g LEFT JOIN memberships m ON m.conversation = g.conversation AND m.role <> 0 AND m.user_id IN (`+in+`)
+		FROM groups g LEFT JOIN memberships m ON m.conversation = g.conversation AND m.role <> 0 AND m.user_id IN `+among+`
 		WHERE g.conversation = $1`, args...)
 	if err != nil {
 		return im.GroupInfo{}, nil, err
@@ -149,14 +142,11 @@ func (d *DB) among(ctx context.Context, query string, user im.UserID, others []i
 	for len(others) > 0 {
 		part := others[:min(chunk, len(others))]
 		others = others[len(part):]
-		args := []any{user}
-		for _, o := range part {
-			args = append(args, o)
-		}
+		text, args := in(d, []any{user}, part)
 		found, err := list(ctx, d, func(r *sql.Rows) (id im.UserID, err error) {
 			err = r.Scan(&id)
 			return id, err
-		}, query+"("+placeholders(2, len(part))+")", args...)
+		}, query+text, args...)
 		if err != nil {
 			return nil, err
 		}

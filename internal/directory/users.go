@@ -54,12 +54,9 @@ func (d *DB) Users(ctx context.Context, ids []im.UserID) ([]im.User, error) {
 	for len(ids) > 0 {
 		part := ids[:min(chunk, len(ids))]
 		ids = ids[len(part):]
-		args := make([]any, len(part))
-		for i, id := range part {
-			args[i] = id
-		}
+		text, args := in(d, nil, part)
 		users, err := list(ctx, d, func(r *sql.Rows) (im.User, error) { return scanUser(r) },
-			"SELECT "+userColumns+" FROM users WHERE id IN ("+placeholders(1, len(part))+")", args...)
+			"SELECT "+userColumns+" FROM users WHERE id IN "+text, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -167,6 +164,25 @@ func (d *DB) PutAdminClaim(ctx context.Context, hash []byte, at time.Time) (open
 		return err
 	})
 	return open, err
+}
+
+// OfferAdminClaim is PutAdminClaim for several processes: a code that was made
+// since a time stays, and made is false.
+func (d *DB) OfferAdminClaim(ctx context.Context, hash []byte, at, since time.Time) (made, open bool, err error) {
+	err = d.tx(ctx, func(tx *writeTx) error {
+		made, open = false, false
+		if _, err := tx.Exec("DELETE FROM claims WHERE name = 'admin' AND (created_at < $1 OR EXISTS (SELECT 1 FROM users WHERE admin))", msOf(since)); err != nil {
+			return err
+		}
+		var claimed bool
+		if err := tx.QueryRow("SELECT EXISTS (SELECT 1 FROM users WHERE admin)").Scan(&claimed); err != nil || claimed {
+			return err
+		}
+		n, err := tx.Exec("INSERT INTO claims (name, hash, created_at) VALUES ('admin', $1, $2) ON CONFLICT (name) DO NOTHING", hash, msOf(at))
+		made, open = n == 1, err == nil
+		return err
+	})
+	return made && err == nil, open && err == nil, err
 }
 
 // HasAdminClaim reports whether the code with this hash is open.

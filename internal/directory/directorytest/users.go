@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -212,5 +213,55 @@ func claimRaced(a *accounts) {
 	})
 	if users := get(a.db.ListUsers(a.Context(), "", 10)); len(users) != 1 {
 		a.Errorf("users %+v", users)
+	}
+}
+
+// claimOffered: a code of another process stays while it is young.
+func claimOffered(a *accounts) {
+	offer := func(hash string, at time.Duration, made, open bool) {
+		a.Helper()
+		now := start().Add(at)
+		gotMade, gotOpen, err := a.db.OfferAdminClaim(a.Context(), []byte(hash), now, now.Add(-time.Hour))
+		a.ok(err)
+		if gotMade != made || gotOpen != open {
+			a.Errorf("%s after %s: made %v, open %v", hash, at, gotMade, gotOpen)
+		}
+	}
+	has := func(hash string, want bool) {
+		a.Helper()
+		if get(a.db.HasAdminClaim(a.Context(), []byte(hash))) != want {
+			a.Errorf("%s is open: %v", hash, !want)
+		}
+	}
+	offer("one", 0, true, true)
+	offer("two", time.Hour, false, true)
+	has("one", true)
+	has("two", false)
+	offer("three", time.Hour+time.Millisecond, true, true)
+	has("one", false)
+	has("three", true)
+	admin := someone("u1")
+	admin.Admin = true
+	a.ok(a.db.CreateUser(a.Context(), admin))
+	offer("four", time.Hour+2*time.Millisecond, false, false)
+	has("three", false)
+	has("four", false)
+}
+
+// claimOfferRaced: of several that start at once one has the code.
+func claimOfferRaced(a *accounts) {
+	taken := im.Errorf(im.CodeConflict, "another has it")
+	winner := a.once(6, im.CodeConflict, func(i int) error {
+		made, open, err := a.db.OfferAdminClaim(context.Background(), []byte{byte(i)}, start(), start().Add(-time.Hour))
+		if err == nil && !open {
+			a.Errorf("closed without an administrator")
+		}
+		if err == nil && !made {
+			return taken
+		}
+		return err
+	})
+	if !get(a.db.HasAdminClaim(a.Context(), []byte{byte(winner)})) {
+		a.Error("the code of the one who made it is not open")
 	}
 }
