@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -73,15 +74,24 @@ func (d *DB) tx(ctx context.Context, fn func(*writeTx) error) error {
 	}
 	for attempt := 1; ; attempt++ {
 		again, err := d.once(ctx, fn)
-		if !again || attempt == attempts || ctx.Err() != nil {
+		if !again || attempt == attempts {
+			return err
+		}
+		select {
+		case <-time.After(pause << attempt):
+		case <-ctx.Done():
 			return err
 		}
 	}
 }
 
 // attempts is how often a transaction is tried that meets others. One of those
-// who meet goes on, so there is no need to wait.
-const attempts = 5
+// who meet goes on; the pause, which doubles, is for it to take the lock that
+// the other let go, before that one has it again.
+const (
+	attempts = 5
+	pause    = time.Millisecond
+)
 
 // once runs a transaction of a database that others write to as well: what it
 // depends on is locked by updating it, and every statement finds what was

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -53,6 +54,45 @@ func TestCommitWithoutAnswer(t *testing.T) {
 		if err := d.CreateUser(t.Context(), someone(id+"next")); err != nil {
 			t.Errorf("the pool did not recover: %v", err)
 		}
+	}
+}
+
+// A server that is frozen fails a read and a write of a caller who would wait
+// for ever, and is used again when it goes on.
+func TestServerFrozen(t *testing.T) {
+	p := newProxy(t, pgtest.Database(t))
+	d, err := postgres.Open(t.Context(), p.url, postgres.Options{MaxConns: 2, StatementTimeout: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.CreateUser(t.Context(), someone("before")); err != nil {
+		t.Fatal(err)
+	}
+	p.setSilent(true)
+	if _, err := d.UserCredentials(context.Background(), "before"); im.CodeOf(err) != im.CodeUnavailable {
+		t.Errorf("a read: %v", err)
+	}
+	if err := d.CreateUser(context.Background(), someone("during")); im.CodeOf(err) != im.CodeUnavailable {
+		t.Errorf("a write: %v", err)
+	}
+	p.setSilent(false)
+	if err := d.CreateUser(t.Context(), someone("after")); err != nil {
+		t.Errorf("the pool did not recover: %v", err)
+	}
+}
+
+// A server that takes no writes, as a standby, is as good as none.
+func TestReadOnlyServer(t *testing.T) {
+	u := pgtest.Database(t)
+	open(t, u)
+	parsed, err := url.Parse(u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Exec(t, u, "ALTER DATABASE "+strings.TrimPrefix(parsed.Path, "/")+" SET default_transaction_read_only = on")
+	if _, err := postgres.Open(t.Context(), u, postgres.Options{}); err == nil || !strings.Contains(err.Error(), "read only") {
+		t.Errorf("it was opened: %v", err)
 	}
 }
 

@@ -16,6 +16,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -25,6 +26,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/skein-im/skein/internal/directory"
@@ -34,7 +36,8 @@ import (
 type Options struct {
 	// MaxConns bounds the connections of this process. Default 16.
 	MaxConns int
-	// ConnectTimeout bounds one attempt to connect. Default 2 s.
+	// ConnectTimeout bounds one attempt to connect. Default: connect_timeout of the
+	// URL, otherwise 2 s.
 	ConnectTimeout time.Duration
 	// StatementTimeout is after what time the server gives a statement up, also one
 	// that waits for a lock. Default 30 s.
@@ -58,15 +61,15 @@ func Open(ctx context.Context, databaseURL string, o Options) (*directory.DB, er
 	if o.MaxConns <= 0 {
 		o.MaxConns = 16
 	}
-	if o.ConnectTimeout <= 0 {
-		o.ConnectTimeout = 2 * time.Second
-	}
 	if o.StatementTimeout <= 0 {
 		o.StatementTimeout = 30 * time.Second
 	}
 	config, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("directory: the URL of the database: %w", err) // it masks the password
+	}
+	if o.ConnectTimeout <= 0 {
+		o.ConnectTimeout = cmp.Or(config.ConnectTimeout, 2*time.Second)
 	}
 	if err := migrate(ctx, config.Copy(), o); err != nil {
 		return nil, fmt.Errorf("%s: %w", where(config), err)
@@ -99,6 +102,9 @@ func connect(config *pgx.ConnConfig, o Options) *sql.DB {
 	silence := time.Duration(0)
 	if o.StatementTimeout > 0 {
 		silence = o.StatementTimeout + o.StatementTimeout/6 // on the way
+	}
+	if config.ValidateConnect == nil { // the URL asks for nothing else
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
 	config.DialFunc = dialer(o.ConnectTimeout, silence)
 	config.RuntimeParams["statement_timeout"] = fmt.Sprint(o.StatementTimeout.Milliseconds())

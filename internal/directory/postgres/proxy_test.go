@@ -20,6 +20,8 @@ type proxy struct {
 	// fault is asked at every commit: whether the server gets to see it; the
 	// connection ends without its answer. nil: everything passes.
 	fault func() (pass bool)
+	// silent: nothing comes from the server any more, and nothing ends.
+	silent bool
 }
 
 func newProxy(t *testing.T, server string) *proxy {
@@ -55,6 +57,18 @@ func (p *proxy) breakCommits(fault func() bool) {
 	p.fault, p.commits = fault, 0
 }
 
+func (p *proxy) setSilent(silent bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.silent = silent
+}
+
+func (p *proxy) isSilent() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.silent
+}
+
 func (p *proxy) seen() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,6 +93,10 @@ func (p *proxy) serve(client net.Conn, target string) {
 			if err != nil || deaf {
 				mu.Unlock()
 				return // the commit was answered; the answer gets lost
+			}
+			if p.isSilent() {
+				mu.Unlock()
+				continue
 			}
 			_, err = client.Write(b[:n])
 			mu.Unlock()

@@ -1,8 +1,6 @@
 package postgres_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -357,56 +355,5 @@ func TestSessionsBySeveral(t *testing.T) {
 	left, err := p.dbs[1].Sessions(ctx, "u1", time.UnixMilli(1))
 	if err != nil || len(left) != 0 {
 		t.Errorf("sessions %v, %v", left, err)
-	}
-}
-
-// Two that lock the same rows the other way round both succeed: one is run
-// again, from the beginning.
-func TestDeadlockIsRepeated(t *testing.T) {
-	p := several(t, 2)
-	ctx := t.Context()
-	for _, id := range []string{"a", "b", "c"} {
-		p.ok(p.dbs[0].CreateUser(ctx, someone(id)))
-	}
-	var held sync.WaitGroup
-	held.Add(2)
-	var calls atomic.Int32
-	decide := func(other im.UserID, d *directory.DB) func(_, _ *im.Contact) ([]im.Promise, error) {
-		first := true
-		return func(mine, _ *im.Contact) ([]im.Promise, error) {
-			calls.Add(1)
-			mine.State = im.ContactFriend
-			if first {
-				first = false
-				held.Done()
-				held.Wait() // both hold their pair
-			}
-			return []im.Promise{
-				{ID: im.MessageID{1: other[0]}, Conversation: im.Me("x"), Sender: "a"},
-				{ID: im.MessageID{1: 'a' + 'b' - other[0]}, Conversation: im.Me("x"), Sender: "a"},
-			}, nil
-		}
-	}
-	var all sync.WaitGroup
-	errs := make([]error, 2)
-	for i, other := range []im.UserID{"a", "b"} {
-		all.Go(func() {
-			// The same two ids in opposite orders: each waits for the other's.
-			_, errs[i] = p.dbs[i].UpdateContacts(context.Background(), "c", other, decide(other, p.dbs[i]))
-		})
-	}
-	all.Wait()
-	// The second finds the first's promises there, once it is told from a deadlock.
-	lost := 0
-	for _, err := range errs {
-		if err != nil {
-			lost++
-			if !strings.Contains(err.Error(), "was not stored") {
-				t.Error(err)
-			}
-		}
-	}
-	if lost != 1 || calls.Load() != 3 {
-		t.Errorf("%v after %d calls", errors.Join(errs...), calls.Load())
 	}
 }
