@@ -295,9 +295,9 @@ func (s *Service) change(ctx context.Context, actor im.Actor, user im.UserID, de
 	}
 	var mine Contact
 	var notices []im.Promise
-	var blocked, removed bool
+	var blocked, removed, moved bool
 	found, err := s.store.UpdateContacts(ctx, actor.User, user, func(a, b *im.Contact) ([]im.Promise, error) {
-		notices, blocked, removed = nil, false, false
+		notices, blocked, removed, moved = nil, false, false, false
 		wasA, wasB, now := *a, *b, s.o.Now()
 		ev, err := decide(a, b)
 		if err != nil {
@@ -316,11 +316,14 @@ func (s *Service) change(ctx context.Context, actor im.Actor, user im.UserID, de
 			notices = append(notices, s.notice(now, user, actor.User, user, ev))
 		}
 		mine, blocked, removed = *a, a.Blocked, ev.kind == im.EventContactRemoved
+		moved = a.State != wasA.State || a.Blocked != wasA.Blocked || b.State != wasB.State || b.Blocked != wasB.Blocked
 		return notices, nil
 	})
 	// Also after an error: a commit may have succeeded without our learning of it.
 	s.gates.forget(actor.User, user)
-	s.o.Changed(actor.User, user)
+	if moved {
+		s.o.Changed(actor.User, user)
+	}
 	s.unwatch(actor.User, user, blocked || removed, removed)
 	if err != nil {
 		return Contact{}, fmt.Errorf("change contact: %w", err)

@@ -92,7 +92,8 @@ func TestNewsFromElsewhere(t *testing.T) {
 		}
 		p.InvalidateUser("c")
 	}
-	p.steps("a asks b", "b accepts a")
+	p.steps("a asks b", "b accepts a", "b accepts a", "a asks b") // the last two change nothing
+	wantCode(t, p.do("a asks nobody"), im.CodeNotFound)
 	policy(im.DMEveryone)
 	if want := [][2]im.UserID{{"a", "b"}, {"b", "a"}, {"c", ""}}; !slices.Equal(p.news, want) {
 		t.Fatalf("told %v, want %v", p.news, want)

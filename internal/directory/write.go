@@ -119,14 +119,12 @@ func (d *DB) once(ctx context.Context, fn func(*writeTx) error) (again bool, err
 	if err := fn(&writeTx{ctx: statements, conn: t, prepared: unprepared, place: d.dialect.Place}); err != nil {
 		return d.again(err), d.failed("write", err)
 	}
-	switch err := t.Commit(); {
-	case err == nil:
-		return false, nil
-	case d.dialect.Refused != nil && !d.dialect.Refused(err):
+	err = t.Commit()
+	again = d.again(err)
+	if err != nil && d.dialect.Refused != nil && !d.dialect.Refused(err) {
 		return false, im.Wrap(fmt.Errorf("directory: commit: %w", err), im.CodeUnknown, "this may have been done or not; look, or repeat it")
-	default:
-		return d.again(err), d.failed("commit", err)
 	}
+	return again, d.failed("commit", err)
 }
 
 // together writes for an embedded database, which takes one writer at a time

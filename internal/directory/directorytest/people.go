@@ -35,6 +35,7 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"OneRosterPromiseRaced", oneRosterPromiseRaced},
 		{"ApplyAtWrongRevision", applyAtWrongRevision},
 		{"ApplyUnknownEvent", applyUnknownEvent},
+		{"ApplyWithoutPromise", applyWithoutPromise},
 		{"GroupRequestID", groupRequestID},
 		{"GroupRequestIDRaced", groupRequestIDRaced},
 		{"GroupLife", groupLife},

@@ -72,6 +72,17 @@ func applyAtWrongRevision(p *people) {
 	equal(p, "promises", p.pending(), []im.Promise{pr})
 }
 
+// applyWithoutPromise: what nobody promised does not happen, though it would fit.
+func applyWithoutPromise(p *people) {
+	p.group("grp:g", "g", "o")
+	pr := p.promise("grp:g", "o", im.Event{Type: im.EventGroupRenamed, Text: "x"})
+	pr.IfRoster, pr.SetRoster = 1, 2
+	p.ok(p.db.Apply(p.ctx, pr, 2))
+	g, _, err := p.db.Group(p.ctx, "grp:g", nil)
+	p.ok(err)
+	equal(p, "name and revision", fmt.Sprint(g.Name, g.Rev), "g1")
+}
+
 func applyUnknownEvent(p *people) {
 	p.group("grp:g", "g", "o")
 	pr := p.promise("grp:g", "o", im.Event{Type: 77})

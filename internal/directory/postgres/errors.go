@@ -72,23 +72,31 @@ func gone(err error) bool {
 		errors.Is(err, errSilent) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
+// lost tells that a connection that was there is not any more.
+func lost(err error) bool {
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		return false
+	}
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return fatal(e)
+	}
+	return gone(err)
+}
+
 // again tells that a transaction or a read may be tried again at once: it lost
 // against another one, or had a connection that had ended. Not when there is no
 // new connection to be had.
 func again(err error) bool {
 	var e *pgconn.PgError
-	var connect *pgconn.ConnectError
-	switch {
-	case errors.As(err, &connect), errors.Is(err, errSilent):
-		return false
-	case errors.As(err, &e):
+	if errors.As(err, &e) {
 		switch e.Code {
 		case uniqueViolation, serializationFailure, deadlockDetected:
 			return true
 		}
-		return fatal(e) && away(e)
 	}
-	return gone(err)
+	return lost(err) && !errors.Is(err, errSilent)
 }
 
 // fatal tells that the server ended the connection with this answer.

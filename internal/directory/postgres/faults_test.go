@@ -228,17 +228,19 @@ func TestConnectionsEnded(t *testing.T) {
 	d := open(t, u)
 	for i := range 3 {
 		var all sync.WaitGroup
-		for j := range 8 { // fills the pool
+		for j := range 16 { // fills the pool
 			all.Go(func() {
-				if err := d.CreateUser(t.Context(), someone(fmt.Sprintf("u%d-%d", i, j))); err != nil {
-					t.Error(err)
+				for k := range 5 {
+					if err := d.CreateUser(t.Context(), someone(fmt.Sprintf("u%d-%d-%d", i, j, k))); err != nil {
+						t.Error(err)
+					}
 				}
 			})
 		}
 		all.Wait()
 		pgtest.Exec(t, u, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'skein directory' AND datname = current_database()")
 		if i == 1 {
-			if !exists(t, d, "u1-0") {
+			if !exists(t, d, "u1-0-0") {
 				t.Error("it is not there")
 			}
 			continue

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -74,12 +75,15 @@ func Open(ctx context.Context, databaseURL string, o Options) (*directory.DB, er
 	if err := migrate(ctx, config.Copy(), o); err != nil {
 		return nil, fmt.Errorf("%s: %w", where(config), err)
 	}
-	db := connect(config, o)
+	var s suspicion
+	db := connect(config, o, stdlib.OptionShouldPing(s.shouldPing))
 	db.SetMaxOpenConns(o.MaxConns)
 	db.SetMaxIdleConns(o.MaxConns)
 	db.SetConnMaxIdleTime(maxIdle)
 	db.SetConnMaxLifetime(maxLife)
-	return directory.New(db, dialect()), nil
+	d := dialect()
+	d.Again = s.again
+	return directory.New(db, d), nil
 }
 
 func dialect() directory.Dialect {
@@ -87,6 +91,22 @@ func dialect() directory.Dialect {
 		Name: "postgres", Classify: classify,
 		Place: "nextval('outbox_places')", Again: again, Refused: refused,
 	}
+}
+
+// suspicion is when a connection was found ended last: those that were used
+// last before that are asked for a sign of life before they are used again, so
+// that one failure is enough to find out about all of them.
+type suspicion struct{ since atomic.Int64 } // Unix nanoseconds
+
+func (s *suspicion) again(err error) bool {
+	if lost(err) {
+		s.since.Store(time.Now().UnixNano())
+	}
+	return again(err)
+}
+
+func (s *suspicion) shouldPing(_ context.Context, p stdlib.ShouldPingParams) bool {
+	return p.IdleDuration > time.Second || time.Now().Add(-p.IdleDuration).UnixNano() <= s.since.Load()
 }
 
 // where names a database without its password.
@@ -97,7 +117,7 @@ func where(c *pgx.ConnConfig) string {
 
 // connect makes a pool of connections with the settings that everything here
 // relies on. With StatementTimeout 0 a statement may take its time.
-func connect(config *pgx.ConnConfig, o Options) *sql.DB {
+func connect(config *pgx.ConnConfig, o Options, more ...stdlib.OptionOpenDB) *sql.DB {
 	config.ConnectTimeout = o.ConnectTimeout
 	silence := time.Duration(0)
 	if o.StatementTimeout > 0 {
@@ -112,7 +132,7 @@ func connect(config *pgx.ConnConfig, o Options) *sql.DB {
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "skein directory"
 	}
-	return stdlib.OpenDB(*config, stdlib.OptionAfterConnect(verify))
+	return stdlib.OpenDB(*config, append(more, stdlib.OptionAfterConnect(verify))...)
 }
 
 // verify makes sure that commits are durable and texts are kept as they are.
