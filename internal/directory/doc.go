@@ -16,6 +16,9 @@
 //     never by parsing an error;
 //   - a row that a decision depends on is locked by updating it (SQLite has no
 //     SELECT … FOR UPDATE, PostgreSQL has more than one writer);
+//   - what a function given to tx tells its caller it sets anew each time: it is
+//     run again when it met another writer;
+//   - lists behind IN come from the function in;
 //   - order by ids only with the same column in the page's cursor.
 //
 // Goroutines: none. Locks: DB.mu around the table of prepared statements only,

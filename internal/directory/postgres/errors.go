@@ -22,37 +22,39 @@ const (
 	diskFull             = "53100"
 	readOnly             = "25006" // a former primary
 	lockNotAvailable     = "55P03"
-	queryCanceled        = "57014" // statement_timeout
-	databaseDropped      = "57P04"
+	planChanged          = "0A000" // by a migration, while the driver kept a statement
+	resolutionUnknown    = "08007"
+	completionUnknown    = "40003"
 )
 
 // classify tells the codes that PostgreSQL's errors mean to a user.
 func classify(err error) im.Code {
 	var e *pgconn.PgError
-	if errors.As(err, &e) {
-		switch {
-		case e.Code == diskFull:
-			return im.CodeStorageFull
-		case e.Code == databaseDropped:
+	var connect *pgconn.ConnectError
+	switch {
+	case errors.As(err, &e) && e.Code == diskFull:
+		return im.CodeStorageFull
+	case errors.As(err, &connect): // also when it is the password: an operator's matter, which may end
+		if errors.Is(err, context.Canceled) {
 			return ""
-		case e.Code == uniqueViolation, e.Code == serializationFailure, e.Code == deadlockDetected,
-			e.Code == readOnly, e.Code == lockNotAvailable, e.Code == queryCanceled, away(e):
+		}
+		return im.CodeUnavailable
+	case e != nil:
+		switch e.Code {
+		case uniqueViolation, serializationFailure, deadlockDetected, readOnly, lockNotAvailable:
 			return im.CodeUnavailable
 		}
-		return ""
-	}
-	if gone(err) {
-		return im.CodeUnavailable
-	}
-	var connect *pgconn.ConnectError
-	if errors.As(err, &connect) && !errors.Is(err, context.Canceled) {
+		if away(e) || fatal(e) {
+			return im.CodeUnavailable
+		}
+	case gone(err):
 		return im.CodeUnavailable
 	}
 	return ""
 }
 
 // away tells of answers that mean that the server is not there for us: it
-// starts, ends, has no room for a connection, or lost its own.
+// starts, ends, has no room, gave a statement up that took too long, or failed.
 func away(e *pgconn.PgError) bool {
 	switch e.Code[:min(2, len(e.Code))] {
 	case "08", "53", "57", "58":
@@ -92,7 +94,7 @@ func again(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
 		switch e.Code {
-		case uniqueViolation, serializationFailure, deadlockDetected:
+		case uniqueViolation, serializationFailure, deadlockDetected, planChanged:
 			return true
 		}
 	}
@@ -115,7 +117,9 @@ func fatal(e *pgconn.PgError) bool {
 func refused(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
-		return !fatal(e) // a process that is ended may have committed before
+		// A process that is ended may have committed before; distributed databases
+		// have words for what they do not know themselves.
+		return !fatal(e) && e.Code != resolutionUnknown && e.Code != completionUnknown
 	}
 	return errors.Is(err, pgx.ErrTxCommitRollback)
 }
