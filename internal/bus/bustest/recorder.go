@@ -141,6 +141,16 @@ func (r *Recorder) lostSince(n int, prefix string) bool {
 	return slices.ContainsFunc(r.lost[n:], func(s string) bool { return strings.HasPrefix(s, prefix) })
 }
 
+// rejoined tells whether a Lost came after the first n that says that a route is
+// there. One that says that it is not may come besides.
+func (r *Recorder) rejoined(n int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.lost[n:], func(s string) bool {
+		return strings.HasPrefix(s, "route") && !strings.HasSuffix(s, " lost")
+	})
+}
+
 // Reset forgets everything so far.
 func (r *Recorder) Reset() {
 	r.mu.Lock()

@@ -48,6 +48,7 @@ func Tests() []Test {
 		{"SlowConsumerBytes", testSlowConsumerBytes},
 		{"BlockedConsumerLeavesOthersAlone", testBlockedConsumer},
 		{"CutAndMend", testCutAndMend},
+		{"CutBetweenOthers", testCutBetweenOthers},
 		{"Restart", testRestart},
 		{"JoinThroughOneSeed", testJoin},
 		{"CloseWhilePublishing", testCloseWhilePublishing},

@@ -14,8 +14,8 @@
 //   - nothing leaves before Flush, so that a forgotten one shows;
 //   - without faults a message reaches the inbox of every node that subscribed,
 //     in order, before Flush returns;
-//   - two nodes that were cut apart are both told so when they are joined, after
-//     the last message that was lost and before the first that is not.
+//   - two nodes that were cut apart are both told when they are joined again,
+//     after the last message that was lost.
 package mem
 
 import (
@@ -130,7 +130,8 @@ func (h *Hub) Partition(a, b string) {
 	h.cut[pair(a, b)] = true
 }
 
-// Heal ends a Partition and tells both nodes.
+// Heal ends a Partition and tells both nodes, as soon as each knows what the other
+// took interest in meanwhile.
 func (h *Hub) Heal(a, b string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,10 +141,19 @@ func (h *Hub) Heal(a, b string) {
 	// What was sent before is lost even if it would arrive only now.
 	h.dropTravelling(a, b)
 	delete(h.cut, pair(a, b))
-	if na, nb := h.nodes[a], h.nodes[b]; na != nil && nb != nil {
+	na, nb := h.nodes[a], h.nodes[b]
+	if na == nil || nb == nil {
+		return
+	}
+	tell := func() {
 		na.inbox.Lost("route " + b)
 		nb.inbox.Lost("route " + a)
 	}
+	if h.faults.Interest == 0 {
+		tell()
+		return
+	}
+	time.AfterFunc(h.faults.Interest, tell)
 }
 
 // Block keeps a node's Handler from being called, as if it were busy, until

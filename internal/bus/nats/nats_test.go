@@ -1,0 +1,284 @@
+package nats_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	natsd "github.com/nats-io/nats-server/v2/server"
+	client "github.com/nats-io/nats.go"
+
+	"github.com/skein-im/skein/internal/bus"
+	"github.com/skein-im/skein/internal/bus/bustest"
+	"github.com/skein-im/skein/internal/bus/nats"
+)
+
+const local = "127.0.0.1:0"
+
+// eventually waits for what nobody tells.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.After(30 * time.Second)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("waited in vain: " + what)
+		}
+	}
+}
+
+// TestWrongSecret: a node with another secret gets no route, both logs say why,
+// and neither holds a secret or what is made of it.
+func TestWrongSecret(t *testing.T) {
+	var la, lb logs
+	ra, rb := bustest.NewRecorder(), bustest.NewRecorder()
+	a := start(t, nats.Options{Name: "a", Listen: local, Secret: secret, Logger: la.logger()}, ra)
+	b := start(t, nats.Options{Name: "b", Listen: local, Secret: "another", Logger: lb.logger(), Peers: []string{a.Addr().String()}}, rb)
+	for _, n := range []*nats.Bus{a, b} {
+		if err := n.Subscribe("x"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "a to log the refusal", func() bool { return strings.Contains(la.String(), "authentication error") })
+	eventually(t, "b to log the refusal", func() bool { return strings.Contains(lb.String(), "Authorization Violation") })
+	for _, n := range []*nats.Bus{a, b} {
+		n.Publish("x", []byte("x"))
+		n.Flush()
+	}
+	// A right one comes in all the same, and what is told to it does not reach b.
+	rc := bustest.NewRecorder()
+	c := start(t, nats.Options{Name: "c", Listen: local, Secret: secret, Peers: []string{a.Addr().String()}}, rc)
+	if err := c.Subscribe("x"); err != nil {
+		t.Fatal(err)
+	}
+	rc.Settle(t, a, "x")
+	ra.Settle(t, c, "x")
+	if rb.Count() != 0 || len(rb.Losses()) != 0 || ra.Count() != 0 {
+		t.Errorf("a got %q, b got %q and was told %q", ra.Got(), rb.Got(), rb.Losses())
+	}
+	for _, s := range []string{la.String(), lb.String()} {
+		if strings.Contains(s, secret) || strings.Contains(s, "another") || strings.Contains(s, nats.Password(secret)) {
+			t.Error("a secret is in the log")
+		}
+	}
+}
+
+// TestSecretIsNotSent listens to what a node says to a peer.
+func TestSecretIsNotSent(t *testing.T) {
+	l, err := net.Listen("tcp", local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	start(t, nats.Options{Name: "a", Listen: local, Secret: secret, Peers: []string{l.Addr().String()}}, bustest.NewRecorder())
+	conn, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "CONNECT ") {
+		t.Fatalf("%q: %v", line, err)
+	}
+	if strings.Contains(line, secret) || !strings.Contains(line, nats.Password(secret)) {
+		t.Errorf("a route begins with %q", line)
+	}
+	if nats.Password(secret) == nats.Password("another") {
+		t.Error("two secrets make one password")
+	}
+}
+
+// TestNobodyButRoutes: the one port there is takes no clients, not even one that
+// knows the routes' password, and there is no system account to ask.
+func TestNobodyButRoutes(t *testing.T) {
+	before := listening(t)
+	b := start(t, nats.Options{Name: "a", Listen: local, Secret: secret}, bustest.NewRecorder())
+	if after := listening(t); runtime.GOOS == "linux" && after != before+1 {
+		t.Errorf("%d ports were opened, want the one for routes", after-before)
+	}
+	for _, u := range []string{"nats://", "nats://skein:" + nats.Password(secret) + "@"} {
+		if c, err := client.Connect(u + b.Addr().String()); err == nil {
+			c.Close()
+			t.Errorf("a client came in with %s", u)
+		}
+	}
+}
+
+// listening counts this process's listening sockets, on Linux.
+func listening(t *testing.T) (n int) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		return 0
+	}
+	ours := map[string]bool{}
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		if to, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.HasPrefix(to, "socket:[") {
+			ours[strings.Trim(to[len("socket:"):], "[]")] = true
+		}
+	}
+	for _, f := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			continue // no IPv6
+		}
+		for line := range strings.Lines(string(text)) {
+			if f := strings.Fields(line); len(f) > 9 && f[3] == "0A" && ours[f[9]] {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func TestOptions(t *testing.T) {
+	for _, o := range []nats.Options{
+		{Name: "a", Secret: secret},
+		{Name: "a", Secret: secret, Listen: local, URL: "nats://127.0.0.1:1"},
+		{Name: "a", Listen: local},
+		{Secret: secret, Listen: local},
+		{Name: "a", Secret: secret, Listen: "nowhere"},
+		{Name: "a", Secret: secret, Listen: "127.0.0.1:70000"},
+		{Name: "a", Secret: secret, Listen: local, Peers: []string{"nowhere"}},
+		{Name: "a", Secret: secret, Listen: local, Advertise: "nowhere"},
+		{Name: "a", URL: "nats://127.0.0.1:1", Credentials: "/does/not/exist"},
+	} {
+		b, err := nats.Open(context.Background(), o, bustest.NewRecorder())
+		if err == nil {
+			b.Close()
+			t.Errorf("opened with %+v", o)
+		}
+	}
+}
+
+// TestPortTaken: a port that is not free is an error of Open, not a log line.
+func TestPortTaken(t *testing.T) {
+	l, err := net.Listen("tcp", local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	b, err := nats.Open(context.Background(), nats.Options{Name: "a", Secret: secret, Listen: l.Addr().String()}, bustest.NewRecorder())
+	if err == nil {
+		b.Close()
+		t.Fatal("opened")
+	}
+	if !strings.Contains(err.Error(), "address already in use") {
+		t.Error(err)
+	}
+}
+
+// outside is a NATS server that others run.
+func outside(t *testing.T, port int) *natsd.Server {
+	t.Helper()
+	s, err := natsd.NewServer(&natsd.Options{
+		Host: "127.0.0.1", Port: port, Username: "u", Password: "p", NoSigs: true, NoLog: true, MaxPayload: bus.MaxMessage,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Start()
+	if !s.ReadyForConnections(30 * time.Second) {
+		t.Fatal("the server did not start")
+	}
+	t.Cleanup(func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	})
+	return s
+}
+
+func urlOf(s *natsd.Server, user string) string {
+	return fmt.Sprintf("nats://%s@%s", user, s.Addr())
+}
+
+// external is a rig whose nodes all use one server. Nothing can be cut between
+// two of them, and one that comes back is no news for the others.
+type external struct{ server *natsd.Server }
+
+func (e external) Open(t *testing.T, name string, h bus.Handler, l bustest.Limits) bus.Bus {
+	t.Helper()
+	return start(t, nats.Options{Name: name, URL: urlOf(e.server, "u:p"), QueueMessages: l.Messages, QueueBytes: l.Bytes}, h)
+}
+func (external) Cut(t *testing.T, _, _ string)  { t.Fatal("not here") }
+func (external) Mend(t *testing.T, _, _ string) { t.Fatal("not here") }
+
+func TestExternalBus(t *testing.T) {
+	notHere := []string{"CutAndMend", "CutBetweenOthers", "Restart", "JoinThroughOneSeed"}
+	for _, test := range bustest.Tests() {
+		if !slices.Contains(notHere, test.Name) {
+			t.Run(test.Name, func(t *testing.T) { test.Run(t, external{outside(t, -1)}) })
+		}
+	}
+}
+
+// TestExternalRestart: the server goes and comes; both nodes are told after it
+// knows their interest again, also what they changed while it was away.
+func TestExternalRestart(t *testing.T) {
+	server := outside(t, -1)
+	var l logs
+	ra, rb := bustest.NewRecorder(), bustest.NewRecorder()
+	open := func(name string, h bus.Handler) *nats.Bus {
+		return start(t, nats.Options{Name: name, URL: urlOf(server, "u:p"), Logger: l.logger()}, h)
+	}
+	a, b := open("a", ra), open("b", rb)
+	for _, s := range []string{"x", "old"} {
+		if err := b.Subscribe(s); err != nil {
+			t.Fatal(err)
+		}
+		rb.Settle(t, a, s)
+	}
+	port := server.Addr().(*net.TCPAddr).Port
+	server.Shutdown()
+	server.WaitForShutdown()
+	if err := b.Subscribe("new"); err != nil {
+		t.Fatal(err)
+	}
+	b.Unsubscribe("old")
+	outside(t, port)
+	for _, r := range []*bustest.Recorder{ra, rb} {
+		r.Until(t, "to be told", func() bool { return slices.Contains(r.Losses(), "reconnected") })
+	}
+	for _, s := range []string{"old", "new", "x"} {
+		a.Publish(s, []byte(s))
+	}
+	a.Flush()
+	rb.Until(t, "the messages", func() bool { return rb.Count() == 2 })
+	if got := rb.Got(); got[0].Subject != "new" || got[1].Subject != "x" {
+		t.Errorf("got %q", got)
+	}
+	if strings.Contains(l.String(), "u:p") {
+		t.Error("the password is in the log")
+	}
+}
+
+// TestExternalRefused: a wrong password is an error of Open at once, a server that
+// is not there one when ctx ends.
+func TestExternalRefused(t *testing.T) {
+	server := outside(t, -1)
+	_, err := nats.Open(context.Background(), nats.Options{Name: "a", URL: urlOf(server, "u:wrong")}, bustest.NewRecorder())
+	if !errors.Is(err, client.ErrAuthorization) || strings.Contains(err.Error(), "wrong") {
+		t.Errorf("wrong password: %v", err)
+	}
+	server.Shutdown()
+	server.WaitForShutdown()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := nats.Open(ctx, nats.Options{Name: "a", URL: urlOf(server, "u:p")}, bustest.NewRecorder()); !errors.Is(err, context.Canceled) {
+		t.Errorf("no server: %v", err)
+	}
+}
