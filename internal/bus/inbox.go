@@ -15,7 +15,7 @@ const SlowConsumer = "slow consumer"
 
 // keep is the length of an Inbox's queue, in messages, that is kept for the
 // next burst. Above it the memory is given back.
-const keep = 1024
+const keep = 8192
 
 type message struct {
 	subject string

@@ -193,6 +193,9 @@ func (b *Bus) connect(ctx context.Context) error {
 		conn, err := o.Connect()
 		if err == nil {
 			b.conn = conn
+			if n := conn.MaxPayload(); n < bus.MaxMessage {
+				b.log.Warn("bus: the NATS server refuses large messages, they will be lost", "max_payload", n, "needed", bus.MaxMessage)
+			}
 			return nil
 		}
 		// A server that refuses us will go on doing so.
@@ -302,7 +305,8 @@ func (b *Bus) Addr() net.Addr {
 // Dropped is how many messages found the queue to the Handler, or to NATS, full.
 func (b *Bus) Dropped() (in, out uint64) { return b.inbox.Dropped(), b.out.count() }
 
-// Close is bus.Bus's. It takes a second at most, and what the Handler takes.
+// Close is bus.Bus's. It takes as long as the Handler does, and where NATS takes
+// nothing, a few times writeDeadline.
 func (b *Bus) Close() error {
 	b.closeOnce.Do(func() {
 		b.closing.Store(true)

@@ -282,3 +282,49 @@ func TestExternalRefused(t *testing.T) {
 		t.Errorf("no server: %v", err)
 	}
 }
+
+// TestPublishDoesNotWait: a server that answers no more and reads no more costs
+// the publisher messages, not time, and not more memory than the bound.
+func TestPublishDoesNotWait(t *testing.T) {
+	l, err := net.Listen("tcp", local)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		accepted <- conn
+		fmt.Fprintf(conn, "INFO {\"server_id\":\"x\",\"proto\":1,\"max_payload\":%d}\r\n", bus.MaxMessage)
+		r := bufio.NewReader(conn)
+		for line := ""; line != "PING\r\n"; {
+			if line, err = r.ReadString('\n'); err != nil {
+				return
+			}
+		}
+		fmt.Fprint(conn, "PONG\r\n")
+	}()
+	b := start(t, nats.Options{Name: "a", URL: "nats://" + l.Addr().String(), QueueBytes: bus.MaxMessage}, bustest.NewRecorder())
+	defer (<-accepted).Close()
+	data := make([]byte, 64<<10)
+	const n = 1000
+	for range n {
+		if err := b.Subscribe("x"); err != nil {
+			t.Fatal(err)
+		}
+		b.Publish("x", data)
+		b.Flush()
+		b.Unsubscribe("x")
+	}
+	// What is not dropped is in the queue, in what the writer took of it, in the
+	// client's buffers or in the sockets'.
+	if _, out := b.Dropped(); out < n/2 {
+		t.Errorf("%d of %d messages dropped", out, n)
+	}
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+}

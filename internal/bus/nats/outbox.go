@@ -14,8 +14,8 @@ const (
 	// gather is how many bytes wait for a Flush at most.
 	gather = 32 << 10
 	// keepBytes and keepOrders are the sizes of buffers that are kept for later.
-	keepBytes  = 256 << 10
-	keepOrders = 4096
+	keepBytes  = 1 << 20
+	keepOrders = 8192
 )
 
 // order is one thing for the writer to do: to publish data[from:to], or, if to
