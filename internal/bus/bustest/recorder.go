@@ -133,14 +133,6 @@ func (r *Recorder) Losses() []string {
 	return slices.Clone(r.lost)
 }
 
-// lostSince tells whether a Lost came after the first n whose reason begins like
-// this.
-func (r *Recorder) lostSince(n int, prefix string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.ContainsFunc(r.lost[n:], func(s string) bool { return strings.HasPrefix(s, prefix) })
-}
-
 // rejoined tells whether a Lost came after the first n that says that a route is
 // there. One that says that it is not may come besides.
 func (r *Recorder) rejoined(n int) bool {

@@ -92,6 +92,10 @@ func (h *Hub) forget(n *node, subject string) {
 	}
 }
 
+// Dropped is how many messages found the queue to the Handler full; none does on
+// its way out.
+func (n *node) Dropped() (in, out uint64) { return n.inbox.Dropped(), 0 }
+
 func (n *node) Close() error {
 	h := n.hub
 	h.mu.Lock()

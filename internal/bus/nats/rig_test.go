@@ -85,11 +85,11 @@ func (r *rig) Open(t *testing.T, name string, h bus.Handler, l bustest.Limits) b
 	if r.seed == "" {
 		r.seed = name
 	} else if r.seed != name {
-		peers = []string{r.proxies[r.seed].addr()}
+		peers = []string{r.proxies[r.seed].addr}
 	}
 	r.mu.Unlock()
 	b := start(t, nats.Options{
-		Name: name, Listen: "127.0.0.1:0", Advertise: p.addr(), Peers: peers, Secret: secret,
+		Name: name, Listen: "127.0.0.1:0", Advertise: p.addr, Peers: peers, Secret: secret,
 		QueueMessages: l.Messages, QueueBytes: l.Bytes, Logger: r.logs.logger(),
 	}, h)
 	p.setTarget(b.Addr().String())
@@ -102,13 +102,21 @@ func (r *rig) Cut(t *testing.T, a, b string) {
 	r.cut[a+" "+b], r.cut[b+" "+a] = true, true
 	pa, pb := r.proxies[a], r.proxies[b]
 	r.mu.Unlock()
+	pa.listener.Close()
+	pb.listener.Close()
+	failed := strings.Count(r.logs.String(), dialFailed)
 	// Nobody is told: both have to notice that nothing comes any more.
 	for _, l := range append(pa.linksFrom(b), pb.linksFrom(a)...) {
 		l.sides.Wait()
 	}
+	// And long enough that somebody has tried to come back, in vain.
+	eventually(t, "a dial to fail", func() bool { return strings.Count(r.logs.String(), dialFailed) > failed })
 }
 
-func (r *rig) Mend(_ *testing.T, a, b string) {
+// dialFailed is what a server logs of a peer that it cannot reach.
+const dialFailed = "Error trying to connect to route"
+
+func (r *rig) Mend(t *testing.T, a, b string) {
 	r.mu.Lock()
 	delete(r.cut, a+" "+b)
 	delete(r.cut, b+" "+a)
@@ -119,6 +127,8 @@ func (r *rig) Mend(_ *testing.T, a, b string) {
 	for _, l := range append(pa.linksFrom(b), pb.linksFrom(a)...) {
 		l.close()
 	}
+	pa.listen(t, pa.addr)
+	pb.listen(t, pb.addr)
 }
 
 func (r *rig) isCut(a, b string) bool {
@@ -131,7 +141,8 @@ func (r *rig) isCut(a, b string) bool {
 type proxy struct {
 	rig      *rig
 	owner    string
-	listener net.Listener
+	listener net.Listener // the test's goroutine's
+	addr     string
 	running  sync.WaitGroup
 
 	mu     sync.Mutex
@@ -141,14 +152,10 @@ type proxy struct {
 }
 
 func newProxy(t *testing.T, r *rig, owner string) *proxy {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &proxy{rig: r, owner: owner, listener: l}
-	p.running.Go(p.accept)
+	p := &proxy{rig: r, owner: owner}
+	p.listen(t, local)
 	t.Cleanup(func() {
-		l.Close()
+		p.listener.Close()
 		p.mu.Lock()
 		p.closed = true
 		links := p.links
@@ -161,7 +168,16 @@ func newProxy(t *testing.T, r *rig, owner string) *proxy {
 	return p
 }
 
-func (p *proxy) addr() string { return p.listener.Addr().String() }
+// listen lets connections in. Those that are there do not need it.
+func (p *proxy) listen(t *testing.T, addr string) {
+	t.Helper()
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.listener, p.addr = l, l.Addr().String()
+	p.running.Go(func() { p.accept(l) })
+}
 
 func (p *proxy) setTarget(addr string) {
 	p.mu.Lock()
@@ -169,9 +185,9 @@ func (p *proxy) setTarget(addr string) {
 	p.target = addr
 }
 
-func (p *proxy) accept() {
+func (p *proxy) accept(listener net.Listener) {
 	for {
-		conn, err := p.listener.Accept()
+		conn, err := listener.Accept()
 		if err != nil {
 			return
 		}
