@@ -59,9 +59,9 @@ type Journal interface {
 
 	// Position returns a position such that every entry and mark with Pos ≤ it is
 	// visible to later reads, whoever stored it. It never goes back within a
-	// timeline. It is that of the last durable Append once no append is under way;
-	// until then a store that several processes append to may tell less, so that
-	// what was stored meanwhile is told twice rather than not at all.
+	// timeline. It is at least that of the last durable Append once no append is
+	// under way; until then a store that several processes append to may tell less,
+	// so that what was stored meanwhile is told twice rather than not at all.
 	Position(ctx context.Context) (uint64, error)
 
 	// Timeline names this history. It changes when acknowledged entries are known

@@ -1,7 +1,6 @@
 package journaltest
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -70,19 +69,20 @@ func testConcurrency(t *testing.T, f *fixture) {
 func testReaders(t *testing.T, f *fixture) {
 	const entries = 400
 	cs := []im.ConversationID{"grp:r1", "grp:r2"}
+	last := f.position()
 	done := make(chan struct{})
 	errs := make(chan error, 4)
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
-			var last [2]im.Head
+			var seen [2]sight
 			for {
 				select {
 				case <-done:
 					return
 				default:
 				}
-				if err := f.observe(cs, &last); err != nil {
+				if err := f.observe(cs, &seen); err != nil {
 					errs <- err
 					return
 				}
@@ -90,7 +90,7 @@ func testReaders(t *testing.T, f *fixture) {
 		})
 	}
 	for n := 1; n <= entries; n += 2 {
-		f.stored(text(cs[0], "a", n, "x"), text(cs[1], "a", n+1, "x"))
+		last = f.stored(text(cs[0], "a", n, "x"), text(cs[1], "a", n+1, "x"))[1].Pos
 	}
 	close(done)
 	wg.Wait()
@@ -98,9 +98,18 @@ func testReaders(t *testing.T, f *fixture) {
 	for err := range errs {
 		t.Fatal(err)
 	}
+	f.reaches(last)
 }
 
-func (f *fixture) observe(cs []im.ConversationID, last *[2]im.Head) error {
+// sight is what a reader saw of a conversation: at a position, and then up to a
+// seq.
+type sight struct {
+	head im.Head
+	pos  uint64
+	read uint64
+}
+
+func (f *fixture) observe(cs []im.ConversationID, seen *[2]sight) error {
 	pos, err := f.j.Position(f.ctx)
 	if err != nil {
 		return err
@@ -110,26 +119,31 @@ func (f *fixture) observe(cs []im.ConversationID, last *[2]im.Head) error {
 		return err
 	}
 	for i, c := range cs {
-		h := heads[i]
-		if h.Seq < last[i].Seq || h.Pos < last[i].Pos {
-			return fmt.Errorf("head of %s went back from %+v to %+v", c, last[i], h)
+		h, last := heads[i], seen[i]
+		if h.Seq < last.head.Seq || h.Pos < last.head.Pos || pos < last.pos {
+			return fmt.Errorf("head of %s went back from %+v to %+v, or the position from %d to %d", c, last.head, h, last.pos, pos)
 		}
-		last[i] = h
 		tail, err := f.j.Read(f.ctx, c, 0, true, 20)
 		if err != nil {
 			return err
-		}
-		// Both conversations get one entry per append, so the head is the position.
-		if len(tail) == 0 && pos > 0 {
-			return errors.New("position without entries")
 		}
 		for k := range tail {
 			if want := tail[0].Seq + uint64(k); tail[k].Seq != want {
 				return fmt.Errorf("a hole: seq %d where %d belongs", tail[k].Seq, want)
 			}
 		}
-		if n := len(tail); n > 0 && (tail[n-1].Pos < pos || tail[n-1].Seq < h.Seq) {
-			return fmt.Errorf("the last entry is seq %d pos %d, below head %+v or position %d", tail[n-1].Seq, tail[n-1].Pos, h, pos)
+		seen[i] = sight{h, pos, last.read}
+		if len(tail) > 0 {
+			seen[i].read = tail[len(tail)-1].Seq
+		}
+		if seen[i].read < h.Seq {
+			return fmt.Errorf("the last entry of %s is seq %d, below head %+v", c, seen[i].read, h)
+		}
+		// What was told to be visible was visible then: what came since is beyond.
+		for k := range tail {
+			if tail[k].Seq > last.read && tail[k].Pos <= last.pos {
+				return fmt.Errorf("seq %d of %s has pos %d and was not visible at position %d", tail[k].Seq, c, tail[k].Pos, last.pos)
+			}
 		}
 	}
 	return nil

@@ -197,6 +197,20 @@ func (f *fixture) position() uint64 {
 	return p
 }
 
+// reaches waits until the position is pos or more, and returns it: a store that
+// several processes append to tells less while something older is under way,
+// whoever's.
+func (f *fixture) reaches(pos uint64) uint64 {
+	f.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		if p := f.position(); p >= pos {
+			return p
+		} else if time.Now().After(deadline) {
+			f.Fatalf("the position stays at %d, an entry or mark is at %d", p, pos)
+		}
+	}
+}
+
 func (f *fixture) seqs(c im.ConversationID, from uint64, backward bool, limit int) []uint64 {
 	f.Helper()
 	var seqs []uint64

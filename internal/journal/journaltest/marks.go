@@ -3,6 +3,7 @@ package journaltest
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -21,7 +22,8 @@ func (f *fixture) mark(u im.UserID, c im.ConversationID) im.Mark {
 		f.Fatalf("Marks: %v", err)
 	}
 	for _, m := range f.userMarks(u) {
-		if m.Conversation == c && m != out[0] {
+		// A mark that is written in between gets its position then.
+		if m.Pos = out[0].Pos; m.Conversation == c && m != out[0] {
 			f.Fatalf("Marks says %+v, UserMarks %+v", out[0], m)
 		}
 	}
@@ -174,10 +176,24 @@ func testManyMarksReopen(t *testing.T, f *fixture) {
 	}
 }
 
+// settled returns a mark, set before the last append, once a device that syncs
+// is past it: it may get its position only when it is written, within a second
+// or so.
+func (f *fixture) settled(u im.UserID, c im.ConversationID) im.Mark {
+	f.Helper()
+	for deadline := time.Now().Add(time.Minute); ; {
+		m := f.mark(u, c)
+		if m.Pos <= f.position() {
+			return m
+		} else if time.Now().After(deadline) {
+			f.Fatalf("the mark stays ahead of all positions: %+v", m)
+		}
+	}
+}
+
 func testMarkPosition(t *testing.T, f *fixture) {
 	c := im.Group("g")
-	f.stored(text(c, "a", 1, "x"))
-	p := f.position()
+	p := f.reaches(f.stored(text(c, "a", 1, "x"))[0].Pos)
 	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 1})
 	m := f.mark("u", c)
 	if m.Pos <= p {
@@ -185,8 +201,9 @@ func testMarkPosition(t *testing.T, f *fixture) {
 	}
 	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 1}) // no change
 	f.stored(text(c, "a", 2, "x"))
-	if p := f.position(); m.Pos > p {
-		t.Fatalf("mark at %d is beyond %d after the next append", m.Pos, p)
+	m = f.settled("u", c)
+	if m.Pos <= p {
+		t.Fatalf("mark at %d: a device that synced at %d would miss it", m.Pos, p)
 	}
 	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 1}) // no change
 	if again := f.mark("u", c); again != m {
@@ -200,6 +217,10 @@ func testMarkPosition(t *testing.T, f *fixture) {
 	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 2})
 	if again := f.mark("u", c); again.Pos <= p {
 		t.Fatalf("mark at %d, set at position %d", again.Pos, p)
+	}
+	f.stored(text(c, "a", 3, "x"))
+	if again := f.settled("u", c); again.Pos <= p || again.Received != 2 {
+		t.Fatalf("mark %+v, set at position %d", again, p)
 	}
 }
 

@@ -190,7 +190,7 @@ func testPosition(t *testing.T, f *fixture) {
 	last := f.position()
 	for n := 1; n <= 30; n++ {
 		out := f.stored(text("grp:g", "a", 2*n, "x"), text("grp:h", "a", 2*n+1, "x"))
-		p := f.position()
+		p := f.reaches(out[1].Pos)
 		if p <= last || out[0].Pos <= last || out[1].Pos < out[0].Pos || out[1].Pos > p {
 			t.Fatalf("position %d → %d, entries at %d and %d", last, p, out[0].Pos, out[1].Pos)
 		}
@@ -200,8 +200,8 @@ func testPosition(t *testing.T, f *fixture) {
 		last = p
 		if n%10 == 0 {
 			f.reopen()
-			if p := f.position(); p != last {
-				t.Fatalf("position %d after reopening, want %d", p, last)
+			if p := f.position(); p < last {
+				t.Fatalf("position %d after reopening, it was %d", p, last)
 			}
 		}
 	}

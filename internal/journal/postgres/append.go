@@ -1,0 +1,265 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// maxName is the longest conversation or user id that is stored.
+const maxName = 255
+
+// maxAttempts is how often a batch is run that met another one: each time one of
+// them went on.
+const maxAttempts = 20
+
+// message path 4/6: Append stores a batch in one transaction of the database,
+// see the package comment.
+func (j *Journal) Append(ctx context.Context, batch []im.Append, out []im.Appended) error {
+	if len(out) != len(batch) {
+		return errors.New("journal: Append: len(out) differs from len(batch)")
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := j.enter(); err != nil {
+		return err
+	}
+	defer j.life.RUnlock()
+	if len(batch) == 0 {
+		return nil
+	}
+	for i := range batch {
+		if err := check(&batch[i]); err != nil {
+			return err
+		}
+	}
+	start := j.o.Now()
+	r := j.requests.get()
+	defer j.requests.put(r)
+	r.plan(batch)
+	r.encode(batch)
+	if err := j.store(ctx, r); err != nil {
+		j.metrics.refused(err)
+		return err
+	}
+	r.answer(batch, out)
+	j.known.seen(r.convs, r.heads)
+	j.metrics.appended(out, j.o.Now().Sub(start))
+	return nil
+}
+
+func check(a *im.Append) error {
+	e := &a.Entry
+	switch {
+	case e.ID.IsZero():
+		return fmt.Errorf("%w: an item has no id", im.ErrAppendInvalid)
+	case len(e.Conversation) == 0 || len(e.Conversation) > maxName || len(e.Sender) > maxName:
+		return fmt.Errorf("%w: conversation or sender is empty or too long", im.ErrAppendInvalid)
+	}
+	for _, u := range e.Mentions {
+		if u == "" || strings.Contains(string(u), ",") {
+			return fmt.Errorf("%w: %q is mentioned, which is no user", im.ErrAppendInvalid, u)
+		}
+	}
+	return nil
+}
+
+// store runs the batch until it did not meet another one.
+func (j *Journal) store(ctx context.Context, r *request) error {
+	r.fresh = j.known.unknown(r.convs, r.fresh[:0])
+	for attempt := 1; ; attempt++ {
+		r.params[0] = nil
+		if len(r.fresh) > 0 {
+			r.params[0] = texts(&r.columns[0], r.fresh)
+		}
+		err := j.call(ctx, r)
+		switch again := meaning(err); {
+		case err == nil || again == giveUp || attempt == maxAttempts:
+			return err
+		case again == adopt:
+			if err := j.adoptAgain(ctx); err != nil {
+				return err
+			}
+			j.known.forget()
+			r.fresh = append(r.fresh[:0], r.convs...)
+		case again == lookAgain:
+			j.known.forget()
+			r.fresh = append(r.fresh[:0], r.convs...)
+		}
+		j.metrics.retries.Inc()
+	}
+}
+
+// call runs the function once. What it returns is what became of the batch.
+func (j *Journal) call(ctx context.Context, r *request) error {
+	c, err := j.acquire(ctx, j.writers)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	start := j.o.Now()
+	// From here on the batch may be stored: no deadline, no cancelling.
+	rows := c.Conn().PgConn().ExecPrepared(context.Background(), stmtAppend, r.params[:], binaryFormat, binaryFormat)
+	answered := false
+	for rows.NextRow() {
+		answered = true
+		r.take(rows.Values())
+	}
+	if _, err := rows.Close(); err != nil {
+		return j.outcome(err, answered)
+	}
+	if !answered {
+		return fmt.Errorf("%w: the database gave no answer", im.ErrOutcomeUnknown)
+	}
+	j.metrics.committed(j.o.Now().Sub(start))
+	return nil
+}
+
+// appendParams is the number of parameters of journal_append.
+const appendParams = 23
+
+// request is a batch on its way. Its memory is used again.
+type request struct {
+	convs  []im.ConversationID // sorted
+	byName map[im.ConversationID]int32
+	byID   map[im.MessageID]int32
+	state  []convState
+	rank   []int32 // of the conversations in order of appearance
+	conv   []int32 // of the batch's items, in order of appearance
+	order  []int32 // the batch's items in the order they are sent in
+	plain  int     // how many of them are numbered here
+	fresh  []im.ConversationID
+
+	columns [appendParams]column
+	params  [appendParams][]byte
+
+	pos   uint64
+	ms    uint64
+	heads []im.Head // before, later after
+	odd   []im.Appended
+	item  []int32 // of odd
+}
+
+// convState is a conversation's part of a batch.
+type convState struct {
+	name     im.ConversationID
+	ifRoster uint64
+	// loop: its items depend on each other in ways that need a look at each.
+	loop            bool
+	items, messages int32
+}
+
+type requests struct{ pool sync.Pool }
+
+func (p *requests) get() *request {
+	if r, ok := p.pool.Get().(*request); ok {
+		return r
+	}
+	return &request{byName: map[im.ConversationID]int32{}, byID: map[im.MessageID]int32{}}
+}
+
+func (p *requests) put(r *request) {
+	clear(r.byName)
+	clear(r.byID)
+	clear(r.state)
+	clear(r.convs)
+	clear(r.fresh)
+	clear(r.params[:])
+	p.pool.Put(r)
+}
+
+// plan sorts the conversations, and tells the items that can be numbered here
+// from those that depend on what became of others: those of a conversation with
+// a change of the roster, an erasure, different conditions, or an id that is in
+// the batch twice.
+func (r *request) plan(batch []im.Append) {
+	r.state, r.conv = r.state[:0], r.conv[:0]
+	for i := range batch {
+		a := &batch[i]
+		k, ok := r.byName[a.Entry.Conversation]
+		if !ok {
+			k = int32(len(r.state))
+			r.byName[a.Entry.Conversation] = k
+			r.state = append(r.state, convState{name: a.Entry.Conversation, ifRoster: a.IfRoster})
+		}
+		r.conv = append(r.conv, k)
+		s := &r.state[k]
+		if a.SetRoster != 0 || a.Erase != 0 || a.IfRoster != s.ifRoster {
+			s.loop = true
+		}
+		if first, twice := r.byID[a.Entry.ID]; twice {
+			s.loop = true
+			r.state[r.conv[first]].loop = true
+		} else {
+			r.byID[a.Entry.ID] = int32(i)
+		}
+	}
+	r.convs = r.convs[:0]
+	r.order = slices.Grow(r.order[:0], len(batch))
+	for k := range r.state {
+		r.order = append(r.order, int32(k))
+	}
+	slices.SortFunc(r.order, func(a, b int32) int { return cmp.Compare(r.state[a].name, r.state[b].name) })
+	r.rank = slices.Grow(r.rank[:0], len(r.state))[:len(r.state)]
+	for at, k := range r.order {
+		r.rank[k] = int32(at)
+		r.convs = append(r.convs, r.state[k].name)
+	}
+	r.order = r.order[:0]
+	for i := range batch {
+		if !r.state[r.conv[i]].loop {
+			r.order = append(r.order, int32(i))
+		}
+	}
+	r.plain = len(r.order)
+	for i := range batch {
+		if r.state[r.conv[i]].loop {
+			r.order = append(r.order, int32(i))
+		}
+	}
+}
+
+// answer fills out from what the function returned.
+func (r *request) answer(batch []im.Append, out []im.Appended) {
+	clear(out)
+	for k, i := range r.item {
+		at := r.order[i]
+		out[at] = r.odd[k]
+		if head := &r.heads[r.rank[r.conv[at]]]; r.odd[k].Status == im.Stored && r.odd[k].Seq > head.Seq {
+			*head = headOf(&out[at])
+		}
+	}
+	ms := time.UnixMilli(int64(min(r.ms, math.MaxInt64)))
+	for _, i := range r.order[:r.plain] {
+		if out[i].Status != 0 {
+			continue
+		}
+		head := &r.heads[r.rank[r.conv[i]]]
+		if head.Roster != batch[i].IfRoster {
+			out[i].Status = im.RosterChanged
+			continue
+		}
+		head.Seq++
+		if batch[i].Entry.Countable() {
+			head.Count++
+		}
+		head.Pos = max(head.Pos, r.pos)
+		if ms.After(head.Time) {
+			head.Time = ms
+		}
+		out[i] = im.Appended{Status: im.Stored, Seq: head.Seq, Count: head.Count, Time: head.Time, Pos: head.Pos, Roster: head.Roster}
+	}
+}
+
+func headOf(a *im.Appended) im.Head {
+	return im.Head{Seq: a.Seq, Count: a.Count, Time: a.Time, Roster: a.Roster, Pos: a.Pos}
+}

@@ -1,0 +1,187 @@
+package postgres
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+const (
+	connectTimeout = 2 * time.Second
+	// acquireTimeout is how long a call waits for a connection.
+	acquireTimeout = 2500 * time.Millisecond
+	// idlePing is after how much idleness a connection is asked whether it lives:
+	// what lies between may have forgotten it.
+	idlePing = 30 * time.Second
+)
+
+// sessionSettings hold for every connection. Plans are made once and for small
+// batches: by index, whatever the statistics of a young table say. The server
+// notices by itself when this side is gone.
+const sessionSettings = `SET synchronous_commit = on; SET default_transaction_isolation = 'read committed'; SET statement_timeout = 0;
+	SET lock_timeout = 0; SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
+	SET enable_mergejoin = off; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3`
+
+// poolConfig is that of one of the pools.
+func (j *Journal) poolConfig(url string, conns int32) (*pgxpool.Config, error) {
+	c, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("journal: the database's URL: %w", err)
+	}
+	c.MaxConns = conns
+	c.ConnConfig.ConnectTimeout = connectTimeout
+	c.ConnConfig.DialFunc = j.dialer().DialContext
+	c.ConnConfig.RuntimeParams["application_name"] = "skein journal"
+	c.AfterConnect = j.prepare
+	c.PingTimeout = connectTimeout
+	c.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
+		return p.IdleDuration > idlePing || suspicious(p.Conn.PgConn().Conn())
+	}
+	return c, nil
+}
+
+func (j *Journal) dialer() *net.Dialer {
+	return &net.Dialer{
+		Timeout:         connectTimeout,
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
+		Control: func(network, _ string, raw syscall.RawConn) error {
+			if network != "tcp4" && network != "tcp6" && network != "tcp" {
+				return nil
+			}
+			return setUserTimeout(raw, j.o.UserTimeout)
+		},
+	}
+}
+
+// suspicious tells that there is something to read from a connection that is
+// not in use: most likely its end.
+func suspicious(c net.Conn) bool {
+	if t, ok := c.(*tls.Conn); ok {
+		c = t.NetConn()
+	}
+	sc, ok := c.(syscall.Conn)
+	if !ok {
+		return true
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return true
+	}
+	some := true
+	err = raw.Read(func(fd uintptr) bool {
+		var b [1]byte
+		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		some = !errors.Is(err, syscall.EAGAIN)
+		return true
+	})
+	return some || err != nil
+}
+
+// prepare makes a new connection fit for use: it adopts the server, and knows
+// the statements.
+func (j *Journal) prepare(ctx context.Context, c *pgx.Conn) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*connectTimeout)
+	defer cancel()
+	if err := j.settle(ctx, c); err != nil {
+		return err
+	}
+	p := c.PgConn().StartPipeline(ctx)
+	for name, sql := range statements() {
+		p.SendPrepare(name, sql, nil)
+	}
+	if err := p.Sync(); err != nil {
+		return errors.Join(err, p.Close())
+	}
+	for range statements() {
+		if _, err := p.GetResults(); err != nil {
+			return errors.Join(err, p.Close())
+		}
+	}
+	return p.Close()
+}
+
+// settle checks the server and adopts it.
+func (j *Journal) settle(ctx context.Context, c *pgx.Conn) error {
+	if err := session(ctx, c); err != nil {
+		return err
+	}
+	return j.adopt(ctx, c)
+}
+
+// session sets the settings of a session and reads back what matters.
+func session(ctx context.Context, c *pgx.Conn) error {
+	if err := c.PgConn().Exec(ctx, sessionSettings).Close(); err != nil {
+		return err
+	}
+	var standby bool
+	var commit, version string
+	var number int
+	err := c.QueryRow(ctx, "SELECT pg_is_in_recovery(), current_setting('synchronous_commit'), current_setting('server_version'), current_setting('server_version_num')::int").
+		Scan(&standby, &commit, &version, &number)
+	switch {
+	case err != nil:
+		return err
+	case number < minVersion:
+		return &SettingError{"server_version", version, "15 or later"}
+	case standby:
+		return &SettingError{"pg_is_in_recovery", "true", "the primary server"}
+	case commit != "on":
+		return &SettingError{"synchronous_commit", commit, "on: without it an acknowledged message may be lost"}
+	}
+	return nil
+}
+
+// adopt runs journal_adopt, and notes the timeline.
+func (j *Journal) adopt(ctx context.Context, c *pgx.Conn) error {
+	var timeline string
+	var version int
+	var moved, lost bool
+	err := c.QueryRow(ctx, "SELECT * FROM journal_adopt_1($1)", newTimeline()).Scan(&timeline, &version, &moved, &lost)
+	if err != nil {
+		return err
+	}
+	if version > schemaVersion {
+		return &VersionError{Have: version, Known: schemaVersion}
+	}
+	j.noteTimeline(timeline)
+	if moved {
+		j.forget()
+		j.o.Logger.Warn("journal: the database server began anew", "timeline", timeline, "lost", lost)
+	}
+	return nil
+}
+
+// adoptAgain adopts the server outside of a connection's beginning.
+func (j *Journal) adoptAgain(ctx context.Context) error {
+	c, err := j.acquire(ctx, j.writers)
+	if err != nil {
+		return err
+	}
+	defer c.Release()
+	if err := j.adopt(ctx, c.Conn()); err != nil {
+		return unreachable(ctx, err)
+	}
+	return nil
+}
+
+// acquire returns a connection that lives, as far as that can be known.
+func (j *Journal) acquire(ctx context.Context, p *pgxpool.Pool) (*pgxpool.Conn, error) {
+	wait, cancel := context.WithTimeout(ctx, acquireTimeout)
+	defer cancel()
+	c, err := p.Acquire(wait)
+	if err != nil {
+		return nil, unreachable(ctx, err)
+	}
+	return c, nil
+}
+
+var _ im.Journal = (*Journal)(nil)

@@ -1,0 +1,65 @@
+// Package postgres is the journal engine on a PostgreSQL database, version 15 or
+// later, which any number of processes append to. It knows the domain's contract
+// of a journal and the database, nothing else of the server.
+//
+// # Append
+//
+// A batch is one call of one function in the database, so one round trip, in a
+// transaction that begins and ends with it: a process that is frozen, or cut off,
+// holds no locks. The function makes missing heads, locks the heads in the order
+// of their names, and only then looks for duplicates: whoever stored one of the
+// ids in the same conversation held a lock that is ours now, and the look has a
+// newer snapshot than the lock. Who stores the same id in another conversation at
+// the same time is met at the unique index: then nothing is stored and the batch
+// is run again, which finds it. The locks and the unique index are all that
+// safety rests on: no clock, no lease, no retry of an unknown outcome. Every
+// batch writes, also one of duplicates, so its answer has waited for all before
+// it to be durable.
+//
+// # Positions
+//
+// A transaction has an id x, given in ascending order, and an entry's position is
+// at least base + x: greatest(position of the head, base + x). Position answers
+// base + m - 1, m being the least id that is running in its snapshot.
+//
+//   - Whoever is told P sees all with a position ≤ P: such an entry has
+//     x ≤ P - base < m, so its transaction is over, and visible to every later
+//     snapshot if it committed. Nothing later can get such a position, as it has
+//     x ≥ m.
+//   - Positions do not fall within a conversation: the head's is read under its
+//     lock. A position that was raised to the head's is not less than its own x,
+//     so the above holds for it.
+//   - P does not fall, as m does not, and reaches all that was committed once no
+//     older transaction runs.
+//
+// A server that recovers from a crash, is promoted or restored may give ids again
+// that it gave to transactions of which nothing reached the disk, and which may
+// have been counted in a P. All these empty the unlogged table journal_alive;
+// Append and Position refuse to work until journal_adopt has raised base, by more
+// than there can be such ids, and filled it again.
+//
+// # Timeline
+//
+// journal_adopt runs on every new connection. It compares which cluster,
+// database and table it finds, and the server's WAL timeline, with what is noted:
+//
+//   - another cluster, database or table: a dump was restored. New timeline.
+//   - another WAL timeline: a standby was promoted, or an older copy recovered.
+//     New timeline, unless all that was acknowledged before had waited for a
+//     synchronous standby.
+//   - the same with an empty journal_alive: a crash. New timeline only if fsync
+//     was off.
+//
+// # Marks
+//
+// Marks are written behind, twice a second. Until then they are in memory, with a
+// position beyond all others: whatever position a device synced at, on whichever
+// process, the mark is new to it. Written, it has that of its transaction.
+//
+// # Goroutines, locks
+//
+// Open starts the writer of marks; the pools have goroutines of their own; Close
+// ends all. marks.mu and known.mu guard the memory, are never held together, and
+// never while the database is asked; flushMu, taken before marks.mu, is held by
+// who writes marks. life is held for reading by every call, for writing by Close.
+package postgres

@@ -1,0 +1,213 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// minVersion is the oldest server that is supported.
+const minVersion = 15_00_00
+
+// Options change how a journal is opened. The zero value is for production.
+type Options struct {
+	// Logger gets what operators should know. Default slog.Default().
+	Logger *slog.Logger
+	// Registerer gets the metrics, if not nil, until Close.
+	Registerer prometheus.Registerer
+	// MaxConns is the most connections this process makes. Default 16, at least 2.
+	MaxConns int
+	// UserTimeout is how long sent data may stay unacknowledged before a
+	// connection is given up. Default 10 s.
+	UserTimeout time.Duration
+	// Now is for measuring and for the age of what is remembered; entries get the
+	// database's time. Default time.Now.
+	Now func() time.Time
+}
+
+func (o Options) withDefaults() Options {
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.MaxConns == 0 {
+		o.MaxConns = 16
+	}
+	o.MaxConns = max(o.MaxConns, 2)
+	if o.UserTimeout == 0 {
+		o.UserTimeout = 10 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+// Journal is the engine. It implements im.Journal.
+type Journal struct {
+	o        Options
+	metrics  *metrics
+	writers  *pgxpool.Pool // of appends and marks, so that no read keeps them waiting
+	readers  *pgxpool.Pool
+	timeline atomic.Pointer[string]
+	requests requests
+	known    known
+	marks    marks
+
+	life      sync.RWMutex
+	closed    bool
+	stopMarks chan struct{}
+	marksDone chan struct{}
+	flushMu   sync.Mutex
+}
+
+// Open opens the journal in the database with this URL, and makes its tables if
+// there are none. Errors an operator can do something about are *VersionError
+// and *SettingError; im.ErrJournalUnavailable: the database cannot be reached.
+func Open(ctx context.Context, url string, o Options) (*Journal, error) {
+	j := &Journal{o: o.withDefaults(), stopMarks: make(chan struct{}), marksDone: make(chan struct{})}
+	j.known.init()
+	j.marks.init()
+	j.metrics = newMetrics(j)
+	conns := int32(j.o.MaxConns)
+	writing := max(conns/4, 1)
+	config, err := j.poolConfig(url, writing)
+	if err != nil {
+		return nil, err
+	}
+	if err := j.begin(ctx, config.ConnConfig); err != nil {
+		return nil, err
+	}
+	if j.writers, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, err
+	}
+	if config, err = j.poolConfig(url, conns-writing); err == nil {
+		j.readers, err = pgxpool.NewWithConfig(ctx, config)
+	}
+	if err != nil {
+		j.writers.Close()
+		return nil, err
+	}
+	j.metrics.register(j.o.Registerer)
+	go j.writeMarks()
+	return j, nil
+}
+
+// begin makes or checks the tables, and adopts the server.
+func (j *Journal) begin(ctx context.Context, config *pgx.ConnConfig) error {
+	c, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return unreachable(ctx, err)
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	if err := session(ctx, c); err != nil {
+		return opening(ctx, err)
+	}
+	if err := migrate(ctx, c); err != nil {
+		return opening(ctx, err)
+	}
+	return opening(ctx, j.adopt(ctx, c))
+}
+
+// opening tells what an operator can do something about from a database that
+// went away.
+func opening(ctx context.Context, err error) error {
+	var pg *pgconn.PgError
+	var version *VersionError
+	var setting *SettingError
+	if err == nil || errors.As(err, &version) || errors.As(err, &setting) || errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR" {
+		return err
+	}
+	return unreachable(ctx, err)
+}
+
+// enter starts a call; every call that got no error ends with j.life.RUnlock.
+func (j *Journal) enter() error {
+	j.life.RLock()
+	if j.closed {
+		j.life.RUnlock()
+		return errClosed
+	}
+	return nil
+}
+
+// Timeline names this history, as of the last look at the database: every new
+// connection and every Position is one.
+func (j *Journal) Timeline() string { return *j.timeline.Load() }
+
+// noteTimeline keeps the timeline; what is remembered of another one is void.
+func (j *Journal) noteTimeline(name string) {
+	if old := j.timeline.Swap(&name); old != nil && *old != name {
+		j.forget()
+	}
+}
+
+func (j *Journal) forget() {
+	j.known.forget()
+	j.marks.forget()
+}
+
+// Position returns the position below which nothing can be stored any more.
+func (j *Journal) Position(ctx context.Context) (uint64, error) {
+	if err := j.enter(); err != nil {
+		return 0, err
+	}
+	defer j.life.RUnlock()
+	for range 2 {
+		var pos uint64
+		found := false
+		err := j.query(ctx, stmtPosition, nil, func(v [][]byte) error {
+			found, pos = true, int8Of(v[1])
+			j.noteTimeline(string(v[0]))
+			return nil
+		})
+		if err != nil || found {
+			return pos, err
+		}
+		if err := j.adoptAgain(ctx); err != nil {
+			return 0, err
+		}
+	}
+	return 0, fmt.Errorf("%w: the database server begins anew all the time", im.ErrJournalUnavailable)
+}
+
+// Ping asks the database for an answer.
+func (j *Journal) Ping(ctx context.Context) error {
+	if err := j.enter(); err != nil {
+		return err
+	}
+	defer j.life.RUnlock()
+	return j.query(ctx, stmtPing, nil, func([][]byte) error { return nil })
+}
+
+// Close waits for running calls, writes the marks and closes the connections.
+func (j *Journal) Close() error {
+	j.life.Lock()
+	defer j.life.Unlock()
+	if j.closed {
+		return nil
+	}
+	j.closed = true
+	close(j.stopMarks)
+	<-j.marksDone
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	err := j.flushMarks(ctx)
+	j.metrics.unregister(j.o.Registerer)
+	j.writers.Close()
+	j.readers.Close()
+	return err
+}
+
+// closeTimeout bounds how long Close tries to write marks.
+const closeTimeout = 5 * time.Second

@@ -1,0 +1,410 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+const (
+	// marksEvery is how long a mark waits in memory: marks move with every message,
+	// and only the last one of a while is worth a row.
+	marksEvery = 500 * time.Millisecond
+	// marksPerWrite bounds a transaction of marks: positions wait for it.
+	marksPerWrite = 1000
+	// maxDirtyMarks bounds the marks that wait in memory; beyond, SetMarks writes
+	// them itself, or refuses.
+	maxDirtyMarks = 1 << 16
+	// cachedMarks is how many marks are remembered, per generation of the cache, and
+	// markExpiry for how long a look at the database holds: other processes move
+	// marks, too.
+	cachedMarks = 1 << 16
+	markExpiry  = time.Second
+	// markWriteTimeout is how long a write of marks may take before it is cancelled,
+	// which it may be: it is made again.
+	markWriteTimeout = 10 * time.Second
+	// unwritten is the position of a mark that is not in the database yet: it will
+	// be given one after all that were given out.
+	unwritten = math.MaxInt64
+)
+
+const marksSQL = `SELECT k.i, m.received, m.read, m.read_count, m.pos
+	FROM unnest($1::text[], $2::text[]) WITH ORDINALITY k(u, c, i) JOIN journal_marks m ON m."user" = k.u AND m.conversation = k.c`
+
+const userMarksSQL = `SELECT m.conversation, m.received, m.read, m.read_count, m.pos FROM journal_marks m WHERE m."user" = $1`
+
+// setMarksSQL moves marks forward. Numbers are compared without their sign, which
+// # turns over. Without an adopted server there is no position, and an error.
+const setMarksSQL = `INSERT INTO journal_marks AS m ("user", conversation, received, read, read_count, pos)
+	SELECT k.u, k.c, k.received, k.read, k.read_count, (SELECT j.base + pg_current_xact_id()::text::bigint FROM journal_meta j, journal_alive)
+		FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) k(u, c, received, read, read_count)
+	ON CONFLICT ("user", conversation) DO UPDATE SET
+		received = CASE WHEN excluded.received # (-9223372036854775808) > m.received # (-9223372036854775808) THEN excluded.received ELSE m.received END,
+		read_count = CASE WHEN excluded.read # (-9223372036854775808) > m.read # (-9223372036854775808) THEN excluded.read_count ELSE m.read_count END,
+		read = CASE WHEN excluded.read # (-9223372036854775808) > m.read # (-9223372036854775808) THEN excluded.read ELSE m.read END,
+		pos = greatest(m.pos, excluded.pos)
+	WHERE excluded.received # (-9223372036854775808) > m.received # (-9223372036854775808)
+		OR excluded.read # (-9223372036854775808) > m.read # (-9223372036854775808)
+	RETURNING m."user", m.conversation, m.received, m.read, m.read_count, m.pos`
+
+// marks holds marks in memory. Dirty ones wait to be written, flying ones are
+// being written, clean ones are as the database had them a moment ago, and a
+// lower bound for ever.
+type marks struct {
+	mu            sync.Mutex
+	dirty, flying userMarks
+	clean         genCache[im.MarkKey, cleanMark]
+	wake          chan struct{} // holds one: there are dirty ones
+}
+
+type cleanMark struct {
+	mark   im.Mark
+	expiry time.Time
+}
+
+func (m *marks) init() {
+	m.dirty.m, m.flying.m = map[im.UserID]map[im.ConversationID]im.Mark{}, map[im.UserID]map[im.ConversationID]im.Mark{}
+	m.clean = newGenCache[im.MarkKey, cleanMark](cachedMarks)
+	m.wake = make(chan struct{}, 1)
+}
+
+// forget drops what is known of the database; what waits for it stays.
+func (m *marks) forget() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clean.clear()
+}
+
+func (m *marks) waiting() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dirty.n + m.flying.n
+}
+
+// memory returns what waits of a mark, the zero mark if nothing does.
+func (m *marks) memory(k im.MarkKey) im.Mark {
+	mark, _ := forward(m.flying.m[k.User][k.Conversation], m.dirty.m[k.User][k.Conversation])
+	return mark
+}
+
+// learn notes a mark of the database, unless a later one is known.
+func (m *marks) learn(k im.MarkKey, mark im.Mark, expiry time.Time) {
+	old, _ := m.clean.get(k)
+	if old.mark.Received <= mark.Received && old.mark.Read <= mark.Read {
+		m.clean.put(k, cleanMark{mark, expiry})
+	}
+}
+
+// userMarks are marks by user.
+type userMarks struct {
+	m map[im.UserID]map[im.ConversationID]im.Mark
+	n int
+}
+
+func (um *userMarks) put(m im.Mark) {
+	of := um.m[m.User]
+	if of == nil {
+		of = map[im.ConversationID]im.Mark{}
+		um.m[m.User] = of
+	}
+	before := len(of)
+	of[m.Conversation] = m
+	um.n += len(of) - before
+}
+
+// take returns up to n marks in the order in which they are written, and removes
+// them.
+func (um *userMarks) take(n int) []im.Mark {
+	var taken []im.Mark
+	for u, of := range um.m {
+		for c, m := range of {
+			if len(taken) == n {
+				break
+			}
+			taken = append(taken, m)
+			delete(of, c)
+		}
+		if len(of) == 0 {
+			delete(um.m, u)
+		}
+		if len(taken) == n {
+			break
+		}
+	}
+	um.n -= len(taken)
+	// Processes that write the same marks must not wait for each other in a circle.
+	slices.SortFunc(taken, func(a, b im.Mark) int {
+		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Conversation, b.Conversation))
+	})
+	return taken
+}
+
+// forward returns the mark further along of old and m, and whether it differs
+// from old. A mark that does is not in the database yet.
+func forward(old, m im.Mark) (im.Mark, bool) {
+	if m.Received <= old.Received && m.Read <= old.Read {
+		return old, false
+	}
+	next := im.Mark{User: m.User, Conversation: m.Conversation, Received: max(old.Received, m.Received), Read: old.Read, ReadCount: old.ReadCount, Pos: unwritten}
+	if m.Read > old.Read {
+		next.Read, next.ReadCount = m.Read, m.ReadCount
+	}
+	return next, true
+}
+
+// SetMarks moves marks forward in memory; the writer stores them.
+func (j *Journal) SetMarks(ctx context.Context, set []im.Mark) error {
+	if err := j.enter(); err != nil {
+		return err
+	}
+	defer j.life.RUnlock()
+	for i := range set {
+		if m := &set[i]; len(m.User) == 0 || len(m.User) > maxName || len(m.Conversation) == 0 || len(m.Conversation) > maxName {
+			return errors.New("journal: SetMarks: user or conversation is empty or too long")
+		}
+	}
+	if j.marks.waiting()+len(set) > maxDirtyMarks {
+		if err := j.flushMarks(ctx); err != nil {
+			return err
+		}
+	}
+	m := &j.marks
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range set {
+		k := im.MarkKey{User: set[i].User, Conversation: set[i].Conversation}
+		known, _ := m.clean.get(k)
+		if _, ahead := forward(known.mark, set[i]); !ahead {
+			continue
+		}
+		if next, ahead := forward(m.memory(k), set[i]); ahead {
+			m.dirty.put(next)
+		}
+	}
+	if m.dirty.n > 0 {
+		select {
+		case m.wake <- struct{}{}:
+		default:
+		}
+	}
+	return nil
+}
+
+// Marks fills out with the marks of keys.
+func (j *Journal) Marks(ctx context.Context, keys []im.MarkKey, out []im.Mark) error {
+	if len(out) != len(keys) {
+		return errors.New("journal: Marks: len(out) differs from len(keys)")
+	}
+	if err := j.enter(); err != nil {
+		return err
+	}
+	defer j.life.RUnlock()
+	// Memory first: a mark that leaves it meanwhile is in the database by then.
+	now := j.o.Now()
+	var missing []int
+	m := &j.marks
+	m.mu.Lock()
+	for i, k := range keys {
+		out[i] = m.memory(k)
+		if known, ok := m.clean.get(k); ok && now.Before(known.expiry) {
+			out[i], _ = forward(known.mark, out[i])
+		} else {
+			missing = append(missing, i)
+		}
+	}
+	m.mu.Unlock()
+	if len(missing) == 0 {
+		return nil
+	}
+	stored, err := j.storedMarks(ctx, keys, missing)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for n, i := range missing {
+		m.learn(keys[i], stored[n], now.Add(markExpiry))
+		out[i], _ = forward(stored[n], out[i])
+	}
+	return nil
+}
+
+// storedMarks asks the database for some of keys.
+func (j *Journal) storedMarks(ctx context.Context, keys []im.MarkKey, which []int) ([]im.Mark, error) {
+	var users, conversations column
+	users.begin(oidText)
+	conversations.begin(oidText)
+	for _, i := range which {
+		add(&users, keys[i].User)
+		add(&conversations, keys[i].Conversation)
+	}
+	stored := make([]im.Mark, len(which))
+	err := j.query(ctx, stmtMarks, [][]byte{users.end(), conversations.end()}, func(v [][]byte) error {
+		n := int8Of(v[0]) - 1
+		k := &keys[which[n]]
+		stored[n] = im.Mark{User: k.User, Conversation: k.Conversation, Received: int8Of(v[1]), Read: int8Of(v[2]), ReadCount: int8Of(v[3]), Pos: int8Of(v[4])}
+		return nil
+	})
+	return stored, err
+}
+
+// UserMarks returns all marks of a user.
+func (j *Journal) UserMarks(ctx context.Context, u im.UserID) ([]im.Mark, error) {
+	if err := j.enter(); err != nil {
+		return nil, err
+	}
+	defer j.life.RUnlock()
+	m := &j.marks
+	newer := map[im.ConversationID]im.Mark{}
+	m.mu.Lock()
+	for _, t := range []*userMarks{&m.flying, &m.dirty} {
+		for c, mark := range t.m[u] {
+			newer[c], _ = forward(newer[c], mark)
+		}
+	}
+	m.mu.Unlock()
+	var all []im.Mark
+	err := j.query(ctx, stmtUserMarks, [][]byte{[]byte(u)}, func(v [][]byte) error {
+		mark := im.Mark{User: u, Conversation: im.ConversationID(v[0]), Received: int8Of(v[1]), Read: int8Of(v[2]), ReadCount: int8Of(v[3]), Pos: int8Of(v[4])}
+		mark, _ = forward(mark, newer[mark.Conversation])
+		delete(newer, mark.Conversation)
+		all = append(all, mark)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, mark := range newer {
+		all = append(all, mark)
+	}
+	return all, nil
+}
+
+// flushMarks writes the marks that wait when it is called. What cannot be
+// written waits on.
+func (j *Journal) flushMarks(ctx context.Context) error {
+	j.flushMu.Lock()
+	defer j.flushMu.Unlock()
+	m := &j.marks
+	for waiting := m.waiting(); waiting > 0; {
+		m.mu.Lock()
+		taken := m.dirty.take(marksPerWrite)
+		for i := range taken {
+			m.flying.put(taken[i])
+		}
+		m.mu.Unlock()
+		if len(taken) == 0 {
+			return nil
+		}
+		waiting -= len(taken)
+		stored, err := j.writeSome(ctx, taken)
+		j.landed(taken, stored, err)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// landed ends the flight of marks, err telling how.
+func (j *Journal) landed(taken, stored []im.Mark, err error) {
+	m := &j.marks
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.flying.m)
+	m.flying.n = 0
+	for i := range taken {
+		k := im.MarkKey{User: taken[i].User, Conversation: taken[i].Conversation}
+		if err != nil {
+			mark, _ := forward(taken[i], m.dirty.m[k.User][k.Conversation])
+			m.dirty.put(mark)
+			continue
+		}
+		// The database may have been further: then it is asked again.
+		m.learn(k, taken[i], time.Time{})
+	}
+	expiry := j.o.Now().Add(markExpiry)
+	for i := range stored {
+		m.learn(im.MarkKey{User: stored[i].User, Conversation: stored[i].Conversation}, stored[i], expiry)
+	}
+}
+
+// writeSome writes sorted marks and returns those that moved, as they are now.
+func (j *Journal) writeSome(ctx context.Context, set []im.Mark) ([]im.Mark, error) {
+	ctx, cancel := context.WithTimeout(ctx, markWriteTimeout)
+	defer cancel()
+	var cols [5]column
+	for i, oid := range []uint32{oidText, oidText, oidInt8, oidInt8, oidInt8} {
+		cols[i].begin(oid)
+	}
+	for i := range set {
+		add(&cols[0], set[i].User)
+		add(&cols[1], set[i].Conversation)
+		cols[2].int8(set[i].Received)
+		cols[3].int8(set[i].Read)
+		cols[4].int8(set[i].ReadCount)
+	}
+	params := make([][]byte, len(cols))
+	for i := range cols {
+		params[i] = cols[i].end()
+	}
+	c, err := j.acquire(ctx, j.writers)
+	if err != nil {
+		return nil, err
+	}
+	var stored []im.Mark
+	rows := c.Conn().PgConn().ExecPrepared(ctx, stmtSetMarks, params, binaryFormat, binaryFormat)
+	for rows.NextRow() {
+		v := rows.Values()
+		stored = append(stored, im.Mark{
+			User: im.UserID(v[0]), Conversation: im.ConversationID(v[1]), Received: int8Of(v[2]), Read: int8Of(v[3]), ReadCount: int8Of(v[4]), Pos: int8Of(v[5]),
+		})
+	}
+	_, err = rows.Close()
+	c.Release()
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == codeNotNull {
+		return nil, cmp.Or(j.adoptAgain(ctx), fmt.Errorf("%w: %w", im.ErrJournalUnavailable, err))
+	}
+	if err != nil {
+		return nil, unreachable(ctx, err)
+	}
+	j.metrics.marks.Add(float64(len(stored)))
+	return stored, nil
+}
+
+// writeMarks writes marks a while after the first of them was set.
+func (j *Journal) writeMarks() {
+	defer close(j.marksDone)
+	t := time.NewTimer(0)
+	<-t.C
+	for {
+		select {
+		case <-j.marks.wake:
+		case <-j.stopMarks:
+			return
+		}
+		t.Reset(marksEvery)
+		select {
+		case <-t.C:
+		case <-j.stopMarks:
+			return
+		}
+		if err := j.flushMarks(context.Background()); err != nil {
+			j.o.Logger.Warn("journal: marks are not written yet", "waiting", j.marks.waiting(), "err", err)
+			select {
+			case j.marks.wake <- struct{}{}:
+			default:
+			}
+		}
+	}
+}

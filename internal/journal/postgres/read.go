@@ -1,0 +1,225 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// readBytes bounds what one Read returns; an entry counts 256 besides its content.
+const readBytes = 1 << 20
+
+// binaryFormat says that all parameters or columns are in binary form.
+var binaryFormat = []int16{1}
+
+// The statements, by name; every connection knows them.
+const (
+	stmtAppend    = "append"
+	stmtPosition  = "position"
+	stmtPing      = "ping"
+	stmtForward   = "forward"
+	stmtBackward  = "backward"
+	stmtHeads     = "heads"
+	stmtChanged   = "changed"
+	stmtMarks     = "marks"
+	stmtUserMarks = "user_marks"
+	stmtSetMarks  = "set_marks"
+)
+
+func statements() map[string]string {
+	return map[string]string{
+		stmtAppend:    appendStatement(),
+		stmtPosition:  positionSQL,
+		stmtPing:      "SELECT 1",
+		stmtForward:   fmt.Sprintf(rangeSQL, ">=", "ASC"),
+		stmtBackward:  fmt.Sprintf(rangeSQL, "<=", "DESC"),
+		stmtHeads:     headsSQL,
+		stmtChanged:   changedSQL,
+		stmtMarks:     marksSQL,
+		stmtUserMarks: userMarksSQL,
+		stmtSetMarks:  setMarksSQL,
+	}
+}
+
+func appendStatement() string {
+	var b strings.Builder
+	b.WriteString("SELECT * FROM journal_append_1(")
+	for p := range appendParams {
+		if p > 0 {
+			b.WriteByte(',')
+		}
+		fmt.Fprintf(&b, "$%d", p+1)
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+const positionSQL = `SELECT m.timeline, m.base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 FROM journal_meta m, journal_alive`
+
+// rangeSQL reads entries from a seq, as many as are within a number of bytes but
+// the first in any case.
+const rangeSQL = `SELECT seq, count, stored, pos, id, kind, text, recalled, sender, type, body, roster, reply_to, target, mentions, event
+	FROM (SELECT e.*, row_number() OVER w AS nth, sum(octet_length(body) + 256) OVER w AS total
+		FROM (SELECT * FROM journal_entries WHERE no = (SELECT no FROM journal_heads WHERE conversation = $1) AND seq %[1]s $2
+			ORDER BY seq %[2]s LIMIT $3) e WINDOW w AS (ORDER BY seq %[2]s ROWS UNBOUNDED PRECEDING)) e
+	WHERE nth = 1 OR total <= $4 ORDER BY seq ASC`
+
+const headsSQL = `SELECT u.i, h.seq, h.count, h.stored, h.roster, h.pos
+	FROM unnest($1::text[]) WITH ORDINALITY u(name, i) JOIN journal_heads h ON h.conversation = u.name`
+
+// changedSQL finds the conversations by their newer entries: the index on
+// positions keeps it to the pages those are in.
+const changedSQL = `SELECT h.conversation, h.seq, h.roster
+	FROM (SELECT DISTINCT no FROM journal_entries WHERE pos > $1) e JOIN journal_heads h ON h.no = e.no LIMIT $2`
+
+// query runs a prepared statement and calls each for every row, whose values are
+// valid until it returns. A connection that broke before the first row is
+// replaced once.
+func (j *Journal) query(ctx context.Context, name string, params [][]byte, each func(v [][]byte) error) error {
+	for attempt := 1; ; attempt++ {
+		c, err := j.acquire(ctx, j.readers)
+		if err != nil {
+			return err
+		}
+		rows := c.Conn().PgConn().ExecPrepared(ctx, name, params, binaryFormat, binaryFormat)
+		any := false
+		var failed error
+		for rows.NextRow() {
+			any = true
+			if failed == nil {
+				failed = each(rows.Values())
+			}
+		}
+		_, err = rows.Close()
+		broken := c.Conn().PgConn().IsClosed()
+		c.Release()
+		switch {
+		case failed != nil:
+			return failed
+		case err == nil:
+			return nil
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case broken && !any && attempt == 1:
+			continue
+		}
+		return reading(err)
+	}
+}
+
+// reading is the error of a query: of a database that refuses to answer, not of
+// damaged data, most likely.
+func reading(err error) error {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR" && pg.Code != "57P03" {
+		return fmt.Errorf("journal: %w", err)
+	}
+	return fmt.Errorf("%w: %w", im.ErrJournalUnavailable, err)
+}
+
+// Read returns a range of a conversation.
+func (j *Journal) Read(ctx context.Context, c im.ConversationID, from uint64, backward bool, limit int) ([]im.Entry, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	if err := j.enter(); err != nil {
+		return nil, err
+	}
+	defer j.life.RUnlock()
+	stmt := stmtForward
+	if backward {
+		stmt = stmtBackward
+		if from == 0 {
+			from = math.MaxInt64
+		}
+	}
+	params := [][]byte{[]byte(c), int8Param(min(from, math.MaxInt64)), int8Param(uint64(limit)), int8Param(readBytes)}
+	var entries []im.Entry
+	err := j.query(ctx, stmt, params, func(v [][]byte) error {
+		entries = append(entries, im.Entry{Conversation: c})
+		return scanEntry(v, &entries[len(entries)-1])
+	})
+	if err != nil {
+		return nil, err
+	}
+	return entries, nil
+}
+
+// scanEntry reads a row of rangeSQL.
+func scanEntry(v [][]byte, e *im.Entry) (err error) {
+	e.Seq, e.Count, e.Stored, e.Pos = int8Of(v[0]), int8Of(v[1]), timeOf(v[2]), int8Of(v[3])
+	copy(e.ID[:], v[4])
+	e.Kind, e.Content.Text, e.Recalled = im.EntryKind(int2Of(v[5])), boolOf(v[6]), boolOf(v[7])
+	e.Sender, e.Content.Type = im.UserID(v[8]), string(v[9])
+	if len(v[10]) > 0 {
+		e.Content.Body = slices.Clone(v[10])
+	}
+	e.Roster, e.ReplyTo, e.Target = int8Of(v[11]), int8Of(v[12]), int8Of(v[13])
+	if v[14] != nil {
+		for _, u := range bytes.Split(v[14], []byte(",")) {
+			e.Mentions = append(e.Mentions, im.UserID(u))
+		}
+	}
+	if v[15] != nil {
+		e.Event, err = decodeEvent(v[15])
+	}
+	return err
+}
+
+// Heads fills out with the heads of cs.
+func (j *Journal) Heads(ctx context.Context, cs []im.ConversationID, out []im.Head) error {
+	if len(out) != len(cs) {
+		return errors.New("journal: Heads: len(out) differs from len(cs)")
+	}
+	if err := j.enter(); err != nil {
+		return err
+	}
+	defer j.life.RUnlock()
+	clear(out)
+	if len(cs) == 0 {
+		return nil
+	}
+	var names column
+	err := j.query(ctx, stmtHeads, [][]byte{texts(&names, cs)}, func(v [][]byte) error {
+		if seq := int8Of(v[1]); seq > 0 {
+			out[int8Of(v[0])-1] = im.Head{Seq: seq, Count: int8Of(v[2]), Time: timeOf(v[3]), Roster: int8Of(v[4]), Pos: int8Of(v[5])}
+		}
+		return nil
+	})
+	if err == nil {
+		j.known.seen(cs, out)
+	}
+	return err
+}
+
+// Changed returns up to limit conversations with entries after a position, and
+// whether there are more; for telling anew what a lost push told of.
+func (j *Journal) Changed(ctx context.Context, since uint64, limit int) (heads []im.ParcelHead, more bool, err error) {
+	if limit <= 0 {
+		return nil, false, nil
+	}
+	if err := j.enter(); err != nil {
+		return nil, false, err
+	}
+	defer j.life.RUnlock()
+	params := [][]byte{int8Param(min(since, math.MaxInt64)), int8Param(uint64(limit) + 1)}
+	err = j.query(ctx, stmtChanged, params, func(v [][]byte) error {
+		heads = append(heads, im.ParcelHead{Conversation: im.ConversationID(v[0]), Seq: int8Of(v[1]), Roster: int8Of(v[2])})
+		return nil
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	if len(heads) > limit {
+		heads, more = heads[:limit], true
+	}
+	return heads, more, nil
+}

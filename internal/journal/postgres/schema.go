@@ -1,0 +1,81 @@
+package postgres
+
+import (
+	"context"
+	"crypto/rand"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// schemaVersion is of the tables and functions below.
+const schemaVersion = 1
+
+// advisoryLock is taken by who makes or changes the tables, so that processes
+// that start together take turns. journal_adopt takes it, too.
+const advisoryLock = 7205416021
+
+//go:embed schema.sql
+var schemaSQL string
+
+//go:embed functions.sql
+var functionsSQL string
+
+// migrations lists what leads from each version to the next.
+func migrations() []string { return []string{schemaSQL + functionsSQL} }
+
+func newTimeline() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// migrate brings the database to this version.
+func migrate(ctx context.Context, c *pgx.Conn) error {
+	have, err := version(ctx, c)
+	if err != nil || have == schemaVersion {
+		return err
+	}
+	return pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(advisoryLock)); err != nil {
+			return err
+		}
+		if have, err = version(ctx, c); err != nil {
+			return err
+		}
+		steps := migrations()
+		if have > len(steps) {
+			return &VersionError{Have: have, Known: schemaVersion}
+		}
+		for ; have < len(steps); have++ {
+			if _, err := tx.Exec(ctx, steps[have]); err != nil {
+				return fmt.Errorf("journal: migrate the database to version %d: %w", have+1, err)
+			}
+		}
+		_, err := tx.Exec(ctx, `INSERT INTO journal_meta AS m (version, timeline, base, identity, wal, level) VALUES ($1, $2, 0, '', '', 0)
+			ON CONFLICT (one) DO UPDATE SET version = excluded.version`, schemaVersion, newTimeline())
+		return err
+	})
+}
+
+// version is that of the tables, 0 if there are none.
+func version(ctx context.Context, c *pgx.Conn) (int, error) {
+	var there bool
+	if err := c.QueryRow(ctx, "SELECT to_regclass('journal_meta') IS NOT NULL").Scan(&there); err != nil || !there {
+		return 0, err
+	}
+	var v int
+	err := c.QueryRow(ctx, "SELECT version FROM journal_meta").Scan(&v)
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, &pg) && pg.Code == "42P01": // gone meanwhile: another's step did not succeed
+		return 0, nil
+	case errors.Is(err, pgx.ErrNoRows):
+		return 0, fmt.Errorf("journal: the table journal_meta is empty")
+	}
+	return v, err
+}
