@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -20,6 +18,10 @@ const maxName = 255
 // maxAttempts is how often a batch is run that met another one: each time one of
 // them went on.
 const maxAttempts = 20
+
+// looksAfter is for how many batches ids are looked up after a duplicate was
+// seen. Others rely on the unique index: it refuses the batch, which is run again.
+const looksAfter = 64
 
 // message path 4/6: Append stores a batch in one transaction of the database,
 // see the package comment.
@@ -76,15 +78,26 @@ func check(a *im.Append) error {
 // store runs the batch until it did not meet another one.
 func (j *Journal) store(ctx context.Context, r *request) error {
 	r.fresh = j.known.unknown(r.convs, r.fresh[:0])
+	look := j.looks.Add(-1) >= 0
+	if !look {
+		j.looks.Store(0)
+	}
 	for attempt := 1; ; attempt++ {
 		r.params[0] = nil
 		if len(r.fresh) > 0 {
 			r.params[0] = texts(&r.columns[0], r.fresh)
 		}
+		r.params[pLook] = boolParam(look)
 		err := j.call(ctx, r)
 		switch again := meaning(err); {
 		case err == nil || again == giveUp || attempt == maxAttempts:
+			if len(r.item) > 0 && look {
+				j.looks.Store(looksAfter)
+			}
 			return err
+		case again == runAgain:
+			look = true
+			j.looks.Store(looksAfter)
 		case again == adopt:
 			if err := j.adoptAgain(ctx); err != nil {
 				return err
@@ -125,7 +138,7 @@ func (j *Journal) call(ctx context.Context, r *request) error {
 }
 
 // appendParams is the number of parameters of journal_append.
-const appendParams = 23
+const appendParams = 25
 
 // request is a batch on its way. Its memory is used again.
 type request struct {
@@ -136,15 +149,14 @@ type request struct {
 	rank   []int32 // of the conversations in order of appearance
 	conv   []int32 // of the batch's items, in order of appearance
 	order  []int32 // the batch's items in the order they are sent in
+	first  []int32 // where a conversation's items go
 	plain  int     // how many of them are numbered here
 	fresh  []im.ConversationID
 
 	columns [appendParams]column
 	params  [appendParams][]byte
 
-	pos   uint64
-	ms    uint64
-	heads []im.Head // before, later after
+	heads []im.Head // numbers and roster before, time and position after; later all after
 	odd   []im.Appended
 	item  []int32 // of odd
 }
@@ -156,6 +168,7 @@ type convState struct {
 	// loop: its items depend on each other in ways that need a look at each.
 	loop            bool
 	items, messages int32
+	stored          bool
 }
 
 type requests struct{ pool sync.Pool }
@@ -214,13 +227,37 @@ func (r *request) plan(batch []im.Append) {
 		r.rank[k] = int32(at)
 		r.convs = append(r.convs, r.state[k].name)
 	}
-	r.order = r.order[:0]
+	r.sort(batch)
+}
+
+// sort makes the order of the items: the plain ones by conversation, so that the
+// database finds the places for a conversation's entries side by side, then the
+// others as they came.
+func (r *request) sort(batch []im.Append) {
+	r.plain = 0
 	for i := range batch {
-		if !r.state[r.conv[i]].loop {
-			r.order = append(r.order, int32(i))
+		if s := &r.state[r.conv[i]]; !s.loop {
+			s.items++
+			r.plain++
 		}
 	}
-	r.plain = len(r.order)
+	r.first = slices.Grow(r.first[:0], len(r.state)+1)[:len(r.state)+1]
+	clear(r.first)
+	for k := range r.state {
+		r.first[r.rank[k]+1] = r.state[k].items
+		r.state[k].items = 0
+	}
+	for k := range r.state {
+		r.first[k+1] += r.first[k]
+	}
+	r.order = slices.Grow(r.order[:0], len(batch))[:r.plain]
+	for i := range batch {
+		if k := r.conv[i]; !r.state[k].loop {
+			at := &r.first[r.rank[k]]
+			r.order[*at] = int32(i)
+			*at++
+		}
+	}
 	for i := range batch {
 		if r.state[r.conv[i]].loop {
 			r.order = append(r.order, int32(i))
@@ -234,11 +271,11 @@ func (r *request) answer(batch []im.Append, out []im.Appended) {
 	for k, i := range r.item {
 		at := r.order[i]
 		out[at] = r.odd[k]
-		if head := &r.heads[r.rank[r.conv[at]]]; r.odd[k].Status == im.Stored && r.odd[k].Seq > head.Seq {
-			*head = headOf(&out[at])
+		if out[at].Status == im.Stored { // in the order of their seqs
+			r.heads[r.rank[r.conv[at]]] = headOf(&out[at])
+			r.state[r.conv[at]].stored = true
 		}
 	}
-	ms := time.UnixMilli(int64(min(r.ms, math.MaxInt64)))
 	for _, i := range r.order[:r.plain] {
 		if out[i].Status != 0 {
 			continue
@@ -252,11 +289,13 @@ func (r *request) answer(batch []im.Append, out []im.Appended) {
 		if batch[i].Entry.Countable() {
 			head.Count++
 		}
-		head.Pos = max(head.Pos, r.pos)
-		if ms.After(head.Time) {
-			head.Time = ms
-		}
+		r.state[r.conv[i]].stored = true
 		out[i] = im.Appended{Status: im.Stored, Seq: head.Seq, Count: head.Count, Time: head.Time, Pos: head.Pos, Roster: head.Roster}
+	}
+	for k := range r.state {
+		if !r.state[k].stored {
+			r.heads[r.rank[k]] = im.Head{} // of no use: time and position are not its
+		}
 	}
 }
 

@@ -13,11 +13,13 @@ import (
 // The parameters of journal_append, in their order.
 const (
 	pFresh = iota
+	pNths
 	pConvs
 	pIfs
 	pItems
 	pMessages
 	pLoops
+	pLook
 	pConv
 	pNth
 	pMth
@@ -37,11 +39,11 @@ const (
 	pErase
 )
 
-// encode makes the parameters; pFresh is set before each call.
+// encode makes the parameters; pFresh and pLook are set before each call.
 func (r *request) encode(batch []im.Append) {
 	cols := &r.columns
 	for p, oid := range [appendParams]uint32{
-		pConvs: oidText, pIfs: oidInt8, pItems: oidInt4, pMessages: oidInt4,
+		pNths: oidInt4, pConvs: oidText, pIfs: oidInt8, pItems: oidInt4, pMessages: oidInt4,
 		pConv: oidInt4, pNth: oidInt4, pMth: oidInt4, pID: oidUUID, pSender: oidText, pHash: oidInt8, pKind: oidInt2,
 		pType: oidText, pText: oidBool, pBody: oidBytea, pReply: oidInt8, pTarget: oidInt8, pMentions: oidText, pEvent: oidText,
 		pItemIf: oidInt8, pItemSet: oidInt8, pErase: oidInt8,
@@ -73,8 +75,9 @@ func (r *request) encode(batch []im.Append) {
 	for k, rank := range r.rank {
 		at[rank] = int32(k)
 	}
-	for _, k := range at {
+	for i, k := range at {
 		s := &r.state[k]
+		cols[pNths].int4(i + 1)
 		add(&cols[pConvs], s.name)
 		if s.loop {
 			cols[pIfs].null()
@@ -85,7 +88,7 @@ func (r *request) encode(batch []im.Append) {
 		cols[pMessages].int4(int(s.messages))
 	}
 	for p := range cols {
-		if p != pFresh && p != pLoops {
+		if p != pFresh && p != pLoops && p != pLook {
 			r.params[p] = cols[p].end()
 		}
 	}
@@ -147,12 +150,18 @@ func decodeEvent(b []byte) (*im.Event, error) {
 
 // take reads the row the function returns.
 func (r *request) take(v [][]byte) {
-	r.pos, r.ms = int8Of(v[0]), int8Of(v[1])
+	at, ms := int8Of(v[0]), timeOf(v[1])
 	seq, count, stored, roster, pos := arrayOf(v[2]), arrayOf(v[3]), arrayOf(v[4]), arrayOf(v[5]), arrayOf(v[6])
 	r.heads = slices.Grow(r.heads[:0], seq.n)[:seq.n]
 	for i := range r.heads {
-		r.heads[i] = im.Head{
-			Seq: int8Of(seq.next()), Count: int8Of(count.next()), Time: timeOf(stored.next()), Roster: int8Of(roster.next()), Pos: int8Of(pos.next()),
+		r.heads[i] = im.Head{Seq: int8Of(seq.next()), Count: int8Of(count.next()), Time: ms, Pos: at}
+		if stored.n > 0 {
+			r.heads[i].Time, r.heads[i].Roster, r.heads[i].Pos = timeOf(stored.next()), int8Of(roster.next()), int8Of(pos.next())
+		}
+	}
+	if stored.n == 0 { // all as they were supposed to be
+		for k := range r.state {
+			r.heads[r.rank[k]].Roster = r.state[k].ifRoster
 		}
 	}
 	item, status := arrayOf(v[7]), arrayOf(v[8])

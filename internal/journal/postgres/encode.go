@@ -98,6 +98,13 @@ func int8Param(v uint64) []byte { return binary.BigEndian.AppendUint64(nil, v) }
 
 func int4Param(v int) []byte { return binary.BigEndian.AppendUint32(nil, uint32(v)) }
 
+func boolParam(v bool) []byte {
+	if v {
+		return []byte{1}
+	}
+	return []byte{0}
+}
+
 // The values of a row, in binary form; null is zero.
 
 func int8Of(v []byte) uint64 {

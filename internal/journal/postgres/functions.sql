@@ -21,9 +21,9 @@ BEGIN
         alive := EXISTS (SELECT FROM journal_alive);
         now_timeline := m.timeline;
         now_version := m.version;
-        lost := m.identity <> here OR m.wal <> here_wal AND m.level < 2 OR NOT alive AND m.level < 1;
-        moved := lost OR m.wal <> here_wal OR NOT alive;
-        IF NOT moved AND m.level = here_level THEN
+        lost := m.identity <> '' AND (m.identity <> here OR m.wal <> here_wal AND m.level < 2 OR NOT alive AND m.level < 1);
+        moved := m.identity <> '' AND (lost OR m.wal <> here_wal OR NOT alive);
+        IF m.identity <> '' AND NOT moved AND m.level = here_level THEN
             RETURN;
         END IF;
         IF look = 1 THEN
@@ -42,12 +42,15 @@ $$;
 -- journal_append stores a batch; see append.go. Conversations come sorted; items
 -- refer to them by number. The items from `loops` on need to be treated one by
 -- one, those before it are numbered by the caller: nth and mth count the items
--- and messages of their conversation in the batch.
+-- and messages of their conversation in the batch, as if all were stored. Without
+-- `look` an id that was stored before may be an error.
 --
--- It answers the heads as they were before, from which the caller knows what the
--- plain items became, and a row of x_ arrays for every item of which it does not.
+-- It answers the numbers of the heads as they were before, from which the caller
+-- knows what the plain items became; the h_ arrays, when not all of time,
+-- position and roster are those of the batch; and a row of x_ arrays for every
+-- item of which the caller does not know what it became.
 CREATE FUNCTION journal_append_1(
-    fresh text[], convs text[], ifs bigint[], items int[], messages int[], loops int,
+    fresh text[], nths int[], convs text[], ifs bigint[], items int[], messages int[], loops int, look bool,
     conv int[], nth int[], mth int[], ids uuid[], senders text[], hashes bigint[], kinds smallint[],
     types text[], texts bool[], bodies bytea[], replies bigint[], targets bigint[], mentioned text[], events text[],
     item_ifs bigint[], item_sets bigint[], erases bigint[],
@@ -59,6 +62,8 @@ DECLARE
     nos bigint[];
     meta_base bigint;
     meta_level int;
+    ordered int[];
+    plain bool;
     rosters bigint[];
     closed bool[];
     i int;
@@ -73,38 +78,50 @@ BEGIN
     IF meta_level = 2 AND current_setting('synchronous_standby_names') = '' THEN
         UPDATE journal_meta SET level = 1 WHERE level = 2;
     END IF;
+    at_ms := floor(extract(epoch FROM clock_timestamp()) * 1000);
+    at_pos := meta_base + pg_current_xact_id()::text::bigint;
 
     -- First all new heads, then all locks, each in the order of the names: nobody
-    -- who waits for a new head holds a lock, so there is no circle.
+    -- who waits for a new head holds a lock, so there is no circle. The heads move
+    -- as if all items were stored; what is not is taken back below.
     IF fresh IS NOT NULL THEN
         INSERT INTO journal_heads (conversation, seq, count, stored, roster, pos)
             SELECT f, 0, 0, 0, 0, 0 FROM unnest(fresh) f ON CONFLICT DO NOTHING;
     END IF;
-    SELECT array_agg(l.no), array_agg(l.seq), array_agg(l.count), array_agg(l.stored), array_agg(l.roster), array_agg(l.pos)
-        INTO nos, h_seq, h_count, h_stored, h_roster, h_pos
-        FROM (SELECT h.no, h.seq, h.count, h.stored, h.roster, h.pos
-            FROM unnest(convs) WITH ORDINALITY u(name, i) JOIN journal_heads h ON h.conversation = u.name
-            ORDER BY u.i FOR UPDATE OF h) l;
+    WITH moved AS (
+        UPDATE journal_heads h SET seq = h.seq + u.n, count = h.count + u.m, stored = greatest(h.stored, at_ms), pos = greatest(h.pos, at_pos)
+            FROM unnest(nths, convs, items, messages, ifs) u(i, name, n, m, r) WHERE h.conversation = u.name
+            RETURNING u.i, h.no, h.seq - u.n AS seq, h.count - u.m AS count, h.stored = at_ms AND h.pos = at_pos AND h.roster IS NOT DISTINCT FROM u.r AS plain)
+    SELECT array_agg(l.i), array_agg(l.no), array_agg(l.seq), array_agg(l.count), bool_and(l.plain)
+        INTO ordered, nos, h_seq, h_count, plain FROM moved l;
     IF cardinality(nos) IS DISTINCT FROM cardinality(convs) THEN
         RAISE EXCEPTION USING ERRCODE = 'SK002', MESSAGE = 'a conversation is not known';
     END IF;
-    at_pos := meta_base + pg_current_xact_id()::text::bigint;
-    at_ms := floor(extract(epoch FROM clock_timestamp()) * 1000);
+    IF NOT plain OR ordered <> nths THEN
+        SELECT array_agg(l.no), array_agg(l.seq), array_agg(l.count), array_agg(l.stored), array_agg(l.roster), array_agg(l.pos)
+            INTO nos, h_seq, h_count, h_stored, h_roster, h_pos
+            FROM (SELECT h.no, h.seq - u.n AS seq, h.count - u.m AS count, h.stored, h.roster, h.pos
+                FROM unnest(nths, convs, items, messages) u(i, name, n, m) JOIN journal_heads h ON h.conversation = u.name ORDER BY u.i) l;
+        plain := h_roster IS NOT DISTINCT FROM ifs;
+    END IF;
 
     -- Whoever stored one of these ids held a lock that is ours now, or stored it in
     -- another conversation: then the index refuses it below, and the batch is run
-    -- again.
-    SELECT array_agg(u.i::int), array_agg((CASE WHEN s.no = nos[u.c] AND s.hash = u.h THEN 2 ELSE 3 END)::smallint),
-            array_agg(s.seq), array_agg(s.count), array_agg(s.stored), array_agg(s.pos), array_agg(s.roster)
-        INTO x_item, x_status, x_seq, x_count, x_stored, x_pos, x_roster
-        FROM unnest(conv, ids, senders, hashes) WITH ORDINALITY u(c, id, s, h, i)
-        JOIN journal_entries s ON s.id = u.id AND s.sender = u.s
-        WHERE u.i < loops;
+    -- again. The index is not asked about items that are not inserted.
+    IF look OR NOT plain THEN
+        SELECT array_agg(u.i::int), array_agg((CASE WHEN s.no = nos[u.c] AND s.hash = u.h THEN 2 ELSE 3 END)::smallint),
+                array_agg(s.seq), array_agg(s.count), array_agg(s.stored), array_agg(s.pos), array_agg(s.roster)
+            INTO x_item, x_status, x_seq, x_count, x_stored, x_pos, x_roster
+            FROM unnest(conv, ids, senders, hashes) WITH ORDINALITY u(c, id, s, h, i)
+            JOIN journal_entries s ON s.id = u.id AND s.sender = u.s
+            WHERE u.i < loops;
+    END IF;
 
-    IF x_item IS NOT NULL OR h_roster IS DISTINCT FROM ifs THEN
+    IF x_item IS NOT NULL OR NOT plain THEN
         -- Count again, without what is not stored.
         items := array_fill(0, ARRAY[cardinality(convs)]);
         messages := items;
+        rosters := coalesce(h_roster, ifs);
         IF x_item IS NOT NULL THEN
             FOREACH i IN ARRAY x_item LOOP
                 nth[i] := 0;
@@ -112,7 +129,7 @@ BEGIN
         END IF;
         FOR i IN 1..loops - 1 LOOP
             c := conv[i];
-            IF nth[i] > 0 AND h_roster[c] = ifs[c] THEN
+            IF nth[i] > 0 AND rosters[c] = ifs[c] THEN
                 items[c] := items[c] + 1;
                 nth[i] := items[c];
                 IF kinds[i] = 1 THEN
@@ -126,56 +143,59 @@ BEGIN
     END IF;
 
     INSERT INTO journal_entries (no, seq, count, stored, pos, hash, id, kind, text, sender, type, body, roster, reply_to, target, mentions, event)
-        SELECT nos[u.c], h_seq[u.c] + u.n, h_count[u.c] + u.m, greatest(h_stored[u.c], at_ms), greatest(h_pos[u.c], at_pos),
-            u.hash, u.id, u.kind, u.text, u.sender, u.type, u.body, h_roster[u.c], u.reply_to, u.target, u.mentions, u.event
+        SELECT nos[u.c], h_seq[u.c] + u.n, h_count[u.c] + u.m, coalesce(h_stored[u.c], at_ms), coalesce(h_pos[u.c], at_pos),
+            u.hash, u.id, u.kind, u.text, u.sender, u.type, u.body, ifs[u.c], u.reply_to, u.target, u.mentions, u.event
         FROM unnest(conv, nth, mth, hashes, ids, kinds, texts, senders, types, bodies, replies, targets, mentioned, events)
             u(c, n, m, hash, id, kind, text, sender, type, body, reply_to, target, mentions, event)
         WHERE u.n > 0;
-
-    IF loops <= cardinality(ids) THEN
-        rosters := h_roster;
-        closed := array_fill(false, ARRAY[cardinality(convs)]);
-        FOR i IN loops..cardinality(ids) LOOP
-            c := conv[i];
-            SELECT * INTO e FROM journal_entries s WHERE s.id = ids[i] AND s.sender = senders[i];
-            IF FOUND THEN
-                status := CASE WHEN e.no = nos[c] AND e.hash = hashes[i] THEN 2 ELSE 3 END;
-            ELSIF closed[c] OR item_ifs[i] <> rosters[c] THEN
-                closed[c] := true;
-                status := 4;
-            ELSE
-                status := 1;
-                IF erases[i] > h_seq[c] + items[c] THEN
-                    RAISE EXCEPTION USING ERRCODE = 'SK003', MESSAGE = 'an item erases an entry that is not there';
-                END IF;
-                items[c] := items[c] + 1;
-                IF kinds[i] = 1 THEN
-                    messages[c] := messages[c] + 1;
-                END IF;
-                IF item_sets[i] <> 0 THEN
-                    rosters[c] := item_sets[i];
-                END IF;
-                INSERT INTO journal_entries (no, seq, count, stored, pos, hash, id, kind, text, sender, type, body, roster, reply_to, target, mentions, event)
-                    VALUES (nos[c], h_seq[c] + items[c], h_count[c] + messages[c], greatest(h_stored[c], at_ms), greatest(h_pos[c], at_pos),
-                        hashes[i], ids[i], kinds[i], texts[i], senders[i], types[i], bodies[i], rosters[c], replies[i], targets[i], mentioned[i], events[i])
-                    RETURNING * INTO e;
-                IF erases[i] > 0 THEN
-                    UPDATE journal_entries SET recalled = true, type = '', text = false, body = '', reply_to = NULL, mentions = NULL
-                        WHERE no = nos[c] AND seq = erases[i];
-                END IF;
-            END IF;
-            x_item := array_append(x_item, i);
-            x_status := array_append(x_status, status);
-            x_seq := array_append(x_seq, e.seq);
-            x_count := array_append(x_count, e.count);
-            x_stored := array_append(x_stored, e.stored);
-            x_pos := array_append(x_pos, e.pos);
-            x_roster := array_append(x_roster, e.roster);
-        END LOOP;
+    IF rosters IS NULL THEN
+        RETURN;
     END IF;
 
-    UPDATE journal_heads h SET seq = h.seq + u.n, count = h.count + u.m, stored = greatest(h.stored, at_ms), pos = greatest(h.pos, at_pos),
-            roster = coalesce(u.r, h.roster)
-        FROM unnest(convs, items, messages, rosters) u(name, n, m, r) WHERE h.conversation = u.name AND u.n > 0;
+    closed := array_fill(false, ARRAY[cardinality(convs)]);
+    FOR i IN loops..cardinality(ids) LOOP
+        c := conv[i];
+        SELECT * INTO e FROM journal_entries s WHERE s.id = ids[i] AND s.sender = senders[i];
+        IF FOUND THEN
+            status := CASE WHEN e.no = nos[c] AND e.hash = hashes[i] THEN 2 ELSE 3 END;
+        ELSIF closed[c] OR item_ifs[i] <> rosters[c] THEN
+            closed[c] := true;
+            status := 4;
+        ELSE
+            status := 1;
+            IF erases[i] > h_seq[c] + items[c] THEN
+                RAISE EXCEPTION USING ERRCODE = 'SK003', MESSAGE = 'an item erases an entry that is not there';
+            END IF;
+            items[c] := items[c] + 1;
+            IF kinds[i] = 1 THEN
+                messages[c] := messages[c] + 1;
+            END IF;
+            IF item_sets[i] <> 0 THEN
+                rosters[c] := item_sets[i];
+            END IF;
+            INSERT INTO journal_entries (no, seq, count, stored, pos, hash, id, kind, text, sender, type, body, roster, reply_to, target, mentions, event)
+                VALUES (nos[c], h_seq[c] + items[c], h_count[c] + messages[c], h_stored[c], h_pos[c],
+                    hashes[i], ids[i], kinds[i], texts[i], senders[i], types[i], bodies[i], rosters[c], replies[i], targets[i], mentioned[i], events[i])
+                RETURNING * INTO e;
+            IF erases[i] > 0 THEN
+                UPDATE journal_entries SET recalled = true, type = '', text = false, body = '', reply_to = NULL, mentions = NULL
+                    WHERE no = nos[c] AND seq = erases[i];
+            END IF;
+        END IF;
+        x_item := array_append(x_item, i);
+        x_status := array_append(x_status, status);
+        x_seq := array_append(x_seq, e.seq);
+        x_count := array_append(x_count, e.count);
+        x_stored := array_append(x_stored, e.stored);
+        x_pos := array_append(x_pos, e.pos);
+        x_roster := array_append(x_roster, e.roster);
+    END LOOP;
+
+    -- The heads as they are: where nothing was stored, the last entry's.
+    UPDATE journal_heads h SET seq = u.seq + u.n, count = u.count + u.m, roster = u.roster,
+            stored = CASE WHEN u.n > 0 THEN h.stored ELSE coalesce((SELECT s.stored FROM journal_entries s WHERE s.no = h.no AND s.seq = u.seq), 0) END,
+            pos = CASE WHEN u.n > 0 THEN h.pos ELSE coalesce((SELECT s.pos FROM journal_entries s WHERE s.no = h.no AND s.seq = u.seq), 0) END
+        FROM unnest(convs, items, messages, rosters, h_seq, h_count) u(name, n, m, roster, seq, count)
+        WHERE h.conversation = u.name AND (h.seq <> u.seq + u.n OR h.count <> u.count + u.m OR h.roster <> u.roster OR u.n = 0);
 END
 $$;

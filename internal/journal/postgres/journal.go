@@ -61,6 +61,7 @@ type Journal struct {
 	readers  *pgxpool.Pool
 	timeline atomic.Pointer[string]
 	requests requests
+	looks    atomic.Int32 // batches that ids are still looked up for
 	known    known
 	marks    marks
 
