@@ -14,6 +14,7 @@ import (
 	"github.com/skein-im/skein/internal/bench"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/pebble"
+	"github.com/skein-im/skein/internal/journal/postgres"
 )
 
 type benchCmd struct {
@@ -244,7 +245,9 @@ func (c *benchResumeCmd) Run(ctx context.Context) error {
 }
 
 type benchStoreCmd struct {
-	Engine        string        `default:"pebble" help:"The journal's engine: pebble."`
+	Engine        string        `default:"pebble" help:"The journal's engine: pebble or postgres."`
+	Postgres      string        `help:"URL of a server, of a user who may create databases; for the engine postgres." placeholder:"URL"`
+	PostgresPID   int           `name:"postgres-pid" help:"The server's main process, for its CPU time; default: found if it is on this machine."`
 	Messages      int           `default:"1000000" help:"Messages stored before anything is measured."`
 	Conversations int           `default:"10000" help:"Conversations they are in, at random."`
 	Payload       int           `default:"150" help:"Bytes of a message's text."`
@@ -258,7 +261,8 @@ type benchStoreCmd struct {
 
 func (c *benchStoreCmd) Run(ctx context.Context) error {
 	r, err := bench.Store(ctx, bench.StoreOptions{
-		Engine: c.Engine, Engines: map[string]bench.StoreEngine{"pebble": openPebble}, Dir: c.Dir, Messages: c.Messages, Conversations: c.Conversations,
+		Engine: c.Engine, Engines: map[string]bench.StoreEngine{"pebble": openPebble, "postgres": openPostgres},
+		Postgres: c.Postgres, PostgresPID: c.PostgresPID, Dir: c.Dir, Messages: c.Messages, Conversations: c.Conversations,
 		Payload: c.Payload, Batches: c.Batches, Resends: c.Resends, Step: c.Duration, Rate: c.Rate, Progress: os.Stderr,
 	})
 	if err != nil {
@@ -279,6 +283,14 @@ func (c *benchStoreCmd) Run(ctx context.Context) error {
 
 func openPebble(dir string) (im.Journal, func() error, error) {
 	j, err := pebble.Open(dir, pebble.Options{})
+	if err != nil {
+		return nil, nil, err
+	}
+	return j, j.Close, nil
+}
+
+func openPostgres(url string) (im.Journal, func() error, error) {
+	j, err := postgres.Open(context.Background(), url, postgres.Options{})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,15 +23,17 @@ import (
 // scenario that knows a part of the server, by the domain's contract of it. The
 // engine is handed in.
 
-// StoreEngine opens the journal in dir, making it if there is none, and returns
-// it with the function that closes it.
-type StoreEngine func(dir string) (im.Journal, func() error, error)
+// StoreEngine opens the journal in a directory, or in the database with a URL,
+// making it if there is none, and returns it with the function that closes it.
+type StoreEngine func(where string) (im.Journal, func() error, error)
 
 // StoreOptions are the settings of the store scenario. Zero values mean the
 // defaults in brackets; Resends and Rate may be zero.
 type StoreOptions struct {
 	Engine        string                 // which of Engines [pebble]
 	Engines       map[string]StoreEngine // by name
+	Postgres      string                 // a server's URL: the journal is in a database of the scenario's own there, not in Dir
+	PostgresPID   int                    // the server's main process, for its CPU time [found if it is on this machine]
 	Dir           string                 // where; it is left there ["": a temporary directory]
 	Messages      int                    // stored before anything is measured [1,000,000]
 	Conversations int                    // [10,000]
@@ -64,9 +66,10 @@ type StoreReport struct {
 
 // StoreStep is appends of one batch size. Seconds are those spent in Append.
 // CPU time is the whole process's without making the messages, so it has the
-// store's background work. The floor is as many bytes as the messages have,
-// appended to a bare file with fdatasync per batch, half before the step and
-// half after it.
+// store's background work; ServerMicros is that of a database server. The floor
+// is as many bytes as the messages have, appended to a bare file with fdatasync
+// per batch, or a bare insert of the same rows into the same database; half
+// before the step and half after it.
 type StoreStep struct {
 	Batch       int     `json:"batch"`
 	Resends     float64 `json:"resends"`
@@ -74,9 +77,11 @@ type StoreStep struct {
 	Seconds     float64 `json:"seconds"`
 	PerS        float64 `json:"per_s"`
 	CPUMicros   float64 `json:"cpu_us_per_message"`
+	Server      float64 `json:"server_cpu_us_per_message,omitempty"`
 	Fsyncs      int     `json:"fsyncs"` // appends that stored something: one fsync each at the least
 	FloorPerS   float64 `json:"floor_per_s"`
 	FloorMicros float64 `json:"floor_cpu_us_per_message"`
+	FloorServer float64 `json:"floor_server_cpu_us_per_message,omitempty"`
 	FloorRatio  float64 `json:"floor_ratio"`
 	Append      Latency `json:"append_ms"`
 }
@@ -114,6 +119,8 @@ func (o *StoreOptions) defaults() error {
 	switch {
 	case o.Engines[o.Engine] == nil:
 		return fmt.Errorf("engine %q: want one of %s", o.Engine, strings.Join(slices.Sorted(maps.Keys(o.Engines)), ", "))
+	case o.Engine == "postgres" && o.Postgres == "":
+		return errors.New("postgres: want the URL of a server")
 	case o.Messages < 0 || o.Messages > 1<<30:
 		return errors.New("messages: want 1 to 2^30")
 	case o.Conversations < 0 || o.Conversations > 1<<24:
@@ -133,7 +140,7 @@ func (o *StoreOptions) defaults() error {
 // Store measures the journal: appends on top of stored messages, with and
 // without resends; reads; reopening. Every answer is checked, and after the
 // reopening all heads and a sample of the entries are.
-func Store(ctx context.Context, o StoreOptions) (*StoreReport, error) {
+func Store(ctx context.Context, o StoreOptions) (_ *StoreReport, err error) {
 	if err := o.defaults(); err != nil {
 		return nil, err
 	}
@@ -161,9 +168,18 @@ func Store(ctx context.Context, o StoreOptions) (*StoreReport, error) {
 		"engine": o.Engine, "messages": o.Messages, "conversations": o.Conversations, "payload": o.Payload,
 		"batches": o.Batches, "resends": o.Resends, "step_s": o.Step.Seconds(), "rate": o.Rate,
 	}}
-	err := r.run(report)
+	if o.Engine == "postgres" {
+		if r.postgres, err = newStorePostgres(ctx, &o); err != nil {
+			return nil, err
+		}
+		r.dir = r.postgres.url
+	}
+	err = r.run(report)
 	if r.close != nil {
 		err = errors.Join(err, r.close())
+	}
+	if r.postgres != nil {
+		err = errors.Join(err, r.postgres.close())
 	}
 	if err != nil {
 		return nil, err
@@ -176,7 +192,8 @@ func Store(ctx context.Context, o StoreOptions) (*StoreReport, error) {
 type storeRun struct {
 	ctx            context.Context
 	o              StoreOptions
-	dir, floorFile string
+	dir, floorFile string         // dir is where the journal is
+	postgres       *storePostgres // if it is in a database
 	load           *storeLoad
 	book           *storeBook
 	rng            *rand.Rand
@@ -194,7 +211,7 @@ func (r *storeRun) say(format string, args ...any) { fmt.Fprintf(r.o.Progress, f
 
 func (r *storeRun) run(report *StoreReport) (err error) {
 	report.Machine.Cores = runtime.NumCPU()
-	if report.Machine.FsyncMicros, err = fileFsyncMicros(filepath.Dir(r.dir)); err != nil {
+	if report.Machine.FsyncMicros, err = fileFsyncMicros(filepath.Dir(r.floorFile)); err != nil {
 		return err
 	}
 	if err = r.open(); err != nil {
@@ -205,6 +222,11 @@ func (r *storeRun) run(report *StoreReport) (err error) {
 	if report.Preload, err = r.preload(); err != nil {
 		return err
 	}
+	if r.postgres != nil {
+		if err := r.postgres.fill(r.ctx, r.o.Messages); err != nil {
+			return err
+		}
+	}
 	for _, batch := range r.o.Batches {
 		for _, resends := range slices.Compact([]float64{0, r.o.Resends}) {
 			step, err := r.step(batch, resends)
@@ -212,8 +234,8 @@ func (r *storeRun) run(report *StoreReport) (err error) {
 				return err
 			}
 			report.Steps = append(report.Steps, step)
-			r.say("  batch %4d, resends %2.0f %%: %8.0f msg/s, %5.2f µs CPU, floor ratio %.2f, p99 %.2f ms",
-				batch, 100*resends, step.PerS, step.CPUMicros, step.FloorRatio, step.Append.P99)
+			r.say("  batch %4d, resends %2.0f %%: %8.0f msg/s, %5.2f µs CPU, floor ratio %.2f, p99 %.2f ms%s",
+				batch, 100*resends, step.PerS, step.CPUMicros, step.FloorRatio, step.Append.P99, step.server())
 		}
 	}
 	if r.o.Rate > 0 {
@@ -310,7 +332,7 @@ func (r *storeRun) appends(size int, resends float64, messages int, d time.Durat
 	s := StoreStep{Batch: size, Resends: resends}
 	var h histogram
 	var in time.Duration
-	begin, cpu := time.Now(), processCPU()
+	begin, cpu, server := time.Now(), processCPU(), r.postgres.serverCPU()
 	for s.Messages < messages || messages == 0 && time.Since(begin) < d {
 		if err := r.ctx.Err(); err != nil {
 			return s, err
@@ -336,6 +358,7 @@ func (r *storeRun) appends(size int, resends float64, messages int, d time.Durat
 	s.Seconds = in.Seconds()
 	s.PerS = float64(s.Messages) / in.Seconds()
 	s.CPUMicros = float64(cpu.Nanoseconds()) / 1e3 / float64(s.Messages)
+	s.Server = float64((r.postgres.serverCPU() - server).Nanoseconds()) / 1e3 / float64(s.Messages)
 	s.Append = h.latency()
 	return s, nil
 }
@@ -369,18 +392,30 @@ func (r *storeRun) step(size int, resends float64) (StoreStep, error) {
 	messages := float64(before.messages + after.messages)
 	s.FloorPerS = messages / (before.took + after.took).Seconds()
 	s.FloorMicros = float64((before.cpu + after.cpu).Nanoseconds()) / 1e3 / messages
+	s.FloorServer = float64((before.server + after.server).Nanoseconds()) / 1e3 / messages
 	s.FloorRatio = s.PerS / s.FloorPerS
 	return s, nil
 }
 
+// server tells of the database server's CPU time, if it is known.
+func (s *StoreStep) server() string {
+	if s.Server == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", server %.1f µs CPU, of the floor %.1f", s.Server, s.FloorServer)
+}
+
 type storeFloor struct {
-	messages  int
-	took, cpu time.Duration
+	messages          int
+	took, cpu, server time.Duration
 }
 
 // floor appends the bytes of batches of a size to a bare file, for a tenth of a
 // step.
 func (r *storeRun) floor(size int) (f storeFloor, err error) {
+	if r.postgres != nil {
+		return r.postgres.floor(r.ctx, size, r.o.Step/5)
+	}
 	file, err := os.Create(r.floorFile)
 	if err != nil {
 		return f, err

@@ -82,7 +82,7 @@ func (r *storeRun) reopen(report *StoreReport) error {
 	if err := closing(); err != nil {
 		return err
 	}
-	bytes, err := diskBytes(r.dir)
+	bytes, err := r.bytes()
 	if err != nil {
 		return err
 	}
@@ -148,6 +148,13 @@ func (r *storeRun) verifyRange(c int, want []uint32, from uint64) error {
 		from = page[len(page)-1].Seq + 1
 	}
 	return nil
+}
+
+func (r *storeRun) bytes() (int64, error) {
+	if r.postgres != nil {
+		return r.postgres.bytes(r.ctx)
+	}
+	return diskBytes(r.dir)
 }
 
 // diskBytes is what the files below dir take on the disk.

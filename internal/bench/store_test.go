@@ -10,8 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/pebble"
+	"github.com/skein-im/skein/internal/journal/postgres"
+	"github.com/skein-im/skein/internal/pgtest"
 )
 
 // storeEngine opens real journals, with Append changed by wrap.
@@ -96,6 +100,47 @@ func requireStoreJSON(t *testing.T, r *StoreReport) {
 		if !strings.Contains(string(raw), `"`+key+`":`) {
 			t.Errorf("the report has no %q", key)
 		}
+	}
+}
+
+// The scenario on a PostgreSQL server: in a database of its own, which is gone
+// afterwards, against a bare insert there.
+func TestStorePostgres(t *testing.T) {
+	o := smallStore(map[string]StoreEngine{"postgres": func(url string) (im.Journal, func() error, error) {
+		j, err := postgres.Open(t.Context(), url, postgres.Options{})
+		if err != nil {
+			return nil, nil, err
+		}
+		return j, j.Close, nil
+	}})
+	o.Engine, o.Postgres = "postgres", pgtest.Database(t)
+	r, err := Store(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Lost+r.Duplicated+r.Disordered != 0 {
+		t.Errorf("lost %d, duplicated %d, disordered %d of an honest journal", r.Lost, r.Duplicated, r.Disordered)
+	}
+	for _, s := range r.Steps {
+		if s.Messages <= 0 || s.FloorPerS <= 0 || s.FloorRatio != s.PerS/s.FloorPerS {
+			t.Errorf("%+v", s)
+		}
+	}
+	if r.BytesPerMessage <= 0 {
+		t.Error("the journal takes no room")
+	}
+	c, err := pgx.Connect(t.Context(), o.Postgres)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close(t.Context())
+	var left int
+	if err := c.QueryRow(t.Context(), "SELECT count(*) FROM pg_database WHERE datname LIKE 'skein_bench_%'").Scan(&left); err != nil || left != 0 {
+		t.Errorf("%d databases are left, %v", left, err)
+	}
+	o.Postgres = ""
+	if _, err := Store(t.Context(), o); err == nil || !strings.Contains(err.Error(), "postgres") {
+		t.Errorf("without a server: %v", err)
 	}
 }
 

@@ -82,7 +82,7 @@ func (r *StoreReport) Table(w io.Writer) error {
 		if s.FloorPerS > 0 {
 			fmt.Fprintf(&b, "  floor %9.0f /s %.1f µs, ratio %.2f", s.FloorPerS, s.FloorMicros, s.FloorRatio)
 		}
-		b.WriteByte('\n')
+		b.WriteString(s.server() + "\n")
 	}
 	for i := range r.Preload {
 		row("preload", &r.Preload[i])
