@@ -29,8 +29,9 @@ type Device interface {
 
 // DeviceOptions is what a device needs to be one.
 type DeviceOptions struct {
-	// URL is where the server listens: ws://host/ws or tcp://host.
-	URL   string
+	// URLs are where the server listens: ws://host/ws or tcp://host, one for each
+	// gateway. A device that loses its connection tries the next one.
+	URLs  []string
 	Token string
 	User  string
 	// Device is its id.
@@ -40,6 +41,12 @@ type DeviceOptions struct {
 	History *Recorder
 	// InFlight bounds the messages that wait for an answer; default 64.
 	InFlight int
+	// Reconnect is the longest wait before it connects again. 0: the SDK's own, and
+	// RestartStorm for a raw client.
+	Reconnect time.Duration
+	// Patience is how long a raw client waits for an answer while it hears nothing,
+	// before it tries elsewhere. 0: for ever. The SDK has its own.
+	Patience time.Duration
 }
 
 func (o DeviceOptions) inFlight() int {
@@ -49,6 +56,6 @@ func (o DeviceOptions) inFlight() int {
 	return 64
 }
 
-// reconnectWithin is the longest wait before a device connects again. It is
-// short, so that every restart of the server is followed by a storm.
-const reconnectWithin = 150 * time.Millisecond
+// RestartStorm is a Reconnect so short that every restart of the server is
+// followed by a storm.
+const RestartStorm = 150 * time.Millisecond

@@ -36,7 +36,9 @@ func (w *World) behind(ctx context.Context) error {
 		}
 	}
 	for _, p := range w.users {
-		list, err := Conversations(ctx, w.plan.HTTP, p.token)
+		call, cancel := context.WithTimeout(ctx, callTime)
+		list, err := Conversations(call, w.plan.HTTP, p.token)
+		cancel()
 		if err != nil {
 			return err
 		}

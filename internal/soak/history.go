@@ -79,8 +79,10 @@ type Record struct {
 	// Of is the user a Mark is of.
 	Of string `json:"o,omitempty"`
 	// Since is when the request that is answered was begun, by Mono.
-	Since int64  `json:"a,omitempty"`
-	Code  string `json:"e,omitempty"`
+	Since int64 `json:"a,omitempty"`
+	// At is the address (host:port) that a Connected is to.
+	At   string `json:"p,omitempty"`
+	Code string `json:"e,omitempty"`
 }
 
 // Entry is an entry of a conversation as somebody read it.

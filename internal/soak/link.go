@@ -56,6 +56,15 @@ func dialLink(ctx context.Context, rawURL string, codec wire.Codec) (link, error
 	return nil, fmt.Errorf("soak: no raw client for %s", rawURL)
 }
 
+// hostOf is the address in a URL.
+func hostOf(rawURL string) string {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return rawURL
+	}
+	return u.Host
+}
+
 // streamLink is the length-prefixed framing.
 type streamLink struct {
 	nc   net.Conn

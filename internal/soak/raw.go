@@ -1,10 +1,12 @@
 package soak
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +23,8 @@ type rawClient struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	done   chan struct{} // closed when run has ended
+
+	next int // of o.URLs; run's
 
 	mu       sync.Mutex
 	s        *session // nil while there is no connection
@@ -49,6 +53,8 @@ type session struct {
 	asked map[uint32]question
 	// other: the server has another timeline; the sync will say so.
 	other bool
+	at    string // the server's address
+	heard time.Time
 }
 
 type question struct {
@@ -139,9 +145,10 @@ func (c *rawClient) run() {
 	defer close(c.done)
 	for c.ctx.Err() == nil {
 		c.connect()
+		c.next++
 		select {
 		case <-c.ctx.Done():
-		case <-time.After(rand.N(reconnectWithin)):
+		case <-time.After(rand.N(cmp.Or(c.o.Reconnect, RestartStorm))):
 		}
 	}
 }
@@ -150,13 +157,14 @@ func (c *rawClient) run() {
 func (c *rawClient) connect() {
 	ctx, cancel := context.WithTimeout(c.ctx, 5*time.Second)
 	defer cancel()
-	l, err := dialLink(ctx, c.o.URL, c.o.Codec)
+	u := c.o.URLs[c.next%len(c.o.URLs)]
+	l, err := dialLink(ctx, u, c.o.Codec)
 	if err != nil {
 		return
 	}
 	// The queue takes all that one turn can have to say: the outbox, a mark and a
 	// pull for each conversation.
-	s := &session{link: l, out: make(chan []byte, 4096), asked: map[uint32]question{}}
+	s := &session{link: l, out: make(chan []byte, 4096), asked: map[uint32]question{}, at: hostOf(u)}
 	stop := context.AfterFunc(c.ctx, func() { _ = l.close() })
 	defer stop()
 	defer l.close()
@@ -166,6 +174,9 @@ func (c *rawClient) connect() {
 	var writer sync.WaitGroup
 	quit := make(chan struct{})
 	writer.Go(func() { s.writeAll(quit) })
+	if c.o.Patience > 0 {
+		writer.Go(func() { c.watch(s, quit) })
+	}
 	c.began(s)
 	c.readAll(s)
 	c.ended(s)
@@ -187,9 +198,34 @@ func (s *session) writeAll(quit <-chan struct{}) {
 	}
 }
 
+// watch ends a connection that owes an answer and says nothing.
+func (c *rawClient) watch(s *session, quit <-chan struct{}) {
+	every := time.NewTicker(c.o.Patience / 8)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+		case <-quit:
+			return
+		}
+		c.mu.Lock()
+		owes := len(s.asked) > 0 || slices.ContainsFunc(c.outbox, func(m *outgoing) bool { return m.on == s })
+		if !owes {
+			s.heard = time.Now() // from the next question on
+		}
+		over := time.Since(s.heard) > c.o.Patience
+		c.mu.Unlock()
+		if over {
+			_ = s.link.close()
+			return
+		}
+	}
+}
+
 // greet says Hello and reads the Welcome.
 func (c *rawClient) greet(s *session) bool {
-	if s.link.deadline(time.Now().Add(10*time.Second)) != nil {
+	patience := cmp.Or(c.o.Patience, 10*time.Second)
+	if s.link.deadline(time.Now().Add(patience)) != nil {
 		return false
 	}
 	c.mu.Lock()
@@ -227,7 +263,7 @@ func (c *rawClient) greet(s *session) bool {
 	if w.User != c.o.User {
 		c.misbehaved("", 0, "welcomed as "+w.User)
 	}
-	c.h.Add(Record{Kind: Connected, Timeline: w.Timeline})
+	c.h.Add(Record{Kind: Connected, Timeline: w.Timeline, At: s.at})
 	return s.link.deadline(time.Time{}) == nil
 }
 
@@ -268,7 +304,7 @@ func (c *rawClient) readFrame(s *session) (*wire.ServerFrame, error) {
 func (c *rawClient) began(s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.s = s
+	c.s, s.heard = s, time.Now()
 	for _, m := range c.outbox {
 		m.resend = time.Time{}
 		c.transmit(m)
@@ -309,6 +345,7 @@ func (c *rawClient) readAll(s *session) {
 			return
 		}
 		c.mu.Lock()
+		s.heard = time.Now()
 		more := c.handle(f)
 		c.mu.Unlock()
 		if !more {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"sync"
 	"time"
 
@@ -28,6 +29,8 @@ type sdkClient struct {
 	slots  chan struct{}
 
 	mu       sync.Mutex
+	next     int    // of o.URLs
+	at       string // dialed last
 	timeline string
 	read     map[string]uint64
 	unread   map[string]uint64 // as the SDK says at the end
@@ -44,12 +47,15 @@ func NewSDK(ctx context.Context, o DeviceOptions, path string) (Device, error) {
 		o: o, path: path, h: o.History, store: store,
 		slots: make(chan struct{}, o.inFlight()), read: map[string]uint64{},
 	}
-	c.client, err = skein.Dial(ctx, o.URL,
+	more := []skein.Option{skein.WithDialer(c.dial)}
+	if o.Reconnect > 0 {
+		more = append(more, skein.WithBackoff(func(int) time.Duration { return rand.N(o.Reconnect) }))
+	}
+	c.client, err = skein.Dial(ctx, o.URLs[0], append(more,
 		skein.WithToken(o.Token), skein.WithStore(store), skein.WithCodec(o.Codec),
 		skein.WithDevice(o.Device, wire.DeviceClass_DEVICE_CLASS_OTHER, "soak"),
 		skein.WithMaxGap(0),
-		skein.WithBackoff(func(int) time.Duration { return rand.N(reconnectWithin) }),
-	)
+	)...)
 	if err == nil {
 		err = c.learnTimeline(ctx)
 	}
@@ -62,6 +68,18 @@ func NewSDK(ctx context.Context, o DeviceOptions, path string) (Device, error) {
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	c.wg.Go(c.follow)
 	return c, nil
+}
+
+// dial goes to the gateways in turn: whatever ended the connection before, the
+// next one may be better.
+func (c *sdkClient) dial(ctx context.Context, network, _ string) (net.Conn, error) {
+	c.mu.Lock()
+	at := hostOf(c.o.URLs[c.next%len(c.o.URLs)])
+	c.next++
+	c.at = at
+	c.mu.Unlock()
+	var d net.Dialer
+	return d.DialContext(ctx, network, at)
 }
 
 // learnTimeline asks the store, where the SDK keeps it.
@@ -151,7 +169,10 @@ func (c *sdkClient) follow() {
 func (c *sdkClient) state(e *skein.StateEvent) {
 	switch e.State {
 	case skein.StateConnected:
-		c.h.Add(Record{Kind: Connected, Timeline: c.line()})
+		c.mu.Lock()
+		at := c.at
+		c.mu.Unlock()
+		c.h.Add(Record{Kind: Connected, Timeline: c.line(), At: at})
 	case skein.StateDisconnected:
 		c.h.Add(Record{Kind: Disconnected, Timeline: c.line()})
 	case skein.StateStopped, skein.StateClosed:

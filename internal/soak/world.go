@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,9 +18,11 @@ import (
 
 // Plan is what a world is made from.
 type Plan struct {
-	// HTTP is the server's address for calls, WS and TCP for connections.
-	HTTP, WS, TCP string
-	AdminKey      string
+	// HTTP is the server's address for calls, WS and TCP are those for connections:
+	// one of each for every gateway.
+	HTTP     string
+	WS, TCP  []string
+	AdminKey string
 	// Dir gets the histories and the devices' stores.
 	Dir string
 	// Clients is how many users send, at least 3.
@@ -27,6 +30,8 @@ type Plan struct {
 	// Rate is how many messages they send in all per second.
 	Rate float64
 	Seed uint64
+	// Reconnect and Patience are the devices' (DeviceOptions).
+	Reconnect, Patience time.Duration
 }
 
 // World is the users, their devices and their conversations.
@@ -171,12 +176,15 @@ func (w *World) device(ctx context.Context, p *person, i int) (Device, error) {
 	}
 	w.files = append(w.files, f)
 	o := DeviceOptions{
-		URL: w.plan.WS, Token: token, User: p.id, Device: name, Codec: kind.codec,
-		History: NewRecorder(f, p.id, name),
+		URLs: w.plan.WS, Token: token, User: p.id, Device: name, Codec: kind.codec,
+		History: NewRecorder(f, p.id, name), Reconnect: w.plan.Reconnect, Patience: w.plan.Patience,
 	}
 	if kind.tcp {
-		o.URL = w.plan.TCP
+		o.URLs = w.plan.TCP
 	}
+	// Each begins at another one.
+	k := len(w.devices) % len(o.URLs)
+	o.URLs = slices.Concat(o.URLs[k:], o.URLs[:k])
 	if !kind.sdk {
 		d := NewRaw(o)
 		w.devices = append(w.devices, d)
@@ -233,6 +241,9 @@ func (w *World) talk(ctx context.Context, i int, d Device) {
 	}
 }
 
+// callTime bounds one call of the API.
+const callTime = 10 * time.Second
+
 // changeGuests removes the last user from a group and adds them again.
 func (w *World) changeGuests(ctx context.Context) {
 	rng := rand.New(rand.NewPCG(w.plan.Seed, ^uint64(0)))
@@ -244,13 +255,15 @@ func (w *World) changeGuests(ctx context.Context) {
 		case <-time.After(50*time.Millisecond + time.Duration(rng.Int64N(int64(600*time.Millisecond)))):
 		}
 		var err error
+		call, cancel := context.WithTimeout(ctx, callTime)
 		if in {
 			req := &wire.RemoveMembersRequest{Conversation: w.guests, Users: []string{guest}}
-			err = skein.Post(ctx, w.plan.HTTP, "skein.v1.GroupService/RemoveMembers", owner.token, req, &wire.RemoveMembersResponse{})
+			err = skein.Post(call, w.plan.HTTP, "skein.v1.GroupService/RemoveMembers", owner.token, req, &wire.RemoveMembersResponse{})
 		} else {
 			req := &wire.AddMembersRequest{Conversation: w.guests, Users: []string{guest}}
-			err = skein.Post(ctx, w.plan.HTTP, "skein.v1.GroupService/AddMembers", owner.token, req, &wire.AddMembersResponse{})
+			err = skein.Post(call, w.plan.HTTP, "skein.v1.GroupService/AddMembers", owner.token, req, &wire.AddMembersResponse{})
 		}
+		cancel()
 		if err == nil { // otherwise the same again: both may be repeated
 			in = !in
 		}

@@ -136,8 +136,9 @@ func (r *run) makeWorld(ctx context.Context, f fault) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	r.world, err = soak.NewWorld(ctx, soak.Plan{
-		HTTP: "http://" + public, WS: "ws://" + public + "/ws", TCP: "tcp://" + stream,
-		AdminKey: key, Dir: dir, Clients: r.o.clients, Rate: r.o.rate, Seed: r.o.seed,
+		HTTP: "http://" + public, WS: []string{"ws://" + public + "/ws"}, TCP: []string{"tcp://" + stream},
+		Reconnect: soak.RestartStorm,
+		AdminKey:  key, Dir: dir, Clients: r.o.clients, Rate: r.o.rate, Seed: r.o.seed,
 	})
 	return err
 }
