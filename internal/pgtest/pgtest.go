@@ -89,6 +89,21 @@ func run(server, statement string) error {
 	return err
 }
 
+// Collect reads the rows of a query, each into a T: its fields are the columns,
+// in their order.
+func Collect[T any](ctx context.Context, database, query string, args ...any) ([]T, error) {
+	c, err := pgx.Connect(ctx, database)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close(context.WithoutCancel(ctx))
+	rows, err := c.Query(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[T])
+}
+
 // Exec runs one statement in the database with this URL.
 func Exec(t testing.TB, database, statement string) {
 	t.Helper()

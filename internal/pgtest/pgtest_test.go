@@ -28,6 +28,28 @@ func TestKillAndRestart(t *testing.T) {
 	}
 }
 
+// A server may listen elsewhere, and whoever starts it may prepare its thread.
+func TestStartAt(t *testing.T) {
+	entered := 0
+	place := Place{Address: "127.0.0.2", Enter: func() error { entered++; return nil }}
+	s, err := StartAt(place, t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Stop(); err != nil {
+			t.Error(err)
+		}
+	}()
+	rows, err := Collect[struct {
+		N    int64
+		Name string
+	}](t.Context(), s.URL(), "SELECT 7::bigint, inet_server_addr()::text")
+	if err != nil || len(rows) != 1 || rows[0].N != 7 || rows[0].Name != "127.0.0.2/32" || entered != 1 {
+		t.Errorf("%v, %v, entered %d times", rows, err, entered)
+	}
+}
+
 // Every test has a database of its own.
 func TestDatabase(t *testing.T) {
 	a, b := Database(t), Database(t)
