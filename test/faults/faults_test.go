@@ -23,13 +23,31 @@ import (
 const serverEnv = "FAULTS_TEST_SERVER=1"
 
 func TestMain(m *testing.M) {
-	if os.Getenv("FAULTS_TEST_SERVER") == "" {
+	var err error
+	switch {
+	case os.Getenv("FAULTS_TEST_SERVER") != "":
+		err = serve(os.Args[2:])
+	case isInside():
+		err = hurtInside()
+	default:
 		os.Exit(m.Run())
 	}
-	if err := serve(os.Args[2:]); err != nil {
-		fmt.Fprintln(os.Stderr, "skein:", err)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// hurtInside is the part of TestCluster that happens in a network namespace.
+func hurtInside() error {
+	_, o, err := parse(os.Args[1:])
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	o.serverEnv = []string{serverEnv}
+	return clusters(ctx, o, os.Stdout)
 }
 
 // serve is `skein serve` as far as the runs use it.
@@ -39,6 +57,9 @@ func serve(args []string) error {
 	fs.StringVar(&c.Data, "data", "", "")
 	fs.StringVar(&c.HTTP.Listen, "http", "", "")
 	fs.StringVar(&c.Admin.Listen, "admin", "", "")
+	fs.StringVar(&c.Store, "store", "", "")
+	fs.Func("roles", "", func(v string) error { c.Roles = []string{v}; return nil })
+	fs.Func("cluster", "", func(v string) error { c.Cluster = append(c.Cluster, v); return nil })
 	fs.Func("listen", "", func(v string) error { c.Listeners = append(c.Listeners, v); return nil })
 	fs.Func("set", "", func(v string) error {
 		key, value, _ := strings.Cut(v, "=")

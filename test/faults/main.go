@@ -3,14 +3,19 @@
 //
 //	go run ./test/faults kill --rounds 50       kill -9 at random moments
 //	go run ./test/faults powercut --rounds 10   power cuts; needs root
+//	go run ./test/faults cluster --rounds 20    nodes, partitions, PostgreSQL; needs root
 //
 // It owns the server process, its disk and what happens to them; the users,
 // what they saw and the judgement are internal/soak's. It starts the server as
 // its users do, by its command line, in a temporary directory and on free
 // ports of the loopback.
 //
-// Goroutines: the load, and one that collects the server's output; both end
-// before a run does. No locks but that of the collected output.
+// Every node of a cluster, and its PostgreSQL, is in a network namespace of its
+// own (network_linux.go), and a process of the command's own.
+//
+// Goroutines: the load, one for every process, which starts it and waits for it,
+// and one that collects its output; all end before a run does. No locks but that
+// of the collected output.
 //
 // Exit codes: 0 every promise was kept; 1 one was broken (with --expect-loss
 // the other way round) or the run failed; 2 the command line is wrong.
@@ -24,6 +29,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -44,59 +50,91 @@ type options struct {
 	acceptLoss bool
 	control    bool
 	verbose    bool
+	fault      string // of a cluster
 	// serverEnv is added to the server's environment.
 	serverEnv []string
 }
 
-const usage = `usage: faults kill|powercut [flags]
+const usage = `usage: faults kill|powercut|cluster [flags]
 
 kill      kill -9 the server at random moments under load
 powercut  cut the power of its disk (ext4 on a loop device) at random moments; needs root
+cluster   hurt two gateways, two logic nodes, an API node or their PostgreSQL; needs root
 `
 
-func main() {
-	if len(os.Args) < 2 {
+// errUsage: the flags have been explained.
+var errUsage = errors.New("wrong command line")
+
+// parse reads the command line.
+func parse(args []string) (command string, o options, err error) {
+	if len(args) == 0 {
 		fmt.Fprint(os.Stderr, usage)
-		os.Exit(2)
+		return "", o, errUsage
 	}
-	var o options
-	command := os.Args[1]
-	fs := flag.NewFlagSet(command, flag.ExitOnError)
+	command = args[0]
+	rounds, ok := map[string]int{"kill": 50, "powercut": 10, "cluster": 20}[command]
+	if !ok {
+		fmt.Fprint(os.Stderr, usage)
+		return "", o, errUsage
+	}
+	fs := flag.NewFlagSet(command, flag.ContinueOnError)
 	fs.Usage = func() {
 		fmt.Fprint(fs.Output(), usage, "\n")
 		fs.PrintDefaults()
 	}
-	fs.IntVar(&o.rounds, "rounds", map[string]int{"kill": 50, "powercut": 10}[command], "how often")
+	rate := 400.0
+	if command == "cluster" {
+		rate = 300
+	}
+	fs.IntVar(&o.rounds, "rounds", rounds, "how often")
 	fs.IntVar(&o.clients, "clients", 8, "users that send, at least 3")
-	fs.Float64Var(&o.rate, "rate", 400, "messages per second of all together")
+	fs.Float64Var(&o.rate, "rate", rate, "messages per second of all together")
 	fs.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the moments and the load")
 	fs.BoolVar(&o.json, "json", false, "print the report as JSON")
 	fs.BoolVar(&o.keep, "keep", false, "keep the histories, the stores and the data directory; a run that fails keeps them anyway")
 	fs.BoolVar(&o.verbose, "v", false, "tell every round on stderr")
 	fs.StringVar(&o.bin, "bin", "", "the server; built from this module if empty")
 	fs.StringVar(&o.tags, "build-tags", "", "to build the server with; skein_nosync leaves fsync out")
-	fs.BoolVar(&o.expectLoss, "expect-loss", false, "succeed only if something is lost, and say what")
-	if command == "powercut" {
+	switch command {
+	case "kill":
+		fs.BoolVar(&o.expectLoss, "expect-loss", false, "succeed only if something is lost, and say what")
+	case "powercut":
+		fs.BoolVar(&o.expectLoss, "expect-loss", false, "succeed only if something is lost, and say what")
 		fs.BoolVar(&o.acceptLoss, "accept-loss", false, "let a server that notices its loss go on; the checker counts")
 		fs.BoolVar(&o.control, "control", true, "after a run that passed, show that one without fsync does not")
+	case "cluster":
+		var text strings.Builder
+		for _, f := range clusterFaults() {
+			fmt.Fprintf(&text, "\n%s: %s", f.name, f.does)
+		}
+		fs.StringVar(&o.fault, "fault", "all", "what happens: all, one after the other, or"+text.String())
 	}
-	if err := fs.Parse(os.Args[2:]); err != nil || fs.NArg() > 0 {
-		fs.Usage()
+	if fs.Parse(args[1:]) != nil || fs.NArg() > 0 {
+		return "", o, errUsage
+	}
+	return command, o, nil
+}
+
+func main() {
+	command, o, err := parse(os.Args[1:])
+	if err != nil {
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var err error
 	switch command {
 	case "kill":
 		err = kill(ctx, o, os.Stdout)
 	case "powercut":
 		err = powercut(ctx, o, os.Stdout)
-	default:
-		fmt.Fprint(os.Stderr, usage)
-		os.Exit(2)
+	case "cluster":
+		err = clusters(ctx, o, os.Stdout)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, errUsage):
+		fmt.Fprintln(os.Stderr, "faults:", err)
+		os.Exit(2)
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "faults:", err)
 		os.Exit(1)
 	}

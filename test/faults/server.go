@@ -11,6 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -22,11 +24,15 @@ import (
 type server struct {
 	bin, data        string
 	http, admin, tcp string   // host:port
-	env              []string // beside ours
-	logFile          *os.File // everything the processes say
-	cmd              *exec.Cmd
-	exited           chan error // gets the process's end
-	log              *tail
+	args             []string // of the command line
+	// enter, if set, is called on the thread that starts the process: it moves it
+	// to a network namespace.
+	enter   func() error
+	env     []string // beside ours
+	logFile *os.File // everything the processes say
+	cmd     *exec.Cmd
+	exited  chan error // gets the process's end
+	log     *tail
 }
 
 // build makes the server's binary in dir.
@@ -54,7 +60,16 @@ func newServer(bin, data, logFile string) (_ *server, err error) {
 		defer l.Close()
 		*addr = l.Addr().String()
 	}
+	s.args = append([]string{"serve", "--data", s.data, "--http", s.http, "--admin", s.admin, "--listen", "tcp://" + s.tcp}, terms("200ms")...)
 	return s, nil
+}
+
+// terms are the settings of all servers: nothing of what users do is refused.
+func terms(drain string) []string {
+	return []string{
+		"--set", "accounts.dm_policy=everyone", "--set", "accounts.device_policy=all",
+		"--set", "gateway.send_rate=100000", "--set", "gateway.send_burst=100000", "--set", "gateway.drain_time=" + drain,
+	}
 }
 
 // errShortened: the server noticed that it lost what it had acknowledged.
@@ -65,26 +80,41 @@ const startTimeout = 30 * time.Second
 
 // start starts the process and waits until it is ready. It returns how long that took.
 func (s *server) start(ctx context.Context, args ...string) (time.Duration, error) {
-	args = append([]string{
-		"serve", "--data", s.data, "--http", s.http, "--admin", s.admin, "--listen", "tcp://" + s.tcp,
-		"--set", "accounts.dm_policy=everyone", "--set", "accounts.device_policy=all",
-		"--set", "gateway.send_rate=100000", "--set", "gateway.send_burst=100000", "--set", "gateway.drain_time=200ms",
-	}, args...)
-	s.cmd = exec.Command(s.bin, args...)
+	s.cmd = exec.Command(s.bin, slices.Concat(s.args, args)...)
 	s.cmd.Env = append(environ(), s.env...)
 	s.log = &tail{also: s.logFile}
 	s.cmd.Stdout, s.cmd.Stderr = s.log, s.log
 	// In a group of its own: a signal for the terminal's group is ours to deal with.
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	began := time.Now()
-	if err := s.cmd.Start(); err != nil {
+	if err := s.launch(); err != nil {
+		s.cmd = nil
 		return 0, err
 	}
-	exited := make(chan error, 1)
-	cmd := s.cmd
-	go func() { exited <- cmd.Wait() }()
-	s.exited = exited
 	return s.waitReady(ctx, began)
+}
+
+// launch starts the process from a thread of its own, which stays until it
+// ends: the process dies with it.
+func (s *server) launch() error {
+	cmd, exited, started := s.cmd, make(chan error, 1), make(chan error)
+	s.exited = exited
+	dieWithParent(cmd.SysProcAttr)
+	go func() {
+		runtime.LockOSThread()
+		var err error
+		if s.enter != nil {
+			err = s.enter()
+		}
+		if err == nil {
+			err = cmd.Start()
+		}
+		started <- err
+		if err == nil {
+			exited <- cmd.Wait()
+		}
+	}()
+	return <-started
 }
 
 func (s *server) waitReady(ctx context.Context, began time.Time) (time.Duration, error) {
@@ -110,6 +140,8 @@ func (s *server) waitReady(ctx context.Context, began time.Time) (time.Duration,
 }
 
 func (s *server) ready(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.admin+"/readyz", nil)
 	if err != nil {
 		return false
