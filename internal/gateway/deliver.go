@@ -198,11 +198,12 @@ func (g *Gateway) groupEntries(c im.ConversationID, p im.Parcel) {
 }
 
 // skipOld leaves out entries that were seen before: pushed, or told by Heads. A
-// roster change among them came late: what it means now has to be read.
+// roster change among them came late: what it means now has to be read, unless it
+// adds those who are members already. Such entries come twice, see internal/remote.
 func (grp *group) skipOld(g *Gateway, p im.Parcel) ([]im.Entry, []im.ConnectionID) {
 	rest, origin := p.Entries, p.Origin
 	for len(rest) > 0 && rest[0].Seq <= grp.last {
-		if rosterEvent(rest[0].Event) {
+		if rosterEvent(rest[0].Event) && !grp.added(g, &rest[0]) {
 			g.doubt(grp)
 			for _, u := range changedUsers(&rest[0]) {
 				if g.users.online(u) {
@@ -216,6 +217,20 @@ func (grp *group) skipOld(g *Gateway, p im.Parcel) ([]im.Entry, []im.ConnectionI
 		}
 	}
 	return rest, origin
+}
+
+// added tells that e adds members and that those of them who are here are in.
+// Caller holds the group's lock.
+func (grp *group) added(g *Gateway, e *im.Entry) bool {
+	in := adds(e.Event.Type)
+	for _, u := range changedUsers(e) {
+		g.users.each(u, func(s *session) {
+			if _, ok := grp.members[s]; !ok {
+				in = false
+			}
+		})
+	}
+	return in
 }
 
 // missed tells that entries, or a roster change, before e were not seen here.

@@ -492,6 +492,31 @@ func TestLateRosterChange(t *testing.T) {
 	})
 }
 
+// An entry that adds somebody comes twice when there are many nodes: with the
+// group's and for those who are where the group is not known yet. The second
+// time it says nothing, but where it is late.
+func TestAddedTwice(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		a := w.parked("ann", "1", wire.Protobuf())
+		w.set("ann", grp)
+		w.toGroup(grp, rosterEntry(grp, 3, im.EventMemberAdded, "ann"))
+		w.toGroup(grp, rosterEntry(grp, 3, im.EventMemberAdded, "ann"))
+		w.toGroup(grp, entry(grp, 4, "x"))
+		a.hears(t, "push grp:g#3=member_added", "push grp:g#4=x")
+		b := w.parked("bob", "1", wire.Protobuf())
+		w.toGroup(grp, entry(grp, 6, "y")) // and 5 adds bob
+		a.hears(t, "heads grp:g#6", "heads grp:g#6")
+		b.hears(t)
+		synctest.Wait()
+		w.set("bob", grp)
+		w.toGroup(grp, rosterEntry(grp, 5, im.EventMemberAdded, "bob"))
+		synctest.Wait()
+		w.toGroup(grp, entry(grp, 7, "z"))
+		b.hears(t, "heads grp:g#6", "push grp:g#7=z")
+	})
+}
+
 // A Sync that knows of a membership the registry missed repairs the registry.
 func TestSyncRepairsTheRegistry(t *testing.T) {
 	bubble(t, func(t *testing.T) {

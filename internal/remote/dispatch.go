@@ -37,6 +37,12 @@ func (d *dispatch) ToGroup(c im.ConversationID, p im.Parcel) {
 		g.ToGroup(c, p)
 	}
 	d.parts(p, func(data []byte) { d.publish("g.", string(c), data) })
+	// Those who are added may be where nobody listens to the group yet.
+	for i := range p.Entries {
+		if e := p.Entries[i].Event; e != nil && (e.Type == im.EventGroupCreated || e.Type == im.EventMemberAdded) {
+			d.parts(im.Parcel{Entries: p.Entries[i : i+1]}, func(data []byte) { d.publish("add", "", data) })
+		}
+	}
 }
 
 func (d *dispatch) publish(prefix, name string, data []byte) {

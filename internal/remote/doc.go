@@ -15,6 +15,8 @@
 //	n.<node>   to a gateway or API node: answers, and who is online where
 //	u.<user>   parcels for a user's connections; gateways subscribe while they have any
 //	g.<group>  parcels for a group's members; likewise
+//	add        entries that add members to a group once more, to all gateways: those
+//	           who are added may be where nobody listens to the group yet
 //	ctl        Controls, to all gateways
 //	inv        pairs of users whose relation changed, to all logic nodes
 //	p.<user>   a user came or went; gateways subscribe while somebody here watches

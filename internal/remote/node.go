@@ -126,7 +126,7 @@ func (n *Node) Start(g Gateway, logic im.Logic, backend Backend) error {
 	if g != nil {
 		n.gw.Store(&g)
 		n.roles |= roleGateway
-		subjects = append(subjects, "ctl", "pq")
+		subjects = append(subjects, "ctl", "add", "pq")
 	}
 	if n.o.API {
 		n.roles |= roleAPI
@@ -327,6 +327,11 @@ func (h handler) Message(subject string, data []byte) {
 			} else {
 				g.ToGroup(im.ConversationID(name), p)
 			}
+		}
+	case kind == "add":
+		if p, ok := readParcel(data); ok && len(p.Entries) > 0 {
+			n.touched = true
+			g.ToGroup(p.Entries[0].Conversation, p)
 		}
 	case kind == "ctl":
 		if c, err := readControl(data); err == nil {

@@ -218,6 +218,29 @@ func TestParcelsReachTheirGateways(t *testing.T) {
 	})
 }
 
+// Who is added to a group may be connected where nobody is a member yet, so
+// where nobody listens to the group.
+func TestAddedWhereNobodyListens(t *testing.T) {
+	in(t, "g1 g2 l1", func(t *testing.T, w *world) {
+		c := im.Group("g")
+		w.nodes["g1"].GroupHere(c)
+		pass(time.Second)
+		event := func(seq uint64, typ im.EventType, users ...im.UserID) im.Entry {
+			return im.Entry{Conversation: c, Seq: seq, Kind: im.EntryEvent, Event: &im.Event{Type: typ, Users: users}}
+		}
+		out := w.nodes["l1"].Dispatch()
+		out.ToGroup(c, im.Parcel{Entries: []im.Entry{event(1, im.EventGroupCreated, "a00", "b00"), event(2, im.EventMemberRemoved, "b00"), {Conversation: c, Seq: 3}, event(4, im.EventMemberAdded, "b00")}})
+		out.Flush()
+		pass(10 * time.Millisecond)
+		if got := w.doors["g2"].groups[c]; !slices.Equal(got, []uint64{1, 4}) {
+			t.Errorf("where nobody listens came %v", got)
+		}
+		if got := w.doors["g1"].groups[c]; !slices.Equal(got, []uint64{1, 2, 3, 4, 1, 4}) {
+			t.Errorf("where the group is known came %v", got)
+		}
+	})
+}
+
 // What a logic node stored and did not hand on before it died is compared by
 // the gateways, within two seconds and without further traffic.
 func TestLostPushesAreCompared(t *testing.T) {

@@ -153,6 +153,7 @@ type door struct {
 	mu       sync.Mutex
 	entries  map[im.UserID][]uint64 // seqs
 	heads    map[im.ConversationID]uint64
+	groups   map[im.ConversationID][]uint64 // seqs
 	controls []im.Control
 	gone     []string
 	verified int
@@ -161,7 +162,7 @@ type door struct {
 }
 
 func newDoor() *door {
-	return &door{entries: map[im.UserID][]uint64{}, heads: map[im.ConversationID]uint64{}, online: map[im.UserID]bool{}, seen: map[im.UserID]map[string]bool{}}
+	return &door{entries: map[im.UserID][]uint64{}, heads: map[im.ConversationID]uint64{}, groups: map[im.ConversationID][]uint64{}, online: map[im.UserID]bool{}, seen: map[im.UserID]map[string]bool{}}
 }
 
 func (d *door) ToUsers(us []im.UserID, p im.Parcel) {
@@ -183,6 +184,9 @@ func (d *door) ToUsers(us []im.UserID, p im.Parcel) {
 func (d *door) ToGroup(c im.ConversationID, p im.Parcel) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	for _, e := range p.Entries {
+		d.groups[c] = append(d.groups[c], e.Seq)
+	}
 	if p.Head != nil {
 		d.heads[c] = max(d.heads[c], p.Head.Seq)
 	}
