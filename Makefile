@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run build test test-kill test-powercut test-fuzz check gen verify-gen cover bench bench-compare vuln deps clean
+.PHONY: help run build test test-kill test-powercut test-fuzz check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -16,9 +16,20 @@ run: build ## build and start a server on ./data
 build: ## bin/skein, static
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/skein ./cmd/skein
 
-# The race detector needs a C compiler. Everything else comes with Go.
+NODES ?= 3
+cluster: build ## NODES nodes over a PostgreSQL of their own on this machine, until Ctrl-C; more: deploy/cluster.sh --help
+	@NODES=$(NODES) deploy/cluster.sh
+
+# The race detector needs a C compiler, the tests of many nodes a PostgreSQL
+# server: its programs only, so Debian's package is kept from starting one on port
+# 5432. Everything else comes with Go.
+INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends -o Dpkg::Options::=--force-confold
+PG_CONF := /etc/postgresql-common/createcluster.conf
 deps:
-	@command -v gcc >/dev/null || { apt-get update -q && apt-get install -qy --no-install-recommends gcc libc6-dev; }
+	@command -v gcc >/dev/null || { apt-get update -q && $(INSTALL) gcc libc6-dev; }
+	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || { \
+		test -e $(PG_CONF) || { mkdir -p $(dir $(PG_CONF)) && echo 'create_main_cluster = false' >$(PG_CONF); }; \
+		apt-get update -q && $(INSTALL) postgresql; }
 
 test: deps $(TOOLS)/gotestsum ## all tests, with the race detector
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 8m ./...
