@@ -75,6 +75,8 @@ type App struct {
 	ask      im.Logic
 	timeline func() string
 	node     *remote.Node // nil alone
+	// clusterAddr is where the other nodes reach this one.
+	clusterAddr string
 
 	poller    *netio.Poller
 	listeners []listening

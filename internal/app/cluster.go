@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
+	"net"
 	"os"
 	"strings"
 
@@ -24,9 +26,14 @@ func (a *App) joinCluster(ctx context.Context, o Options) (err error) {
 		name = nodeName()
 	}
 	open := func(h bus.Handler) (bus.Bus, error) {
-		return nats.Open(ctx, nats.Options{
+		b, err := nats.Open(ctx, nats.Options{
 			Name: name, Listen: a.cfg.Node.Listen, Peers: a.cfg.Cluster, Secret: a.cfg.Node.Secret, URL: a.cfg.ExternalBus(), Logger: a.log,
 		}, h)
+		if err != nil {
+			return nil, fmt.Errorf("node.listen, cluster: %w", err)
+		}
+		a.clusterAddr = address(b.Addr())
+		return b, nil
 	}
 	if o.OpenBus != nil {
 		open = func(h bus.Handler) (bus.Bus, error) { return o.OpenBus(name, h) }
@@ -35,6 +42,17 @@ func (a *App) joinCluster(ctx context.Context, o Options) (err error) {
 		Name: name, Open: open, API: a.cfg.Is(config.RoleAPI), Logger: a.log.With("node", name), Registerer: a.metrics,
 	})
 	return err
+}
+
+// ClusterAddr is where other nodes reach this one; empty alone and over an
+// external bus.
+func (a *App) ClusterAddr() string { return a.clusterAddr }
+
+func address(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
+	return a.String()
 }
 
 // nodeName is the host's name and something random: two processes of a host

@@ -92,7 +92,7 @@ func (l *laboratory) populate(n int) {
 		for i := range members {
 			members[i] = name((g*10 + i) % n)
 		}
-		must(l.groups.Create(l.Context(), actor(members[0]), "friends", members[1:], ""))
+		must(l.members.groups.Create(l.Context(), actor(members[0]), "friends", members[1:], ""))
 	})
 	l.each(n, func(i int) {
 		for k := 1; k <= 10; k++ {
@@ -154,13 +154,13 @@ func BenchmarkAddTenThousand(b *testing.B) {
 	l := newLaboratory(b, n)
 	owner := actor("owner")
 	measure(b, 1, func() {
-		g := must(l.groups.Create(b.Context(), owner, "big", nil, ""))
+		g := must(l.members.groups.Create(b.Context(), owner, "big", nil, ""))
 		for from := 0; from < n; from += 1000 {
 			users := make([]im.UserID, 1000)
 			for i := range users {
 				users[i] = name(from + i)
 			}
-			if added := must(l.groups.Add(b.Context(), owner, g.Conversation, users)); len(added) != 1000 {
+			if added := must(l.members.groups.Add(b.Context(), owner, g.Conversation, users)); len(added) != 1000 {
 				b.Fatal(len(added))
 			}
 		}
@@ -217,7 +217,7 @@ func BenchmarkChatBesideFirstMessages(b *testing.B) {
 // BenchmarkPull reads the last message of a group, as a member.
 func BenchmarkPull(b *testing.B) {
 	l := newLaboratory(b, 1000)
-	g := must(l.groups.Create(b.Context(), actor(name(0)), "friends", []im.UserID{name(1)}, "")).Conversation
+	g := must(l.members.groups.Create(b.Context(), actor(name(0)), "friends", []im.UserID{name(1)}, "")).Conversation
 	l.say(name(0), g)
 	measure(b, 1, func() {
 		if got := must(l.logic.Pull(b.Context(), actor(name(1)), im.PullQuery{Conversation: g, Backward: true, Limit: 1})); len(got.Entries) != 1 {
@@ -248,7 +248,7 @@ func (l *laboratory) reconnect(i int, q im.SyncQuery, changed int) {
 	who := must(l.logic.Authenticate(l.Context(), im.Handshake{
 		Token: l.tokens[i], Connection: im.ConnectionID(fmt.Sprint("c", i)), Device: device(i), Client: "c/1", Address: "192.0.2.1",
 	}))
-	must((&members{directory: l.directory}).groupsOf(l.Context(), who.User))
+	must((&members{directory: l.directory}).standing(l.Context(), who.User))
 	if res := must(l.logic.Sync(l.Context(), who, q)); res.Reset || len(res.Conversations) != changed {
 		l.Fatalf("reset %v, %d changed, want %d", res.Reset, len(res.Conversations), changed)
 	}
@@ -333,7 +333,7 @@ func BenchmarkResume(b *testing.B) {
 			l.dm(0, i+1)
 			return
 		}
-		g := must(l.groups.Create(b.Context(), actor(me), "group", []im.UserID{name(i)}, ""))
+		g := must(l.members.groups.Create(b.Context(), actor(me), "group", []im.UserID{name(i)}, ""))
 		l.say(me, g.Conversation)
 	})
 	l.dm(1, 2) // beyond the marks of what was sent

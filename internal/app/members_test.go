@@ -23,7 +23,7 @@ func TestWhatIsInRAMFollowsEveryChange(t *testing.T) {
 		_, err := a.accounts.Mint(t.Context(), account.Minting{User: u})
 		ok(t, err)
 	}
-	m := &members{directory: a.directory, groups: a.groups}
+	m := &members{directory: a.directory, groups: a.members.groups}
 	// sees checks what carol has: titles of her list, and groups that she is pushed.
 	sees := func(what string, titles []string, groups ...im.ConversationID) {
 		t.Helper()
@@ -36,20 +36,24 @@ func TestWhatIsInRAMFollowsEveryChange(t *testing.T) {
 				got = append(got, kind+":"+c.Title)
 			}
 			same(t, what+": list", got, titles...)
-			pushed, err := m.groupsOf(t.Context(), "carol")
+			standing, err := m.standing(t.Context(), "carol")
 			ok(t, err)
+			var pushed []im.ConversationID
+			for _, g := range standing.Groups {
+				pushed = append(pushed, g.Conversation)
+			}
 			same(t, what+": groups", texts(pushed), texts(groups)...)
 		}
 	}
 	sees("at first", nil)
-	g, err := a.groups.Create(t.Context(), as("alice"), "one", []im.UserID{"bob"}, "")
+	g, err := a.members.groups.Create(t.Context(), as("alice"), "one", []im.UserID{"bob"}, "")
 	ok(t, err)
 	c := g.Conversation
 	sees("without her", nil)
-	_, err = a.groups.Add(t.Context(), as("alice"), c, []im.UserID{"carol"})
+	_, err = a.members.groups.Add(t.Context(), as("alice"), c, []im.UserID{"carol"})
 	ok(t, err)
 	sees("added", []string{"grp:one"}, c)
-	_, err = a.groups.Rename(t.Context(), as("alice"), c, "two")
+	_, err = a.members.groups.Rename(t.Context(), as("alice"), c, "two")
 	ok(t, err)
 	sees("renamed", []string{"grp:two"}, c)
 	a.say(t, "bob", im.DM("bob", "carol"), 1)
@@ -63,9 +67,9 @@ func TestWhatIsInRAMFollowsEveryChange(t *testing.T) {
 	}
 	a.say(t, "alice", c, 2)
 	mark(4, "")
-	_, err = a.groups.Remove(t.Context(), as("alice"), c, []im.UserID{"carol"}) // entry 5
+	_, err = a.members.groups.Remove(t.Context(), as("alice"), c, []im.UserID{"carol"}) // entry 5
 	ok(t, err)
-	_, err = a.groups.Rename(t.Context(), as("alice"), c, "three")
+	_, err = a.members.groups.Rename(t.Context(), as("alice"), c, "three")
 	ok(t, err)
 	a.say(t, "alice", c, 3)
 	sees("removed", []string{"grp:two", "dm:"})
@@ -76,7 +80,7 @@ func TestWhatIsInRAMFollowsEveryChange(t *testing.T) {
 	if n := len(got.Entries); n != 4 || got.Entries[0].Seq != 2 || got.Head != 5 {
 		t.Errorf("reads %d entries to %d", n, got.Head)
 	}
-	_, err = a.groups.Add(t.Context(), as("alice"), c, []im.UserID{"carol"}) // entry 8
+	_, err = a.members.groups.Add(t.Context(), as("alice"), c, []im.UserID{"carol"}) // entry 8
 	ok(t, err)
 	sees("added again", []string{"grp:three", "dm:"}, c)
 	mark(8, "")

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/skein-im/skein/internal/config"
 	dirpostgres "github.com/skein-im/skein/internal/directory/postgres"
@@ -112,6 +113,10 @@ func (a *App) standing(ctx context.Context, u im.UserID) (im.Standing, error) {
 	if err != nil {
 		return im.Standing{}, err
 	}
-	live, err := a.accounts.Live(ctx, u)
+	sessions, err := a.directory.Sessions(ctx, u, time.Now())
+	live := make([]im.SessionID, len(sessions))
+	for i := range sessions {
+		live[i] = sessions[i].ID
+	}
 	return im.Standing{Groups: groups, Sessions: live}, err
 }

@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -30,11 +31,18 @@ func repairs() []repair {
 // pings makes clients ask for what they lack, often.
 var pings = gateway.Heartbeat{Idle: 300 * time.Millisecond, Silence: 20 * time.Second, Every: 5 * time.Second, Dead: time.Minute}
 
-// lossy is a dispatch that drops what it is told to.
+// lossy drops what it is told to, on the way from any logic node.
 type lossy struct {
-	im.Dispatch
 	entries, heads atomic.Bool
 	dropped        atomic.Int32
+}
+
+func (l *lossy) over(next im.Dispatch) im.Dispatch { return lossyWay{next, l} }
+
+// lossyWay is the way from one of them.
+type lossyWay struct {
+	im.Dispatch
+	*lossy
 }
 
 func (l *lossy) drops(p im.Parcel) bool {
@@ -45,13 +53,13 @@ func (l *lossy) drops(p im.Parcel) bool {
 	return drop
 }
 
-func (l *lossy) ToUsers(us []im.UserID, p im.Parcel) {
+func (l lossyWay) ToUsers(us []im.UserID, p im.Parcel) {
 	if !l.drops(p) {
 		l.Dispatch.ToUsers(us, p)
 	}
 }
 
-func (l *lossy) ToGroup(c im.ConversationID, p im.Parcel) {
+func (l lossyWay) ToGroup(c im.ConversationID, p im.Parcel) {
 	if !l.drops(p) {
 		l.Dispatch.ToGroup(c, p)
 	}
@@ -62,7 +70,7 @@ func (l *lossy) ToGroup(c im.ConversationID, p im.Parcel) {
 func lostPush(t *testing.T, d deployment) {
 	l := &lossy{}
 	w := d(t, terms{
-		dispatch:  func(next im.Dispatch) im.Dispatch { l.Dispatch = next; return l },
+		dispatch:  l.over,
 		heartbeat: gateway.Heartbeat{Idle: 5 * time.Minute, Silence: 10 * time.Minute, Dead: 15 * time.Minute},
 	})
 	ann, bob, cem := join(t, w, "ann", 0), join(t, w, "bob", 1), join(t, w, "cem", 2)
@@ -92,7 +100,7 @@ func lostPush(t *testing.T, d deployment) {
 // lostBeacon: neither push nor beacon arrives; the next ping's digest tells.
 func lostBeacon(t *testing.T, d deployment) {
 	l := &lossy{}
-	w := d(t, terms{dispatch: func(next im.Dispatch) im.Dispatch { l.Dispatch = next; return l }, heartbeat: pings})
+	w := d(t, terms{dispatch: l.over, heartbeat: pings})
 	ann, bob := join(t, w, "ann", 2), join(t, w, "bob", 3)
 	befriend(t, ann, bob)
 	dm := ann.DM("bob").ID()
@@ -110,14 +118,34 @@ func lostBeacon(t *testing.T, d deployment) {
 	agree(t, dm, 2, ann, bob)
 }
 
-// bad is a dispatch that loses 30 % of the parcels, doubles 20 % and lets 20 %
-// be overtaken.
+// bad loses 30 % of the parcels, doubles 20 % and lets 20 % be overtaken.
 type bad struct {
-	im.Dispatch
 	mu   sync.Mutex
 	rng  *rand.Rand
 	late []func()
 	lost int
+}
+
+func (b *bad) over(next im.Dispatch) im.Dispatch { return badWay{next, b} }
+
+// badWay is the way from one logic node.
+type badWay struct {
+	im.Dispatch
+	*bad
+}
+
+// kept copies what does not outlive the call.
+func kept(p im.Parcel) im.Parcel {
+	p.Entries, p.Origin = slices.Clone(p.Entries), slices.Clone(p.Origin)
+	if p.Head != nil {
+		h := *p.Head
+		p.Head = &h
+	}
+	if p.Receipt != nil {
+		m := *p.Receipt
+		p.Receipt = &m
+	}
+	return p
 }
 
 func (b *bad) pass(send func()) {
@@ -142,15 +170,20 @@ func (b *bad) pass(send func()) {
 	}
 }
 
-func (b *bad) ToUsers(us []im.UserID, p im.Parcel) { b.pass(func() { b.Dispatch.ToUsers(us, p) }) }
-func (b *bad) ToGroup(c im.ConversationID, p im.Parcel) {
+func (b badWay) ToUsers(us []im.UserID, p im.Parcel) {
+	us, p = slices.Clone(us), kept(p)
+	b.pass(func() { b.Dispatch.ToUsers(us, p) })
+}
+
+func (b badWay) ToGroup(c im.ConversationID, p im.Parcel) {
+	p = kept(p)
 	b.pass(func() { b.Dispatch.ToGroup(c, p) })
 }
 
 // badDispatch: all devices have everything, once, in one order, in the end.
 func badDispatch(t *testing.T, d deployment) {
 	b := &bad{rng: rand.New(rand.NewPCG(1, 2))}
-	w := d(t, terms{dispatch: func(next im.Dispatch) im.Dispatch { b.Dispatch = next; return b }, heartbeat: pings})
+	w := d(t, terms{dispatch: b.over, heartbeat: pings})
 	all := []*person{join(t, w, "ann", 0), join(t, w, "bob", 1), join(t, w, "cem", 2), join(t, w, "dan", 3)}
 	befriend(t, all...)
 	g := must(all[0].Groups().Create(t.Context(), "Tea", "bob", "cem", "dan"))(t).Conversation

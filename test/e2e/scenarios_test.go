@@ -42,6 +42,13 @@ func TestOneNode(t *testing.T) {
 	runRepairs(t, oneNode)
 }
 
+// TestSplit plays it on two gateways, two logic nodes and an API node, over
+// PostgreSQL and NATS.
+func TestSplit(t *testing.T) {
+	runAll(t, split)
+	runRepairs(t, split)
+}
+
 // TestRealProcess plays it with the program as it is shipped. What needs a hand
 // inside the server cannot be played there.
 func TestRealProcess(t *testing.T) { runAll(t, oneProcess) }

@@ -26,6 +26,7 @@ func (m *meter) Message(string, []byte) {
 		m.done <- struct{}{}
 	}
 }
+func (m *meter) Idle()       {}
 func (m *meter) Lost(string) { m.lost.Add(1) }
 
 // cpu is the process's processor time so far.
