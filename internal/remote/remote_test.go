@@ -365,6 +365,19 @@ func TestReadsAreRepeated(t *testing.T) {
 	})
 }
 
+// A heartbeat that is heard while a node closes opens nothing any more: nobody
+// would end it. It is what kept nodes from stopping now and then.
+func TestNothingOpensWhileClosing(t *testing.T) {
+	in(t, "g1 l1", func(t *testing.T, w *world) {
+		n := w.nodes["g1"]
+		n.router.close()
+		n.router.follow(time.Now())
+		if len(n.router.links) != 0 {
+			t.Fatal("a link was opened")
+		}
+	})
+}
+
 // Closing answers what is under way.
 func TestCloseAnswers(t *testing.T) {
 	in(t, "g1 l1", func(t *testing.T, w *world) {

@@ -162,6 +162,10 @@ func give(all []answer) {
 func (r *router) follow(now time.Time) {
 	nodes := r.peers.list(roleLogic)
 	r.mu.Lock()
+	if r.closed {
+		r.mu.Unlock()
+		return
+	}
 	there := map[string]bool{}
 	for i := range nodes {
 		x := &nodes[i]

@@ -77,11 +77,12 @@ func suspicious(c net.Conn) bool {
 		return true
 	}
 	some := true
-	err = raw.Read(func(fd uintptr) bool {
+	// Not raw.Read: the driver may have left a goroutine of its own that reads, and
+	// this would wait for it.
+	err = raw.Control(func(fd uintptr) {
 		var b [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		some = !errors.Is(err, syscall.EAGAIN)
-		return true
 	})
 	return some || err != nil
 }
