@@ -30,11 +30,6 @@ func (c *genCache[K, V]) put(k K, v V) {
 	c.young[k] = v
 }
 
-func (c *genCache[K, V]) remove(k K) {
-	delete(c.young, k)
-	delete(c.old, k)
-}
-
 func (c *genCache[K, V]) clear() {
 	clear(c.young)
 	c.old = nil

@@ -1,0 +1,253 @@
+package postgres
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/pgtest"
+)
+
+// Processes append to the same conversations at the same time, each item sent by
+// two of them, in batches that overlap in another order: each id is stored once,
+// and who sent it hears the same seq.
+func TestManyProcesses(t *testing.T) {
+	url := pgtest.Database(t)
+	const processes, writers, rounds, size, conversations = 3, 2, 20, 12, 8
+	var mu sync.Mutex
+	heard := map[string]uint64{}
+	stored := 0
+	moved := map[im.MessageID]bool{} // sent to another conversation by each: who is first decides
+	for n := 7; n < rounds*size; n += 40 {
+		moved[message("grp:x", "x", n+1).Entry.ID] = true
+	}
+	var wg sync.WaitGroup
+	for range processes {
+		j := open(t, url)
+		defer j.Close()
+		for w := range writers {
+			wg.Go(func() {
+				for r := range rounds {
+					var batch []im.Append
+					for k := range size {
+						n := r*size + (k*(w+1)*5)%size
+						item := message(im.Group(fmt.Sprint(n%conversations)), im.UserID(fmt.Sprint("u", n%3)), n+1)
+						if moved[item.Entry.ID] {
+							item.Entry.Conversation = im.Group(fmt.Sprint(w))
+						}
+						batch = append(batch, item)
+					}
+					out := make([]im.Appended, size)
+					if err := j.Append(t.Context(), batch, out); err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					for i := range out {
+						k := fmt.Sprint(batch[i].Entry.Sender, batch[i].Entry.ID, batch[i].Entry.Conversation)
+						switch {
+						case out[i].Status == im.IDConflict && moved[batch[i].Entry.ID]: // the other one was first
+						case out[i].Status != im.Stored && out[i].Status != im.Duplicate:
+							t.Errorf("%s: %+v", k, out[i])
+						case heard[k] != 0 && heard[k] != out[i].Seq:
+							t.Errorf("%s is at seq %d and %d", k, heard[k], out[i].Seq)
+						default:
+							heard[k] = out[i].Seq
+						}
+						if out[i].Status == im.Stored {
+							stored++
+						}
+					}
+					mu.Unlock()
+				}
+			})
+		}
+	}
+	wg.Wait()
+	if stored != rounds*size {
+		t.Errorf("%d items were stored, want %d", stored, rounds*size)
+	}
+	j := open(t, url)
+	defer j.Close()
+	total := 0
+	for c := range conversations {
+		entries := all(t, j, im.Group(fmt.Sprint(c)))
+		for k, seq := range once(t, entries) {
+			if at := heard[k+fmt.Sprint(im.Group(fmt.Sprint(c)))]; at != seq {
+				t.Errorf("%s is at seq %d, its sender heard %d", k, seq, at)
+			}
+		}
+		total += len(entries)
+	}
+	if total != rounds*size {
+		t.Errorf("%d entries, want %d", total, rounds*size)
+	}
+}
+
+// Whoever syncs by position while several processes append misses nothing: what
+// is not visible at a position has a greater one.
+func TestPositionsMissNothing(t *testing.T) {
+	url := pgtest.Database(t)
+	const processes, rounds, conversations = 3, 60, 5
+	var wg sync.WaitGroup
+	for p := range processes {
+		j := open(t, url)
+		defer j.Close()
+		wg.Go(func() {
+			for r := range rounds {
+				var batch []im.Append
+				for k := range 1 + (r+p)%4 {
+					batch = append(batch, message(im.Group(fmt.Sprint((p+k)%conversations)), im.UserID(fmt.Sprint("p", p)), r*4+k+1))
+				}
+				if err := j.Append(t.Context(), batch, make([]im.Appended, len(batch))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	j := open(t, url)
+	defer j.Close()
+	got := map[string]bool{}
+	var since, last uint64
+	for ended := false; !ended; {
+		select {
+		case <-done:
+			ended = true // one more round
+		default:
+		}
+		pos, err := j.Position(t.Context())
+		if err != nil || pos < last {
+			t.Fatalf("position %d after %d, %v", pos, last, err)
+		}
+		heads, more, err := j.Changed(t.Context(), since, conversations)
+		if err != nil || more {
+			t.Fatal(more, err)
+		}
+		for _, h := range heads {
+			for _, e := range all(t, j, h.Conversation) {
+				if e.Pos > since {
+					got[fmt.Sprint(e.Conversation, e.Seq)] = true
+				}
+			}
+		}
+		since, last = pos, pos
+	}
+	for c := range conversations {
+		for _, e := range all(t, j, im.Group(fmt.Sprint(c))) {
+			if !got[fmt.Sprint(e.Conversation, e.Seq)] {
+				t.Errorf("%s seq %d at %d was missed", e.Conversation, e.Seq, e.Pos)
+			}
+		}
+	}
+}
+
+// A mark that is only in the memory of its process is ahead of every position,
+// also of those that others gave out; written, it is seen by all.
+func TestMarksOfManyProcesses(t *testing.T) {
+	url := pgtest.Database(t)
+	a, b := open(t, url), open(t, url)
+	defer a.Close()
+	defer b.Close()
+	c := im.Group("g")
+	store(t, b, message(c, "x", 1), message(c, "x", 2))
+	mark := im.Mark{User: "u", Conversation: c, Received: 2, Read: 1, ReadCount: 1}
+	if err := a.SetMarks(t.Context(), []im.Mark{mark}); err != nil {
+		t.Fatal(err)
+	}
+	keys, out := []im.MarkKey{{User: "u", Conversation: c}}, make([]im.Mark, 1)
+	if err := a.Marks(t.Context(), keys, out); err != nil || out[0].Received != 2 {
+		t.Fatalf("%+v, %v", out[0], err)
+	}
+	store(t, b, message(c, "x", 3))
+	if pos, err := b.Position(t.Context()); err != nil || out[0].Pos <= pos {
+		t.Fatalf("the mark is at %d, not beyond %d, %v", out[0].Pos, pos, err)
+	}
+	if err := a.flushMarks(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Marks(t.Context(), keys, out); err != nil || out[0].Received != 2 || out[0].Read != 1 || out[0].ReadCount != 1 {
+		t.Fatalf("%+v, %v", out[0], err)
+	}
+	// Each moves one of them; neither takes the other's back.
+	for _, set := range []struct {
+		j    *Journal
+		mark im.Mark
+	}{{a, im.Mark{User: "u", Conversation: c, Received: 3}}, {b, im.Mark{User: "u", Conversation: c, Read: 2, ReadCount: 2}}, {a, im.Mark{User: "u", Conversation: c, Read: 1}}} {
+		if err := set.j.SetMarks(t.Context(), []im.Mark{set.mark}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, j := range []*Journal{a, b} {
+		if err := j.flushMarks(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := open(t, url)
+	defer d.Close()
+	if marks, err := d.UserMarks(t.Context(), "u"); err != nil || len(marks) != 1 || marks[0].Received != 3 || marks[0].Read != 2 || marks[0].ReadCount != 2 {
+		t.Fatalf("%+v, %v", marks, err)
+	}
+}
+
+// Changed reads the pages of newer entries only.
+func TestChangedUsesTheIndex(t *testing.T) {
+	url := pgtest.Database(t)
+	j := open(t, url)
+	defer j.Close()
+	batch := make([]im.Append, 1000)
+	for r := range 30 {
+		for i := range batch {
+			batch[i] = message(im.Group(fmt.Sprint(i%100)), "a", r*1000+i+1)
+		}
+		store(t, j, batch...)
+	}
+	pgtest.Exec(t, url, "SELECT brin_summarize_new_values('journal_entries_pos'); ANALYZE journal_entries")
+	pos, err := j.Position(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	store(t, j, message("grp:7", "b", 1), message("grp:8", "b", 2), message("grp:new", "b", 3), message("grp:7", "b", 4))
+	heads, more, err := j.Changed(t.Context(), pos, 10)
+	if err != nil || more || len(heads) != 3 {
+		t.Fatalf("%+v, %v, %v", heads, more, err)
+	}
+	for _, h := range heads {
+		if want := map[im.ConversationID]uint64{"grp:7": 302, "grp:8": 301, "grp:new": 1}[h.Conversation]; h.Seq != want {
+			t.Errorf("%+v, want seq %d", h, want)
+		}
+	}
+	if heads, more, err = j.Changed(t.Context(), pos, 2); err != nil || !more || len(heads) != 2 {
+		t.Errorf("%+v, %v, %v", heads, more, err)
+	}
+	if heads, _, err = j.Changed(t.Context(), 1<<63, 2); err != nil || len(heads) != 0 {
+		t.Errorf("%+v, %v", heads, err)
+	}
+	c, err := j.acquire(t.Context(), j.readers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Release()
+	rows, err := c.Query(t.Context(), fmt.Sprintf("EXPLAIN (ANALYZE, TIMING off) EXECUTE %s(%d, 10)", stmtChanged, pos))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plan []string
+	for rows.Next() {
+		var line string
+		if err := rows.Scan(&line); err != nil {
+			t.Fatal(err)
+		}
+		plan = append(plan, line)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(plan, "\n")
+	if !strings.Contains(text, "journal_entries_pos") || strings.Contains(text, "Seq Scan on journal_entries") {
+		t.Errorf("the plan reads all entries:\n%s", text)
+	}
+}
