@@ -21,7 +21,16 @@ var _ im.Dispatch = (*dispatch)(nil)
 // parcelBytes bounds the entries of one message on the bus.
 const parcelBytes = 512 << 10
 
+// answersFirst sends the answers of a batch before its pushes: a device whose
+// own message is answered after the next one was pushed would miss it and pull.
+func (d *dispatch) answersFirst(p *im.Parcel) {
+	if s := d.node.served; s != nil && len(p.Entries) > 0 {
+		s.flush()
+	}
+}
+
 func (d *dispatch) ToUsers(users []im.UserID, p im.Parcel) {
+	d.answersFirst(&p)
 	if g := d.node.gateway(); g != nil {
 		g.ToUsers(users, p)
 	}
@@ -33,6 +42,7 @@ func (d *dispatch) ToUsers(users []im.UserID, p im.Parcel) {
 }
 
 func (d *dispatch) ToGroup(c im.ConversationID, p im.Parcel) {
+	d.answersFirst(&p)
 	if g := d.node.gateway(); g != nil {
 		g.ToGroup(c, p)
 	}

@@ -241,6 +241,34 @@ func TestAddedWhereNobodyListens(t *testing.T) {
 	})
 }
 
+// The answer to a device's own message comes before the push of the next one of
+// the conversation: otherwise every chat in which both write at the same time
+// looks as if something was missing.
+func TestAnswersBeforePushes(t *testing.T) {
+	in(t, "g1 g2 l1", func(t *testing.T, w *world) {
+		w.doors["g1"].online["b00"] = true
+		w.nodes["g1"].UserHere("b00")
+		pass(10 * time.Millisecond)
+		var own *sent
+		w.doors["g1"].onEntry = func(e im.Entry) {
+			if e.Sender == "a00" && own.replies == 0 {
+				t.Errorf("the push of %d came before the answer to %d", e.Seq, e.Seq-1)
+			}
+		}
+		for range 20 {
+			w.send("g2", "a01", dm(1)) // while it is stored, the next batch gathers
+			pass(commitTime / 4)
+			own = w.send("g1", "b00", dm(0))
+			pass(commitTime / 4)
+			w.send("g2", "a00", dm(0))
+			pass(3 * commitTime)
+		}
+		if n := len(w.doors["g1"].entries["b00"]); n != 40 {
+			t.Errorf("%d pushes", n)
+		}
+	})
+}
+
 // What a logic node stored and did not hand on before it died is compared by
 // the gateways, within two seconds and without further traffic.
 func TestLostPushesAreCompared(t *testing.T) {

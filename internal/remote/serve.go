@@ -253,15 +253,16 @@ func (s *server) flush() {
 	all := s.dirty
 	s.dirty = nil
 	s.mu.Unlock()
+	if len(all) == 0 {
+		return
+	}
 	for _, a := range all {
 		a.mu.Lock()
 		a.dirty = false
 		a.publish()
 		a.mu.Unlock()
 	}
-	if len(all) > 0 {
-		s.node.bus.Flush()
-	}
+	s.node.bus.Flush()
 }
 
 // run carries out requests, each in a goroutine of its own.

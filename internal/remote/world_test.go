@@ -157,6 +157,7 @@ type door struct {
 	controls []im.Control
 	gone     []string
 	verified int
+	onEntry  func(im.Entry)
 	online   map[im.UserID]bool
 	seen     map[im.UserID]map[string]bool // who is online where else
 }
@@ -174,6 +175,9 @@ func (d *door) ToUsers(us []im.UserID, p im.Parcel) {
 		}
 		for _, e := range p.Entries {
 			d.entries[u] = append(d.entries[u], e.Seq)
+			if d.onEntry != nil {
+				d.onEntry(e)
+			}
 		}
 		if p.Head != nil {
 			d.heads[p.Head.Conversation] = max(d.heads[p.Head.Conversation], p.Head.Seq)
