@@ -392,6 +392,11 @@ func (a *App) Serve(ctx context.Context) error {
 		go func() { ended <- wrap("admin.listen", a.admin.serve()) }()
 	}
 	defer newTidier().start()()
+	if a.node != nil && a.gateway != nil {
+		stop := make(chan struct{})
+		defer close(stop)
+		go a.watchOver(stop)
+	}
 	a.state.set(stateReady)
 	var err error
 	select {

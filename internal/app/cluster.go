@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/skein-im/skein/internal/bus"
 	"github.com/skein-im/skein/internal/bus/nats"
@@ -109,4 +110,35 @@ func (a *App) startCluster() error {
 		return a.node.Start(g, nil, nil)
 	}
 	return a.node.Start(g, a.logic, backend{a})
+}
+
+const (
+	// uselessAfter is how long a gateway may be without any logic node until it sends
+	// its clients to another one: the others may reach some.
+	uselessAfter = 10 * time.Second
+	// auditEvery is how often a gateway reads the standing of its users again, for
+	// what nobody noticed that it was lost.
+	auditEvery = 10 * time.Minute
+)
+
+// watchOver looks after a gateway among others until stop is closed.
+func (a *App) watchOver(stop <-chan struct{}) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	useful, audited := time.Now(), time.Now()
+	for {
+		select {
+		case <-stop:
+			return
+		case now := <-ticker.C:
+			if a.node.Ready() {
+				useful = now
+			}
+			a.gateway.TurnAway(now.Sub(useful) > uselessAfter, time.Duration(a.cfg.Gateway.DrainTime))
+			if now.Sub(audited) > auditEvery {
+				audited = now
+				a.gateway.Verify(false)
+			}
+		}
+	}
 }

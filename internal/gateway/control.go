@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"sync"
+	"time"
 
 	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
@@ -66,6 +67,10 @@ func (r *remembered) apply(s *session) {
 	s.finish("replaced", wire.CodeReplaced, "replaced", &wire.ServerFrame{Frame: &wire.ServerFrame_Kick{Kick: kick}}, false, finishTime)
 }
 
+// olderFor is how long a session must be here to be older, for certain, than any
+// login elsewhere that is heard of now.
+const olderFor = 10 * time.Second
+
 // beats tells whether s yields to the login that caused r: to any that began
 // after its own was decided; of two that overlapped, or were decided elsewhere,
 // the greater (At, ByConnection) stays. So of two on this gateway exactly one
@@ -84,6 +89,11 @@ func (r *remembered) beats(s *session) bool {
 		if s.loginSeq != 0 && s.loginSeq <= r.began {
 			return true
 		}
+	}
+	if since := s.since.Load(); !r.local && since > 0 && int64(uint32(s.g.wheel.now.Load())+1-since) > s.g.wheel.ticks(olderFor) {
+		// It is here for longer than news travels, so it is the older one, whatever the
+		// clocks of two nodes say.
+		return true
 	}
 	if at := c.At.UnixNano(); at != s.loginAt {
 		return at > s.loginAt

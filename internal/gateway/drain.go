@@ -24,6 +24,33 @@ func (g *Gateway) Drain(ctx context.Context, spread time.Duration) error {
 	g.mu.Lock()
 	g.draining = true
 	g.mu.Unlock()
+	if err := g.sendAway(ctx, spread); err != nil {
+		return err
+	}
+	select {
+	case <-g.conns.gone():
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TurnAway, while it is on, keeps new connections out and sends those that are
+// here to another gateway, spread over time: this one is of no use to anybody.
+func (g *Gateway) TurnAway(on bool, spread time.Duration) {
+	g.mu.Lock()
+	begins := on && !g.away
+	g.away = on
+	g.mu.Unlock()
+	if begins {
+		g.spawn(func() {
+			_ = g.sendAway(g.ctx, spread) // only Close ends it early
+		})
+	}
+}
+
+// sendAway tells every connection to go, spread over time.
+func (g *Gateway) sendAway(ctx context.Context, spread time.Duration) error {
 	all := g.conns.list()
 	steps := 1
 	if spread > 0 {
@@ -46,12 +73,7 @@ func (g *Gateway) Drain(ctx context.Context, spread time.Duration) error {
 	for _, s := range g.conns.list() {
 		s.leave()
 	}
-	select {
-	case <-g.conns.gone():
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return nil
 }
 
 // leave asks the session to go in peace. One that has not been welcomed yet is

@@ -46,6 +46,7 @@ type Gateway struct {
 	mu       sync.Mutex
 	kinds    []*kind
 	draining bool
+	away     bool // see TurnAway
 	closed   bool
 }
 
@@ -100,7 +101,7 @@ func (g *Gateway) admit(c wire.Conn) (*session, error) {
 		g.mu.Unlock()
 		return nil, errGoingAway()
 	}
-	draining := g.draining
+	draining := g.draining || g.away
 	g.wg.Add(1)
 	g.mu.Unlock()
 	err := error(nil)

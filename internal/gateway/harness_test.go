@@ -141,7 +141,8 @@ type world struct {
 	// groups is what Options.Groups answers.
 	mu     sync.Mutex
 	groups map[im.UserID][]im.ConversationID
-	roster uint64 // the revision of all of them, as far as it is known
+	live   []im.SessionID // what Standing says of sessions
+	roster uint64         // the revision of all of them, as far as it is known
 	// onGroups runs after the list was read and before it is returned.
 	onGroups func(im.UserID)
 	reads    int
@@ -175,6 +176,9 @@ func (w *world) groupsOf(_ context.Context, u im.UserID) (st im.Standing, err er
 	for _, c := range list {
 		st.Groups = append(st.Groups, im.GroupStanding{Conversation: c, Roster: w.roster})
 	}
+	w.mu.Lock()
+	st.Sessions = w.live
+	w.mu.Unlock()
 	return st, err
 }
 

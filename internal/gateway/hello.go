@@ -38,6 +38,7 @@ func (s *session) onHello(_ *command, f *wire.ClientFrame) {
 	}
 	s.conn.SetReadLimit(s.g.o.Limits.FrameBytes)
 	s.seen.Store(s.g.wheel.now.Load())
+	s.since.Store(uint32(s.g.wheel.now.Load()) + 1) // 0 is before
 	s.waiting.Store(false)
 	if !s.welcome() {
 		return // ended meanwhile: revoked, replaced, drained

@@ -77,7 +77,7 @@ func (w *watched) elsewhere(node string, online bool) {
 // would be as bad as what it repairs.
 const (
 	verifyStep  = 100 * time.Millisecond
-	verifyUsers = 500
+	verifyUsers = 100
 )
 
 // Verify reads the standing of all users here again and asks about those who

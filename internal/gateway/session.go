@@ -66,6 +66,8 @@ type session struct {
 	waiting atomic.Bool
 	dirty   atomic.Bool
 	ready   bool
+	// since is the tick at which it was welcomed, 0 before.
+	since atomic.Uint32
 
 	// nextOfUser links the sessions of a user; guarded by the user's shard.
 	nextOfUser *session
