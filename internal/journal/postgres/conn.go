@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"syscall"
 	"time"
@@ -24,12 +25,26 @@ const (
 	idlePing = 30 * time.Second
 )
 
-// sessionSettings hold for every connection. Plans are made once and for small
+// sessionSettings hold for every connection from its beginning, whatever the
+// server, the database or the user have. Plans are made once and for small
 // batches: by index, whatever the statistics of a young table say. The server
 // notices by itself when this side is gone.
-const sessionSettings = `SET synchronous_commit = on; SET default_transaction_isolation = 'read committed'; SET statement_timeout = 0;
-	SET lock_timeout = 0; SET jit = off; SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_hashjoin = off;
-	SET enable_mergejoin = off; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2; SET tcp_keepalives_count = 3`
+func sessionSettings() map[string]string {
+	return map[string]string{
+		"application_name":              "skein journal",
+		"default_transaction_isolation": "read committed",
+		"statement_timeout":             "0",
+		"lock_timeout":                  "0",
+		"jit":                           "off",
+		"plan_cache_mode":               "force_generic_plan",
+		"enable_seqscan":                "off",
+		"enable_hashjoin":               "off",
+		"enable_mergejoin":              "off",
+		"tcp_keepalives_idle":           "5",
+		"tcp_keepalives_interval":       "2",
+		"tcp_keepalives_count":          "3",
+	}
+}
 
 // poolConfig is that of one of the pools.
 func (j *Journal) poolConfig(url string, conns int32) (*pgxpool.Config, error) {
@@ -40,7 +55,7 @@ func (j *Journal) poolConfig(url string, conns int32) (*pgxpool.Config, error) {
 	c.MaxConns = conns
 	c.ConnConfig.ConnectTimeout = connectTimeout
 	c.ConnConfig.DialFunc = j.dialer().DialContext
-	c.ConnConfig.RuntimeParams["application_name"] = "skein journal"
+	maps.Copy(c.ConnConfig.RuntimeParams, sessionSettings())
 	c.AfterConnect = j.prepare
 	c.PingTimeout = connectTimeout
 	c.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {
@@ -118,9 +133,10 @@ func (j *Journal) settle(ctx context.Context, c *pgx.Conn) error {
 	return j.adopt(ctx, c)
 }
 
-// session sets the settings of a session and reads back what matters.
+// session makes commits durable and reads back the settings that matter.
 func session(ctx context.Context, c *pgx.Conn) error {
-	if err := c.PgConn().Exec(ctx, sessionSettings).Close(); err != nil {
+	// Not at the beginning: Durability tells what others get.
+	if _, err := c.Exec(ctx, "SET synchronous_commit = on"); err != nil {
 		return err
 	}
 	var standby bool

@@ -37,6 +37,23 @@ func TestReplyIsLost(t *testing.T) {
 	}
 }
 
+// Connections that were cut while nobody used them are noticed before a batch is
+// sent: its outcome would be unknown.
+func TestIdleConnectionsAreCut(t *testing.T) {
+	p := newProxy(t, pgtest.Database(t))
+	j := open(t, p.url)
+	defer j.Close()
+	for n := range 5 {
+		if out := store(t, j, message("grp:g", "a", n+1)); out[0].Status != im.Stored {
+			t.Fatalf("%+v", out)
+		}
+		if got := len(all(t, j, "grp:g")); got != n+1 {
+			t.Fatalf("%d entries, want %d", got, n+1)
+		}
+		p.close()
+	}
+}
+
 // A process that is frozen blocks nobody, wherever it was: before its request
 // was there as a whole, or before it could take the reply.
 func TestFrozenProcess(t *testing.T) {

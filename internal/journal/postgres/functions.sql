@@ -63,6 +63,7 @@ DECLARE
     meta_base bigint;
     meta_level int;
     ordered int[];
+    counted int[];
     plain bool;
     rosters bigint[];
     closed bool[];
@@ -119,27 +120,26 @@ BEGIN
 
     IF x_item IS NOT NULL OR NOT plain THEN
         -- Count again, without what is not stored.
-        items := array_fill(0, ARRAY[cardinality(convs)]);
-        messages := items;
         rosters := coalesce(h_roster, ifs);
+        counted := items;
         IF x_item IS NOT NULL THEN
             FOREACH i IN ARRAY x_item LOOP
                 nth[i] := 0;
+                c := conv[i];
+                items[c] := items[c] - 1;
+                IF kinds[i] = 1 THEN
+                    messages[c] := messages[c] - 1;
+                END IF;
             END LOOP;
         END IF;
-        FOR i IN 1..loops - 1 LOOP
-            c := conv[i];
-            IF nth[i] > 0 AND rosters[c] = ifs[c] THEN
-                items[c] := items[c] + 1;
-                nth[i] := items[c];
-                IF kinds[i] = 1 THEN
-                    messages[c] := messages[c] + 1;
-                END IF;
-                mth[i] := messages[c];
-            ELSE
-                nth[i] := 0;
-            END IF;
+        FOR c IN SELECT u.i FROM unnest(nths, rosters, ifs) u(i, r, want) WHERE u.r <> u.want LOOP
+            items[c] := 0;
+            messages[c] := 0;
         END LOOP;
+        SELECT array_agg(v.n), array_agg(v.m) INTO nth, mth FROM (
+            SELECT CASE WHEN l.ok THEN (count(*) FILTER (WHERE l.ok) OVER w)::int ELSE 0 END AS n, (count(*) FILTER (WHERE l.ok AND l.k = 1) OVER w)::int AS m
+                FROM (SELECT u.i, u.c, u.k, u.n > 0 AND rosters[u.c] = ifs[u.c] AS ok FROM unnest(conv, nth, kinds) WITH ORDINALITY u(c, n, k, i)) l
+                WINDOW w AS (PARTITION BY l.c ORDER BY l.i ROWS UNBOUNDED PRECEDING) ORDER BY l.i) v;
     END IF;
 
     INSERT INTO journal_entries (no, seq, count, stored, pos, hash, id, kind, text, sender, type, body, roster, reply_to, target, mentions, event)
@@ -195,7 +195,7 @@ BEGIN
     UPDATE journal_heads h SET seq = u.seq + u.n, count = u.count + u.m, roster = u.roster,
             stored = CASE WHEN u.n > 0 THEN h.stored ELSE coalesce((SELECT s.stored FROM journal_entries s WHERE s.no = h.no AND s.seq = u.seq), 0) END,
             pos = CASE WHEN u.n > 0 THEN h.pos ELSE coalesce((SELECT s.pos FROM journal_entries s WHERE s.no = h.no AND s.seq = u.seq), 0) END
-        FROM unnest(convs, items, messages, rosters, h_seq, h_count) u(name, n, m, roster, seq, count)
-        WHERE h.conversation = u.name AND (h.seq <> u.seq + u.n OR h.count <> u.count + u.m OR h.roster <> u.roster OR u.n = 0);
+        FROM unnest(convs, items, messages, rosters, h_seq, h_count, counted) u(name, n, m, roster, seq, count, counted)
+        WHERE h.conversation = u.name AND (u.n <> u.counted OR u.n = 0);
 END
 $$;

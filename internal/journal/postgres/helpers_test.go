@@ -118,14 +118,20 @@ func newProxy(t testing.TB, database string) *proxy {
 	t.Cleanup(func() {
 		p.set(func() { p.ended = true })
 		_ = p.listener.Close()
-		p.mu.Lock()
-		for _, c := range p.conns {
-			_ = c.Close()
-		}
-		p.mu.Unlock()
+		p.close()
 		p.wg.Wait()
 	})
 	return p
+}
+
+// close cuts all connections.
+func (p *proxy) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		_ = c.Close()
+	}
+	p.conns = nil
 }
 
 // set changes the proxy's mood.
