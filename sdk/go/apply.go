@@ -11,7 +11,9 @@ import (
 // While a sync is unanswered they wait: its answer may begin another timeline.
 // So they do while the first one of a connection is put off.
 // Those of a conversation the client does not know wait for the list that tells
-// about it, unless they are its very first.
+// about it, unless they are its very first. So do those of a group the user had
+// left: somebody who gets them is a member again, and what lies between is not
+// theirs to read.
 func (k *core) take(entries []*wire.Entry) {
 	for _, e := range entries {
 		if e.GetConversation() == "" || e.Seq == 0 {
@@ -22,7 +24,7 @@ func (k *core) take(entries []*wire.Entry) {
 			continue
 		}
 		cv := k.convs[e.Conversation]
-		if cv == nil && e.Seq != 1 {
+		if (cv == nil && e.Seq != 1) || (cv != nil && cv.returned(e.Seq)) {
 			k.hold(e)
 			if !k.meta.Listing {
 				k.requestSync()

@@ -21,6 +21,10 @@ func (cv *conv) missing() bool {
 	return r.Head > r.High && (r.Until == 0 || r.High < r.Until)
 }
 
+// returned tells by an entry that is there for the user that they came back to
+// a group they had left.
+func (cv *conv) returned(seq uint64) bool { return cv.rec.Until != 0 && seq > cv.rec.Until }
+
 // wantPull queues a conversation whose entries are missing.
 func (k *core) wantPull(cv *conv) {
 	if cv.missing() && !cv.pulling {

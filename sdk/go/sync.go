@@ -352,6 +352,9 @@ func (k *core) noteHead(conversation string, seq uint64) {
 		cv.rec.Head = seq
 		k.touch(cv, true)
 	}
+	if cv.returned(seq) && !k.meta.Listing {
+		k.requestSync()
+	}
 	k.wantPull(cv)
 }
 

@@ -465,3 +465,43 @@ func TestJoinedGroup(t *testing.T) {
 		eq(t, "err", err, nil)
 	})
 }
+
+// Who was removed from a group and is added again while connected goes on there
+// at once: with the entry that added them, or, if that was lost, with the next
+// that comes.
+func TestBackInAGroup(t *testing.T) {
+	for _, lost := range []bool{false, true} {
+		inBubble(t, func(t *testing.T, r *rig) {
+			r.dial()
+			roster := func(typ wire.EventType) {
+				r.do(func() {
+					r.append(nil, &wire.Entry{
+						Conversation: grp, Sender: "bob", Kind: wire.EntryKind_ENTRY_KIND_EVENT,
+						Event: &wire.Event{Type: typ, Users: []string{"alice"}},
+					})
+				})
+			}
+			nothing := func(*fakeConn, *wire.Entry) []*wire.Entry { return nil }
+			r.say(grp, "bob", "one")
+			roster(wire.EventType_EVENT_TYPE_MEMBER_REMOVED)
+			synctest.Wait()
+			r.do(func() { r.onPush = nothing })
+			r.say(grp, "bob", "not for alice")
+			r.do(func() { r.first[grp] = 4 })
+			if !lost {
+				r.do(func() { r.onPush = nil })
+			}
+			roster(wire.EventType_EVENT_TYPE_MEMBER_ADDED)
+			r.do(func() { r.onPush = nil })
+			r.say(grp, "bob", "two")
+			synctest.Wait()
+			eq(t, "messages", r.events.messages(), []string{"one", "two"})
+			eq(t, "group events", len(eventsOf[*GroupEvent](r.events)), 2)
+			eq(t, "gaps", len(eventsOf[*GapEvent](r.events)), 0)
+			s, err := r.c.Conversation(grp).Summary(bg)
+			if err != nil || !s.Member || s.Low != 4 || s.High != 5 {
+				t.Errorf("%+v, %v", s, err)
+			}
+		})
+	}
+}
