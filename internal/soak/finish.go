@@ -49,8 +49,12 @@ func (w *World) behind(ctx context.Context) error {
 			}
 			holds := d.Holds()
 			for _, st := range list.GetConversations() {
-				if at := holds[st.Conversation]; at < st.Seq && st.UntilSeq == 0 && !strings.HasPrefix(st.Conversation, "me:") {
-					return fmt.Errorf("%s/%s holds %s up to %d of %d", user, device, st.Conversation, at, st.Seq)
+				end := st.Seq
+				if st.UntilSeq != 0 {
+					end = st.UntilSeq
+				}
+				if at := holds[st.Conversation]; at < end && !strings.HasPrefix(st.Conversation, "me:") {
+					return fmt.Errorf("%s/%s holds %s up to %d of %d", user, device, st.Conversation, at, end)
 				}
 			}
 		}
