@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // schemaVersion is of the tables and functions below.
@@ -75,12 +76,19 @@ func advance(ctx context.Context, tx pgx.Tx) error {
 // version is that of the tables, 0 if there are none.
 func version(ctx context.Context, c *pgx.Conn) (int, error) {
 	var there bool
-	if err := c.QueryRow(ctx, "SELECT to_regclass('journal_meta') IS NOT NULL").Scan(&there); err != nil || !there {
+	// to_regclass would answer from this session's memory: it may not have heard yet
+	// of the tables of whoever held the lock before.
+	err := c.QueryRow(ctx, "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'journal_meta' AND pg_table_is_visible(oid))").Scan(&there)
+	if err != nil || !there {
 		return 0, err
 	}
 	var v int
-	err := c.QueryRow(ctx, "SELECT version FROM journal_meta").Scan(&v)
-	if errors.Is(err, pgx.ErrNoRows) {
+	err = c.QueryRow(ctx, "SELECT version FROM journal_meta").Scan(&v)
+	var pg *pgconn.PgError
+	switch {
+	case errors.As(err, &pg) && pg.Code == "42P01": // gone meanwhile: another's step did not succeed
+		return 0, nil
+	case errors.Is(err, pgx.ErrNoRows):
 		return 0, errors.New("journal: the table journal_meta is empty")
 	}
 	return v, err

@@ -1,0 +1,83 @@
+package postgres
+
+import (
+	"context"
+	"net"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/skein-im/skein/internal/pgtest"
+)
+
+// Processes that start together on an empty database take turns making the
+// tables. One that had waited for its turn once did not see them, made them
+// again and did not start.
+func TestOpenTogether(t *testing.T) {
+	for range 5 {
+		url := pgtest.Database(t)
+		var wg sync.WaitGroup
+		for range 8 {
+			wg.Go(func() {
+				j, err := Open(context.Background(), url, Options{Logger: quiet()})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if err := j.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// A connection that somebody reads from is looked at without waiting for them:
+// the driver reads in the background once a write was slow, and goes on with
+// that when the connection is given back. A call once waited for that for ever.
+func TestSuspiciousDoesNotWait(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	peer, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer peer.Close()
+	raw, err := c.(syscall.Conn).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reading, enough := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer close(enough)
+	wg.Go(func() {
+		_ = raw.Read(func(uintptr) bool { close(reading); <-enough; return true })
+	})
+	<-reading
+	answer := make(chan bool, 1)
+	go func() { answer <- suspicious(c) }()
+	select {
+	case got := <-answer:
+		if got {
+			t.Error("nothing came, and it is suspicious")
+		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("it waits for the one who reads")
+	}
+	if _, err := peer.Write([]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	for !suspicious(c) { // until the byte has arrived
+	}
+}
