@@ -207,3 +207,21 @@ func (d *held) after(t int64) (took time.Duration, never int) {
 	}
 	return took, never
 }
+
+// Refused counts the messages that were refused for good although their sender
+// was a member all the time.
+func Refused(run Run) (n int) {
+	member := membershipOf(run.Views)
+	for _, h := range run.Histories {
+		for i := range h {
+			rec := &h[i]
+			if rec.Kind != Failed {
+				continue
+			}
+			if s := member.spans(rec.User, rec.Conversation); len(s) == 1 && s[0].to == 0 {
+				n++
+			}
+		}
+	}
+	return n
+}

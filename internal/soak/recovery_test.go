@@ -69,3 +69,23 @@ func TestTimes(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A refusal is right for those who come and go only.
+func TestRefused(t *testing.T) {
+	run := Run{
+		Histories: [][]Record{{
+			{Kind: Failed, User: "ann", Conversation: dm},
+			{Kind: Failed, User: "ann", Conversation: grp},
+			{Kind: Failed, User: "cid", Conversation: grp},
+			{Kind: Failed, User: "cid", Conversation: dm},
+			{Kind: Retry, User: "ann", Conversation: dm},
+		}},
+		Views: []View{{Entries: []Entry{
+			{Conversation: grp, Seq: 1, Joined: []string{"ann", "cid"}},
+			{Conversation: grp, Seq: 2, Left: []string{"cid"}},
+		}}},
+	}
+	if n := Refused(run); n != 2 {
+		t.Errorf("%d, want ann's two", n)
+	}
+}

@@ -53,6 +53,7 @@ type cluster struct {
 	nodes    []*node
 	world    *soak.World
 
+	killed  *node // last, by killing1
 	rounds  int
 	moments []soak.Moment
 	// trouble is what went wrong beside what clients see: nodes that ended by
@@ -62,6 +63,7 @@ type cluster struct {
 	fsync    time.Duration
 	check    *soak.Report
 	recovery soak.Recovery
+	refused  int
 }
 
 func newCluster(o options, f *clusterFault, net *network) *cluster {
@@ -331,7 +333,7 @@ func (c *cluster) judge(ctx context.Context, views []soak.View) error {
 	}
 	run := soak.Run{Histories: histories, Views: append(views, stores...)}
 	c.check = soak.Check(run)
-	c.recovery = soak.Recover(run, c.moments)
+	c.recovery, c.refused = soak.Recover(run, c.moments), soak.Refused(run)
 	return nil
 }
 

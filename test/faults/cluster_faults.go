@@ -89,11 +89,16 @@ func (c *cluster) again(ctx context.Context, nodes ...*node) error {
 	return errors.Join(errs...)
 }
 
-// killing1 kills a random node of a role.
+// killing1 kills a random node of a role; of the gateways one that was not
+// killed last, as nobody is connected to that.
 func killing1(role string) func(*cluster, context.Context) error {
 	return func(c *cluster, ctx context.Context) error {
 		all := c.of(role)
-		return c.killNodes(ctx, all[c.rng.IntN(len(all))])
+		if role == gateway && len(all) > 1 {
+			all = slices.DeleteFunc(all, func(n *node) bool { return n == c.killed })
+		}
+		c.killed = all[c.rng.IntN(len(all))]
+		return c.killNodes(ctx, c.killed)
 	}
 }
 

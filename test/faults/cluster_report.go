@@ -17,6 +17,8 @@ type clusterResult struct {
 	Clients int     `json:"clients"`
 	Rate    float64 `json:"rate"`
 	Seed    uint64  `json:"seed"`
+	// Refused counts the messages that were refused for good and should not have been.
+	Refused int `json:"refused"`
 	// Leaked counts what was shown to, or taken from, somebody who was no member.
 	Leaked int           `json:"leaked"`
 	Fsync  time.Duration `json:"fsync_p50_ns"`
@@ -32,7 +34,7 @@ type clusterResult struct {
 func (c *cluster) result() *clusterResult {
 	r := &clusterResult{
 		Fault: c.fault.name, Rounds: c.rounds, Clients: c.o.clients, Rate: c.o.rate, Seed: c.o.seed, Fsync: c.fsync,
-		Trouble: c.trouble, Recovery: c.recovery, Check: c.check, Faults: c.moments, gentle: c.fault.gentle,
+		Trouble: c.trouble, Recovery: c.recovery, Refused: c.refused, Check: c.check, Faults: c.moments, gentle: c.fault.gentle,
 	}
 	if c.check != nil {
 		r.Leaked = c.check.Broken[soak.Outsider]
@@ -46,7 +48,7 @@ func (c *cluster) result() *clusterResult {
 // verdict returns nil if the run went as it must.
 func (r *clusterResult) verdict() error {
 	switch {
-	case r.Check == nil || !r.Check.OK() || r.NotCalm != "" || len(r.Trouble) > 0 || r.Recovery.Never > 0:
+	case r.Check == nil || !r.Check.OK() || r.NotCalm != "" || len(r.Trouble) > 0 || r.Recovery.Never > 0 || r.Refused > 0:
 		return errBroken
 	case r.gentle && r.Check.Rejected > 0:
 		return fmt.Errorf("%w: %d messages were turned away", errBroken, r.Check.Rejected)
@@ -86,7 +88,7 @@ func printClusters(w io.Writer, all []*clusterResult, asJSON bool) error {
 // other counts the broken promises that have no column of their own, and the
 // trouble.
 func (r *clusterResult) other() int {
-	n := len(r.Trouble)
+	n := len(r.Trouble) + r.Refused + r.Recovery.Never
 	for i, k := range r.Check.Broken {
 		switch i {
 		case soak.Lost, soak.StoredTwice, soak.AppliedTwice, soak.Misordered, soak.RealTime, soak.SenderOrder, soak.Outsider:
@@ -112,7 +114,7 @@ func (r *clusterResult) print(w io.Writer) error {
 	row(r.Fault, "%d rounds, %d clients, %.0f msg/s, seed %d", r.Rounds, r.Clients, r.Rate, r.Seed)
 	row("fsync", "%v (p50)", r.Fsync.Round(time.Microsecond))
 	if c := r.Check; c != nil {
-		row("messages", "%d sent, %d acked, %d failed, %d unknown; %d connections", c.Sent, c.Acked, c.Failed, c.Unknown, c.Connects)
+		row("messages", "%d sent, %d acked, %d failed (%d of them wrongly), %d unknown; %d connections", c.Sent, c.Acked, c.Failed, r.Refused, c.Unknown, c.Connects)
 		row("unanswered", "%d by broken connections, %d turned away for now", c.Unanswered, c.Rejected)
 		row("applied", "%d entries on all devices", c.Applied)
 		row("longest no-ack", "%v", round(c.LongestNoAck))

@@ -72,6 +72,7 @@ func TestClusterVerdict(t *testing.T) {
 		"never calm":      func(r *clusterResult) { r.NotCalm = "somebody waits" },
 		"a node ended":    func(r *clusterResult) { r.Trouble = []string{"logic1"} },
 		"never recovered": func(r *clusterResult) { r.Recovery.Never = 1 },
+		"refused":         func(r *clusterResult) { r.Refused = 1 },
 		"turned away":     func(r *clusterResult) { r.gentle, r.Check.Rejected = true, 1 },
 	} {
 		r := clean()
