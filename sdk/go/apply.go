@@ -144,6 +144,14 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	if own && k.settle(e) {
 		kind = FeedAck
 	}
+	if e.Seq == r.First && r.Read < e.Seq {
+		// What was written before is not the user's, so it is not unread.
+		before := e.Count
+		if e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE && before > 0 {
+			before--
+		}
+		r.ReadCount = max(r.ReadCount, before)
+	}
 	switch {
 	case own && e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE:
 		// Sending is reading, SPEC §4.2: the server knows, unless it forgets; see repeatMarks.
