@@ -27,6 +27,11 @@ func (c *checker) checkApplied(h []Record) {
 				runs[rec.Conversation] = a
 			}
 			c.apply(a, rec)
+		case Gap:
+			// Who comes back to a group begins anew there.
+			if rec.Timeline == c.final && !c.member.begins(rec.User, rec.Conversation, rec.Count+1) {
+				c.report.add(Hole, rec.Conversation, rec.Seq, "%s/%s went on behind %d", rec.User, rec.Device, rec.Count)
+			}
 		case Cursor:
 			if a := runs[rec.Conversation]; a == nil || rec.Seq > a.last {
 				c.report.add(Hole, rec.Conversation, rec.Seq, "%s/%s claims to hold what it has not applied", rec.User, rec.Device)

@@ -239,6 +239,7 @@ func TestCleanHistory(t *testing.T) {
 	s.deliver(late)
 	// cid comes back and sees nothing of what was between.
 	s.event([]string{"cid"}, nil)
+	s.rec("cid/1", Record{Kind: Gap, Conversation: grp, Seq: 4, Count: 4})
 	s.say("cid/1", grp, "again")
 	// A receipt may lie behind what a sync told, an answer behind what came after
 	// it was asked for.
@@ -526,6 +527,7 @@ var violations = []violation{
 		e := s.say("ann/1", dm, "decide")
 		s.rec("ann/1", Record{Kind: Failed, Conversation: dm, Hash: e.Hash, Code: "muted"})
 	}, nil, []Invariant{ChangedAnswer}},
+	{"a part that was left out", func(s *story) { s.rec("ann/1", Record{Kind: Gap, Conversation: dm, Seq: 1, Count: 1}) }, nil, []Invariant{Hole}},
 	{"out of the protocol", func(s *story) { s.rec("ann/1", Record{Kind: Misbehaved, Code: "a frame nobody knows"}) }, nil, []Invariant{Protocol}},
 }
 

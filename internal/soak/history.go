@@ -53,6 +53,8 @@ const (
 	Disconnected Kind = "disconnected"
 	// Reset: the server named another timeline; everything applied is forgotten.
 	Reset Kind = "reset"
+	// Gap: the device goes on behind Count without the entries from Seq to there.
+	Gap Kind = "gap"
 	// Misbehaved: the server broke the protocol in a way only the client can see;
 	// Code says how.
 	Misbehaved Kind = "misbehaved"

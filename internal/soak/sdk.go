@@ -71,15 +71,24 @@ func NewSDK(ctx context.Context, o DeviceOptions, path string) (Device, error) {
 }
 
 // dial goes to the gateways in turn: whatever ended the connection before, the
-// next one may be better.
+// next one may be better. One that refuses is passed over at once, as a name with
+// several addresses would have it.
 func (c *sdkClient) dial(ctx context.Context, network, _ string) (net.Conn, error) {
-	c.mu.Lock()
-	at := hostOf(c.o.URLs[c.next%len(c.o.URLs)])
-	c.next++
-	c.at = at
-	c.mu.Unlock()
-	var d net.Dialer
-	return d.DialContext(ctx, network, at)
+	var errs []error
+	for range c.o.URLs {
+		c.mu.Lock()
+		at := hostOf(c.o.URLs[c.next%len(c.o.URLs)])
+		c.next++
+		c.at = at
+		c.mu.Unlock()
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, network, at)
+		if err == nil {
+			return conn, nil
+		}
+		errs = append(errs, err)
+	}
+	return nil, errors.Join(errs...)
 }
 
 // learnTimeline asks the store, where the SDK keeps it.
@@ -154,7 +163,7 @@ func (c *sdkClient) follow() {
 		case *skein.ContactEvent:
 			c.applied(e.Message)
 		case *skein.GapEvent:
-			c.h.Add(Record{Kind: Misbehaved, Conversation: e.Conversation, Seq: e.From, Code: fmt.Sprintf("the SDK left out up to %d", e.To)})
+			c.h.Add(Record{Kind: Gap, Conversation: e.Conversation, Seq: e.From, Count: e.To, Timeline: c.line()})
 		case *skein.ResetEvent:
 			if err := c.learnTimeline(c.ctx); err != nil {
 				c.h.Add(Record{Kind: Misbehaved, Code: "the store after a reset: " + err.Error()})
