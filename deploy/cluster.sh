@@ -176,8 +176,8 @@ start_postgres() {
 	echo "$postgres_pid" >"$DIR/pids"
 	local n
 	for ((n = 0; n < 300; n++)); do
-		"$PG_BIN/pg_isready" -q -h 127.0.0.1 -p "$PG_PORT" && return
 		alive "$postgres_pid" || break
+		"$PG_BIN/pg_isready" -q -h 127.0.0.1 -p "$PG_PORT" && return
 		sleep 0.1
 	done
 	tail -20 "$DIR/postgres.log" >&2
@@ -224,8 +224,8 @@ start_node() {
 await_node() {
 	local i=$1 n
 	for ((n = 0; n < 300; n++)); do
+		alive "${pids[i]}" || break # then whoever answers is not ours
 		is_ready $((ADMIN_PORT + i)) && return
-		alive "${pids[i]}" || break
 		sleep 0.1
 	done
 	tail -20 "$DIR/${names[i]}/log" >&2
