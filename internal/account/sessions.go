@@ -17,14 +17,6 @@ func (s *Service) Sessions(ctx context.Context, user im.UserID) ([]Session, erro
 	return sessions, nil
 }
 
-// Live returns those of the sessions, in any order, that have not ended and not
-// expired. A gateway asks it for the sessions of its connections from time to
-// time, because the Control of an end may have been lost on its way, and closes
-// the rest.
-func (s *Service) Live(ctx context.Context, sessions []im.SessionID) ([]im.SessionID, error) {
-	return s.store.LiveSessions(ctx, sessions, s.o.Now())
-}
-
 // Logout ends the actor's session and closes its connections, the calling one
 // included.
 func (s *Service) Logout(ctx context.Context, actor im.Actor) error {

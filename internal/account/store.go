@@ -71,6 +71,4 @@ type ClaimStore interface {
 
 // AuditStore tells many sessions at once from those that are over.
 type AuditStore interface {
-	// LiveSessions returns those, in any order, that have not ended or expired.
-	LiveSessions(ctx context.Context, ids []im.SessionID, now time.Time) ([]im.SessionID, error)
 }

@@ -36,13 +36,7 @@ func TestWhatIsInRAMFollowsEveryChange(t *testing.T) {
 				got = append(got, kind+":"+c.Title)
 			}
 			same(t, what+": list", got, titles...)
-			standing, err := m.standing(t.Context(), "carol")
-			ok(t, err)
-			var pushed []im.ConversationID
-			for _, g := range standing.Groups {
-				pushed = append(pushed, g.Conversation)
-			}
-			same(t, what+": groups", texts(pushed), texts(groups)...)
+			same(t, what+": groups", groupsOf(t, m, "carol"), texts(groups)...)
 		}
 	}
 	sees("at first", nil)
@@ -93,6 +87,17 @@ func TestWhatIsInRAMFollowsEveryChange(t *testing.T) {
 			t.Errorf("%v rosters were read", f.Metric[0].Counter.GetValue())
 		}
 	}
+}
+
+// groupsOf are the groups that a gateway pushes to a user.
+func groupsOf(t *testing.T, m *members, u im.UserID) (all []string) {
+	t.Helper()
+	standing, err := m.standing(t.Context(), u)
+	ok(t, err)
+	for _, g := range standing.Groups {
+		all = append(all, string(g.Conversation))
+	}
+	return all
 }
 
 func texts[T ~string](list []T) []string {

@@ -198,27 +198,6 @@ func (d *DB) Sessions(ctx context.Context, user im.UserID, now time.Time) ([]im.
 		FROM sessions WHERE user_id = $1 AND ended_at = 0 AND expires_at > $2 ORDER BY created_at, id`, user, msOf(now))
 }
 
-// LiveSessions returns those of the sessions, in any order, that have not ended
-// and not expired at now.
-func (d *DB) LiveSessions(ctx context.Context, ids []im.SessionID, now time.Time) ([]im.SessionID, error) {
-	const chunk = 500
-	var all []im.SessionID
-	for len(ids) > 0 {
-		part := ids[:min(chunk, len(ids))]
-		ids = ids[len(part):]
-		text, args := in(d, []any{msOf(now)}, part)
-		live, err := list(ctx, d, func(r *sql.Rows) (id im.SessionID, err error) {
-			err = r.Scan(&id)
-			return id, err
-		}, "SELECT id FROM sessions WHERE ended_at = 0 AND expires_at > $1 AND id IN "+text, args...)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, live...)
-	}
-	return all, nil
-}
-
 // EndSessions ends one session of a user, or all with session "", and returns
 // those that it ended. not_found: the user has no such session, or does not
 // exist. A session that has ended already is found, but not ended again.

@@ -65,6 +65,7 @@ var allowed = []struct {
 	{"internal/journal", []string{"internal/im", "internal/journal"}, "an engine knows the domain only"},
 	{"internal/directory", []string{"internal/im", "internal/directory"}, "an engine knows the domain only"},
 	{"internal/bus", []string{"internal/bus"}, "a bus carries bytes"},
+	{"internal/remote", []string{"internal/im", "internal/bus"}, "it carries the two seams between processes, and knows neither what is stored nor what a client speaks"},
 	{"internal/transport", []string{"wire", "internal/transport"}, "a transport carries bytes"},
 	{"internal/bench", []string{"wire", "sdk/go", "internal/bench", "internal/im"}, "virtual users know the SDK and the protocol only; the scenario of the store knows a journal's contract"},
 	{"internal/soak", []string{"wire", "sdk/go", "internal/soak"}, "virtual users are users: they know the SDK and the protocol only"},

@@ -47,7 +47,6 @@ func RunAccounts(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"RotateTokensRaced", rotateTokensRaced},
 		{"SessionsSeen", sessionsSeen},
 		{"ListSessions", listSessions},
-		{"LiveSessions", liveSessions},
 		{"EndSessions", endSessions},
 		{"EndSessionsRaced", endSessionsRaced},
 		{"PurgeSessions", purgeSessions},

@@ -396,33 +396,3 @@ func readsOwnWrites(a *accounts) {
 	}
 	all.Wait()
 }
-
-func liveSessions(a *accounts) {
-	a.user("u1")
-	a.user("u2")
-	var ask, want []im.SessionID
-	for i := range 9 {
-		o := opening(im.UserID(fmt.Sprint("u", 1+i%2)), fmt.Sprint("s", i))
-		o.Expires = start().Add(time.Duration(i/3) * time.Hour)
-		a.ok(a.db.OpenSession(a.Context(), o))
-		ask = append(ask, o.Session.ID)
-		if i >= 6 && i != 7 {
-			want = append(want, o.Session.ID)
-		}
-	}
-	get(a.db.EndSessions(a.Context(), "u2", "s7", start()))
-	for i := range 1000 {
-		ask = append(ask, im.SessionID(fmt.Sprint("unknown", i)))
-	}
-	for range 2 { // in any order, also where a list is cut
-		got := get(a.db.LiveSessions(a.Context(), ask, start().Add(time.Hour)))
-		slices.Sort(got)
-		if !slices.Equal(got, want) {
-			a.Errorf("got %v, want %v", got, want)
-		}
-		slices.Reverse(ask)
-	}
-	if none := get(a.db.LiveSessions(a.Context(), nil, start())); len(none) != 0 {
-		a.Errorf("got %v for none", none)
-	}
-}
