@@ -6,12 +6,13 @@
 //
 // A batch is one call of one function in the database, so one round trip, in a
 // transaction that begins and ends with it: a process that is frozen, or cut off,
-// holds no locks. The function makes missing heads, locks the heads in the order
-// of their names, and only then looks for duplicates: whoever stored one of the
-// ids in the same conversation held a lock that is ours now, and the look has a
-// newer snapshot than the lock. Who stores the same id in another conversation at
-// the same time is met at the unique index: then nothing is stored and the batch
-// is run again, which finds it. The locks and the unique index are all that
+// holds no locks. The function makes missing heads, moves the heads in the order
+// of their names, which locks them, and only then looks for duplicates: whoever
+// stored one of the ids in the same conversation held a lock that is ours now,
+// and the look has a newer snapshot than the lock. As long as no duplicate was
+// seen there is no look: the unique index refuses one, nothing is stored, and the
+// batch is run again with it. The same happens to who stores an id while another
+// stores it in another conversation. The locks and the unique index are all that
 // safety rests on: no clock, no lease, no retry of an unknown outcome. Every
 // batch writes, also one of duplicates, so its answer has waited for all before
 // it to be durable.
