@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
-	"strings"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -304,6 +303,3 @@ func putError(b []byte, err error) []byte {
 func (r *reader) error() error {
 	return &im.Error{Code: im.Code(r.string()), Message: r.string(), RetryAfter: time.Duration(r.int())}
 }
-
-// clone takes strings out of memory that is used again.
-func clone[S ~string](s S) S { return S(strings.Clone(string(s))) }

@@ -116,6 +116,7 @@ func (s *server) up(data []byte) {
 	a := s.asking[head.from]
 	if a == nil || head.instance > a.link {
 		a = &asking{s: s, name: head.from, subject: "n." + head.from, link: head.instance, next: 1}
+		s.forget()
 		s.asking[head.from] = a
 	}
 	if head.instance < a.link || head.number <= a.frames {
@@ -159,6 +160,18 @@ func (s *server) up(data []byte) {
 	}
 	if tell {
 		s.flush()
+	}
+}
+
+// forgetAfter is how long a node that asks nothing is remembered.
+const forgetAfter = 10 * time.Minute
+
+// forget drops the nodes that are gone, when another one comes.
+func (s *server) forget() {
+	for name, a := range s.asking {
+		if s.node.now().Sub(a.heard) > forgetAfter {
+			delete(s.asking, name)
+		}
 	}
 }
 
@@ -338,6 +351,3 @@ func (s *server) carryOut(ctx context.Context, kind byte, in *reader) (body []by
 	}
 	return nil, im.Errorf(im.CodeUnimplemented, "this node does not know request %d", kind)
 }
-
-// gone forgets a node that is not there any more.
-func (s *server) gone(name string) { delete(s.asking, name) }
