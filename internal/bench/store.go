@@ -332,8 +332,8 @@ func (r *storeRun) appends(size int, resends float64, messages int, d time.Durat
 	s := StoreStep{Batch: size, Resends: resends}
 	var h histogram
 	var in time.Duration
-	begin, cpu, server := time.Now(), processCPU(), r.postgres.serverCPU()
-	for s.Messages < messages || messages == 0 && time.Since(begin) < d {
+	server, cpu, begin := r.postgres.serverCPU(), processCPU(), time.Now()
+	for s.Messages < messages || messages == 0 && (s.Messages == 0 || time.Since(begin) < d) {
 		if err := r.ctx.Err(); err != nil {
 			return s, err
 		}
