@@ -78,7 +78,7 @@ func nodeName() string {
 // backend is what other nodes ask of this one's stores.
 type backend struct{ a *App }
 
-func (b backend) Position(ctx context.Context) (uint64, error) { return b.a.journal.Position(ctx) }
+func (b backend) Position(ctx context.Context) (uint64, error) { return b.a.shared.Pulse(ctx) }
 func (b backend) Timeline() string                             { return b.a.journal.Timeline() }
 
 func (b backend) Changed(ctx context.Context, since uint64, limit int) ([]im.ParcelHead, bool, error) {

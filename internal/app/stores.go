@@ -23,6 +23,7 @@ import (
 type sharedJournal interface {
 	im.Journal
 	Known(c im.ConversationID) (im.Head, bool)
+	Pulse(ctx context.Context) (uint64, error)
 	Changed(ctx context.Context, since uint64, limit int) (heads []im.ParcelHead, more bool, err error)
 }
 

@@ -12,9 +12,8 @@ const (
 	// sendPatience is how long a send waits for a logic node that takes it, before
 	// it is answered with a retryable code.
 	sendPatience = 5 * time.Second
-	// suspectTime is how long a node that said `unavailable` is not asked, if there
-	// is another.
-	suspectTime = time.Second
+	// suspectTime is how long a node that said `unavailable` is not asked.
+	suspectTime = 500 * time.Millisecond
 	// probeAfter is how long the oldest unanswered send may wait until the node is
 	// asked what it has.
 	probeAfter = 2 * beatEvery
@@ -110,28 +109,19 @@ func (r *router) place(s *sending, first bool) (direct func()) {
 	return l.put(s, first)
 }
 
-// home is the link of the node that key belongs to; nil if there is none.
+// home is the link of the node that key belongs to; nil if none takes anything
+// now.
 func (r *router) home(key string, now time.Time) *link {
-	var best, spare *link
-	var most, spareMost uint64
+	var best *link
+	var most uint64
 	h := seedOf(key)
 	for _, l := range r.links {
-		if !l.ready {
+		if !l.ready || now.Before(l.suspect) {
 			continue
 		}
-		score := mix(h ^ l.seed)
-		if now.Before(l.suspect) {
-			if spare == nil || score > spareMost {
-				spare, spareMost = l, score
-			}
-			continue
-		}
-		if best == nil || score > most {
+		if score := mix(h ^ l.seed); best == nil || score > most {
 			best, most = l, score
 		}
-	}
-	if best == nil && len(r.links) == 1 {
-		return spare // the only one: it is asked again all the same
 	}
 	return best
 }

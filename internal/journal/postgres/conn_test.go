@@ -81,3 +81,28 @@ func TestSuspiciousDoesNotWait(t *testing.T) {
 	for !suspicious(c) { // until the byte has arrived
 	}
 }
+
+// However many reads wait for a connection, the pulse is felt: a node that
+// answers ten thousand returning clients is busy, not cut off from its database.
+func TestPulseBesideReads(t *testing.T) {
+	j, err := Open(t.Context(), pgtest.Database(t), Options{Logger: quiet(), MaxConns: 6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	for range j.readers.Config().MaxConns {
+		c, err := j.readers.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Release()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := j.Position(ctx); err == nil {
+		t.Fatal("there was a connection for a read")
+	}
+	if _, err := j.Pulse(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -81,7 +81,8 @@ func Open(ctx context.Context, url string, o Options) (*Journal, error) {
 	j.marks.init()
 	j.metrics = newMetrics(j)
 	conns := int32(j.o.MaxConns)
-	writing := max(conns/4, 1)
+	// One appends, one writes marks, one feels the pulse.
+	writing := min(max(conns/4, 3), conns-1)
 	config, err := j.poolConfig(url, writing)
 	if err != nil {
 		return nil, err
@@ -159,7 +160,13 @@ func (j *Journal) forget() {
 }
 
 // Position returns the position below which nothing can be stored any more.
-func (j *Journal) Position(ctx context.Context) (uint64, error) {
+func (j *Journal) Position(ctx context.Context) (uint64, error) { return j.position(ctx, j.readers) }
+
+// Pulse is Position by the way that appends take: it tells whether they get
+// through, however many reads are waiting.
+func (j *Journal) Pulse(ctx context.Context) (uint64, error) { return j.position(ctx, j.writers) }
+
+func (j *Journal) position(ctx context.Context, pool *pgxpool.Pool) (uint64, error) {
 	if err := j.enter(); err != nil {
 		return 0, err
 	}
@@ -167,7 +174,7 @@ func (j *Journal) Position(ctx context.Context) (uint64, error) {
 	for range 2 {
 		var pos uint64
 		found := false
-		err := j.query(ctx, stmtPosition, nil, func(v [][]byte) error {
+		err := j.queryOn(ctx, pool, stmtPosition, nil, func(v [][]byte) error {
 			found, pos = true, int8Of(v[1])
 			j.noteTimeline(string(v[0]))
 			return nil

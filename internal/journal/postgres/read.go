@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -84,8 +85,12 @@ const changedSQL = `SELECT h.conversation, h.seq, h.roster
 // valid until it returns. A connection that broke before the first row is
 // replaced once.
 func (j *Journal) query(ctx context.Context, name string, params [][]byte, each func(v [][]byte) error) error {
+	return j.queryOn(ctx, j.readers, name, params, each)
+}
+
+func (j *Journal) queryOn(ctx context.Context, pool *pgxpool.Pool, name string, params [][]byte, each func(v [][]byte) error) error {
 	for attempt := 1; ; attempt++ {
-		c, err := j.acquire(ctx, j.readers)
+		c, err := j.acquire(ctx, pool)
 		if err != nil {
 			return err
 		}
