@@ -81,6 +81,13 @@ func (d *DB) OpenDM(ctx context.Context, c im.ConversationID) error {
 	if !ok {
 		return im.Errorf(im.CodeInvalidArgument, "not a direct chat")
 	}
+	const insert = `
+			INSERT INTO memberships (user_id, conversation, first_seq)
+			VALUES ($2, $1, 1), ($3, $1, 1) ON CONFLICT DO NOTHING`
+	if !d.dialect.Embedded { // looking first would cost as much as the one statement that needs no look
+		_, err := d.write.ExecContext(ctx, insert, c, a, b)
+		return d.failed("write", err)
+	}
 	var rows int
 	err := d.queryRow(ctx, "SELECT COUNT(*) FROM memberships WHERE conversation = $1 AND user_id IN ($2, $3)", c, a, b).Scan(&rows)
 	if err != nil || rows == 2 {
@@ -88,9 +95,7 @@ func (d *DB) OpenDM(ctx context.Context, c im.ConversationID) error {
 	}
 	defer d.moved(a, b)
 	return d.tx(ctx, func(tx *writeTx) error {
-		_, err := tx.Exec(`
-			INSERT INTO memberships (user_id, conversation, first_seq)
-			VALUES ($2, $1, 1), ($3, $1, 1) ON CONFLICT DO NOTHING`, c, a, b)
+		_, err := tx.Exec(insert, c, a, b)
 		return err
 	})
 }

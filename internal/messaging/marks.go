@@ -31,12 +31,8 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	defer lock.Unlock()
 	a := s.asks.get()
 	defer s.asks.put(a)
-	a.key[0] = im.MarkKey{User: from.User, Conversation: c}
-	if err := s.journal.Marks(ctx, a.key[:], a.mark[:]); err != nil {
-		return err
-	}
-	if now := &a.mark[0]; received <= now.Received && read <= now.Read {
-		return nil // a device repeats what another one is past: nobody is told to go back
+	if past, err := s.isPast(ctx, a, &mark, head.Seq); err != nil || past {
+		return err // a device repeats what another one is past: nobody is told to go back
 	}
 	if read > 0 {
 		if mark.ReadCount, err = s.countAt(ctx, c, read, head); err != nil {
@@ -51,6 +47,20 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 		s.deliverer.Receipt(mark, to)
 	}
 	return nil
+}
+
+// isPast tells whether the user's marks are as far as this one already. One at the
+// end is not past in a store that is somewhere else: looking would cost more than
+// telling it twice.
+func (s *Service) isPast(ctx context.Context, a *ask, m *im.Mark, end uint64) (bool, error) {
+	if s.known != nil && m.Received >= end && (m.Read == 0 || m.Read >= end) {
+		return false, nil
+	}
+	a.key[0] = im.MarkKey{User: m.User, Conversation: m.Conversation}
+	if err := s.journal.Marks(ctx, a.key[:], a.mark[:]); err != nil {
+		return false, err
+	}
+	return m.Received <= a.mark[0].Received && m.Read <= a.mark[0].Read, nil
 }
 
 // setMark stores a mark and remembers where it moved.

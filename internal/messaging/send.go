@@ -221,14 +221,18 @@ func (s *Service) openDM(ctx context.Context, c im.ConversationID) error {
 	if s.opened.has(c) {
 		return nil
 	}
-	head, err := s.head(ctx, c)
-	if err != nil {
-		return err
-	}
-	if head.Seq == 0 {
-		if err := s.members.OpenDM(ctx, c); err != nil {
+	if s.known == nil { // elsewhere the look costs as much as opening it
+		head, err := s.head(ctx, c)
+		if err != nil {
 			return err
 		}
+		if head.Seq > 0 {
+			s.opened.add(c)
+			return nil
+		}
+	}
+	if err := s.members.OpenDM(ctx, c); err != nil {
+		return err
 	}
 	s.opened.add(c)
 	return nil

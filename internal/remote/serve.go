@@ -11,9 +11,9 @@ import (
 
 const (
 	// shards take the sends of all gateways; those of a conversation always the same
-	// one, so that they stay in order while another waits for a database.
-	shards     = 16
-	shardQueue = 4096
+	// one, so that they stay in order while others wait for the database.
+	shards     = 128
+	shardQueue = 512
 	// maxServed bounds the requests that are carried out or wait for it.
 	maxServed  = 16384
 	maxRunning = 256
