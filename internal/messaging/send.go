@@ -3,6 +3,7 @@ package messaging
 import (
 	"context"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -22,6 +23,10 @@ const (
 	retryAttempts = 28
 	// At its helpAttempt'th attempt whoever changes the roster has had 100 ms.
 	helpAttempt = 6
+	// staleAfter is how long a member's message may wait for its place when other
+	// processes append as well. Whoever passed it on has given it to another one by
+	// then, which may have refused it: here it must not be stored any more.
+	staleAfter = 2500 * time.Millisecond
 	// unknownPatience bounds asking again for a batch whose outcome is unknown.
 	unknownPatience = 30 * time.Second
 )
@@ -188,6 +193,9 @@ func (s *Service) decide(ctx context.Context, it *item) error {
 	if it.event {
 		return nil
 	}
+	if s.known != nil && s.now().Sub(it.queued) > staleAfter {
+		return &im.Error{Code: im.CodeUnavailable, Message: "the message waited too long; nothing was stored", RetryAfter: time.Second}
+	}
 	e := &it.entry
 	roster, err := s.members.MaySend(ctx, e.Sender, e.Conversation)
 	if err != nil {
@@ -312,6 +320,9 @@ func (s *Service) settleAppend(ctx context.Context) error {
 	sc.asked = false
 	began, pause := s.now(), 10*time.Millisecond
 	for attempt := 0; ; attempt++ {
+		if sc.asked && s.known != nil && s.now().Sub(began) > staleAfter {
+			onlyLook(sc.batch)
+		}
 		err := s.journal.Append(ctx, sc.batch, sc.out)
 		sc.asked = sc.asked || errors.Is(err, im.ErrOutcomeUnknown)
 		away := errors.Is(err, im.ErrOutcomeUnknown) || errors.Is(err, im.ErrJournalUnavailable)
@@ -324,6 +335,14 @@ func (s *Service) settleAppend(ctx context.Context) error {
 			}
 			pause = min(2*pause, 500*time.Millisecond)
 		}
+	}
+}
+
+// onlyLook makes an append that finds what is stored and stores nothing: no
+// conversation ever has this roster revision.
+func onlyLook(batch []im.Append) {
+	for i := range batch {
+		batch[i].IfRoster = math.MaxInt64
 	}
 }
 

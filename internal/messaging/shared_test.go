@@ -150,3 +150,38 @@ func TestMarkWithinWhatIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// The database is cut off from this node for ten seconds while it appends. Others
+// have been given the message meanwhile, and may have refused it: it is found if
+// it was stored, and not stored late.
+func TestNothingIsStoredLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, shared(nil))
+		var since time.Time
+		w.journal.setFail(func(after bool) error {
+			switch {
+			case since.IsZero() && !after: // the request is lost
+				since = time.Now()
+				return im.ErrOutcomeUnknown
+			case time.Since(since) < 10*time.Second && !after:
+				return im.ErrJournalUnavailable
+			}
+			return nil
+		})
+		m := w.message(ab, "hi")
+		waiting := w.start("alice", m)
+		synctest.Wait()
+		behind := w.start("alice", w.message(ab, "behind it"))
+		for _, got := range []<-chan outcome{waiting, behind} {
+			if o := <-got; im.CodeOf(o.err) != im.CodeUnavailable {
+				t.Fatalf("%+v", o)
+			}
+		}
+		if n := len(w.journal.entries[ab]); n != 0 {
+			t.Fatalf("%d entries were stored late", n)
+		}
+		if a, err := w.send("alice", m); err != nil || a.Seq != 1 {
+			t.Fatal(a, err)
+		}
+	})
+}

@@ -61,6 +61,7 @@ type sending struct {
 	line       *line
 	began      time.Time
 	written    time.Time // last, zero if never
+	moved      bool      // it was written to another node before
 }
 
 func newRouter(n *Node) *router {
@@ -218,6 +219,7 @@ func (r *router) park(l *link) {
 	all := l.takeAll()
 	for _, s := range all {
 		s.line.link = nil
+		s.moved = s.moved || !s.written.IsZero()
 	}
 	// What moves now is older than what waits of the same conversations, if anything.
 	r.waiting = append(all, r.waiting...)
