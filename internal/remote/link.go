@@ -144,16 +144,8 @@ func (l *link) answered(number uint64, a im.Ack, err error, now time.Time) (x an
 	l.trim()
 	l.progress = now
 	l.r.done(s)
-	if err != nil && s.moved && im.CodeOf(err).Info().Action != im.ActionRetry {
-		// It was refused here; the node it was with before may be storing it.
-		err = &im.Error{Code: im.CodeUnknown, Message: "the message was given to another node and refused there; repeat it with the same id", RetryAfter: movedRetry}
-	}
 	return answer{s.reply, a, err}, true
 }
-
-// movedRetry is after what time no node stores a message that it was given
-// before, and was taken from (see messaging).
-const movedRetry = 3 * time.Second
 
 // trim forgets the answered ones at the front.
 func (l *link) trim() {

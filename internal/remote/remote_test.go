@@ -131,28 +131,6 @@ func TestAStoreIsAway(t *testing.T) {
 	})
 }
 
-// What a node was given, and another one refuses, may still be stored by the
-// first: only a refusal of what nobody else had is final.
-func TestARefusalAfterAMoveIsNotFinal(t *testing.T) {
-	in(t, "g1 l1 l2", func(t *testing.T, w *world) {
-		home := w.nodes["g1"].router.home(string(dm(0)), time.Now()).name
-		for name, b := range w.brains {
-			b.refuses = name != home
-		}
-		w.hub.Partition("g1", home)
-		moved := w.send("g1", "a00", dm(0))
-		pass(3 * time.Second)
-		if moved.replies != 1 || im.CodeOf(moved.err) != im.CodeUnknown {
-			t.Fatalf("%d replies, %v", moved.replies, moved.err)
-		}
-		final := w.send("g1", "a00", dm(0))
-		pass(time.Second)
-		if final.replies != 1 || im.CodeOf(final.err) != im.CodePermissionDenied {
-			t.Fatalf("%d replies, %v", final.replies, final.err)
-		}
-	})
-}
-
 // Without any node that stores, senders are told to try again, in time; when
 // there is one again, what waits is stored.
 func TestNoStoreAtAll(t *testing.T) {

@@ -61,7 +61,6 @@ type sending struct {
 	line       *line
 	began      time.Time
 	written    time.Time // last, zero if never
-	moved      bool      // it was written to another node before
 }
 
 func newRouter(n *Node) *router {
@@ -219,7 +218,6 @@ func (r *router) park(l *link) {
 	all := l.takeAll()
 	for _, s := range all {
 		s.line.link = nil
-		s.moved = s.moved || !s.written.IsZero()
 	}
 	// What moves now is older than what waits of the same conversations, if anything.
 	r.waiting = append(all, r.waiting...)

@@ -61,8 +61,6 @@ type brain struct {
 	store *store
 	out   im.Dispatch
 	queue chan func()
-	// refuses: this node refuses whatever is sent.
-	refuses bool
 }
 
 const commitTime = 2 * time.Millisecond
@@ -89,10 +87,6 @@ func newBrain(name string, s *store, out im.Dispatch, stop <-chan struct{}) *bra
 
 func (b *brain) Send(_ context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
 	b.queue <- func() {
-		if b.refuses {
-			reply(im.Ack{}, im.Errorf(im.CodePermissionDenied, "not you"))
-			return
-		}
 		if b.store.isAway(b.name) {
 			reply(im.Ack{}, im.Errorf(im.CodeUnavailable, "no store"))
 			return
@@ -239,18 +233,17 @@ func (d *door) Verify(bool) {
 
 // world is a cluster in memory.
 type world struct {
-	t      *testing.T
-	hub    *mem.Hub
-	store  *store
-	nodes  map[string]*Node
-	doors  map[string]*door
-	stops  map[string]chan struct{}
-	brains map[string]*brain
-	ids    int
+	t     *testing.T
+	hub   *mem.Hub
+	store *store
+	nodes map[string]*Node
+	doors map[string]*door
+	stops map[string]chan struct{}
+	ids   int
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	return &world{t: t, hub: mem.NewHub(seed), store: newStore(), nodes: map[string]*Node{}, doors: map[string]*door{}, stops: map[string]chan struct{}{}, brains: map[string]*brain{}}
+	return &world{t: t, hub: mem.NewHub(seed), store: newStore(), nodes: map[string]*Node{}, doors: map[string]*door{}, stops: map[string]chan struct{}{}}
 }
 
 // add starts a node whose name begins with its roles: g, l or gl.
@@ -270,7 +263,6 @@ func (w *world) add(names ...string) {
 		}
 		if name[0] == 'l' || name[1] == 'l' {
 			b := newBrain(name, w.store, n.Dispatch(), w.stops[name])
-			w.brains[name] = b
 			err = n.Start(g, b, b)
 		} else {
 			err = n.Start(g, nil, nil)
