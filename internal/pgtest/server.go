@@ -126,6 +126,7 @@ func (s *Server) Restart() error {
 		}
 	}()
 	if err := <-started; err != nil {
+		s.cmd = nil
 		return err
 	}
 	if err := wait(s.URL(), s.ended); err != nil {
@@ -135,19 +136,24 @@ func (s *Server) Restart() error {
 }
 
 // Kill ends the server and all its processes at once, as kill -9 or a crash of
-// the database does, and waits until they are gone.
+// the database does, and waits until they are gone. One that was ended is left
+// alone: its number may be another's by now.
 func (s *Server) Kill() error { return s.end(syscall.SIGKILL) }
 
 // Stop ends the server in order.
 func (s *Server) Stop() error { return s.end(syscall.SIGINT) }
 
 func (s *Server) end(sig syscall.Signal) error {
+	if s.cmd == nil {
+		return nil
+	}
 	pid := s.cmd.Process.Pid
 	if err := syscall.Kill(pid, sig); err != nil {
 		return err
 	}
 	select {
 	case <-s.ended:
+		s.cmd = nil
 	case <-time.After(time.Minute):
 		return errors.New("the server does not end")
 	}

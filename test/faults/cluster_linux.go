@@ -125,10 +125,11 @@ func (c *cluster) start(ctx context.Context) (err error) {
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return err
 	}
-	c.postgres, err = pgtest.StartAt(pgtest.Place{Address: c.database.addr, Enter: c.database.enter}, data, nil)
+	postgres, err := pgtest.StartAt(pgtest.Place{Address: c.database.addr, Enter: c.database.enter}, data, nil)
 	if err != nil {
 		return fmt.Errorf("the database: %w", err)
 	}
+	c.postgres = postgres
 	if c.fsync, err = measureFsync(c.dir); err != nil {
 		return err
 	}
