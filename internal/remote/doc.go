@@ -60,6 +60,8 @@
 //
 //   - every Send gets one reply; a reply that says stored came from a logic node;
 //   - replies of one conversation come in the order of its sends;
+//   - a send that a silent node may still store is not refused by another for good:
+//     its sender is told to ask again when that is over;
 //   - a request is not carried out twice, unless repeating it is harmless;
 //   - a node that stood still (frozen, starved) judges nobody until it has read
 //     what waited for it;

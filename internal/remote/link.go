@@ -137,13 +137,20 @@ func (l *link) answered(number uint64, a im.Ack, err error, now time.Time) (x an
 	s := l.sent[i]
 	if im.CodeOf(err) == im.CodeUnavailable && now.Sub(s.began) < sendPatience && !l.r.closed {
 		l.suspect = now.Add(suspectTime)
+		before := s.doubt
 		l.r.move(l, now)
+		s.doubt = before // it was not stored here
 		return answer{}, false
 	}
 	l.sent[i] = nil
 	l.trim()
 	l.progress = now
 	l.r.done(s)
+	if s.doubt && im.CodeOf(err).Info().Action == im.ActionFix {
+		// This node refuses it; another one may be about to store it. To be sure, the
+		// sender asks again when that is over.
+		err = &im.Error{Code: im.CodeUnknown, Message: "no node can tell now whether this was stored", RetryAfter: doubtTime}
+	}
 	return answer{s.reply, a, err}, true
 }
 

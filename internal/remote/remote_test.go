@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -115,6 +116,38 @@ func TestALogicNodeIsCutOff(t *testing.T) {
 		all = append(all, w.burst(1000, 3*time.Millisecond)...)
 		pass(3 * time.Second)
 		w.stored(all)
+	})
+}
+
+// What a node that fell silent had under way may be stored after all: when another
+// one refuses it (the sender was removed meanwhile), the sender is told to ask
+// again when that is over, and only then that it is refused.
+func TestARefusalBehindASilentNode(t *testing.T) {
+	in(t, "g1 l1 l2", func(t *testing.T, w *world) {
+		home := w.nodes["g1"].router.home(string(dm(0)), time.Now()).name
+		other := "l1"
+		if home == other {
+			other = "l2"
+		}
+		w.store.refuse["l1"], w.store.refuse["l2"] = true, true
+		certain := w.send("g1", "a00", dm(0))
+		pass(time.Second)
+		if im.CodeOf(certain.err) != im.CodeNotFound {
+			t.Fatalf("refused by its home: %v", certain.err)
+		}
+		w.hub.Partition(home, "g1")
+		w.hub.Partition(home, other)
+		moved := w.send("g1", "a00", dm(0))
+		pass(4 * time.Second)
+		var e *im.Error
+		if !errors.As(moved.err, &e) || e.Code != im.CodeUnknown || e.RetryAfter != doubtTime {
+			t.Fatalf("refused by another node: %v", moved.err)
+		}
+		again := w.send("g1", "a00", dm(0))
+		pass(time.Second)
+		if im.CodeOf(again.err) != im.CodeNotFound {
+			t.Fatalf("asked again: %v", again.err)
+		}
 	})
 }
 

@@ -12,6 +12,10 @@ const (
 	// sendPatience is how long a send waits for a logic node that takes it, before
 	// it is answered with a retryable code.
 	sendPatience = 5 * time.Second
+	// doubtTime is for how long a node that is cut off from its store may still have
+	// under way what it began to store: the kernel sends it when it can, until
+	// the connection counts as dead (UserTimeout in internal/journal/postgres, 10 s).
+	doubtTime = 15 * time.Second
 	// suspectTime is how long a node that said `unavailable` is not asked.
 	suspectTime = 500 * time.Millisecond
 	// probeAfter is how long the oldest unanswered send may wait until the node is
@@ -61,6 +65,8 @@ type sending struct {
 	line       *line
 	began      time.Time
 	written    time.Time // last, zero if never
+	// doubt: another node had it before and did not say what became of it.
+	doubt bool
 }
 
 func newRouter(n *Node) *router {
@@ -218,6 +224,7 @@ func (r *router) park(l *link) {
 	all := l.takeAll()
 	for _, s := range all {
 		s.line.link = nil
+		s.doubt = s.doubt || !s.written.IsZero()
 	}
 	// What moves now is older than what waits of the same conversations, if anything.
 	r.waiting = append(all, r.waiting...)

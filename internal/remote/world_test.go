@@ -20,11 +20,12 @@ type store struct {
 	ids     map[im.MessageID]im.Ack
 	pos     uint64
 	away    map[string]bool // nodes that cannot reach it
+	refuse  map[string]bool // nodes that find no conversation
 	calls   map[string]int  // how often each Call was carried out
 }
 
 func newStore() *store {
-	return &store{entries: map[im.ConversationID][]im.Entry{}, ids: map[im.MessageID]im.Ack{}, away: map[string]bool{}, calls: map[string]int{}}
+	return &store{entries: map[im.ConversationID][]im.Entry{}, ids: map[im.MessageID]im.Ack{}, away: map[string]bool{}, refuse: map[string]bool{}, calls: map[string]int{}}
 }
 
 func (s *store) append(from im.UserID, m im.Message) (ack im.Ack, e im.Entry, fresh bool) {
@@ -89,6 +90,10 @@ func (b *brain) Send(_ context.Context, from im.Actor, m im.Message, reply func(
 	b.queue <- func() {
 		if b.store.isAway(b.name) {
 			reply(im.Ack{}, im.Errorf(im.CodeUnavailable, "no store"))
+			return
+		}
+		if b.store.refuse[b.name] {
+			reply(im.Ack{}, im.Errorf(im.CodeNotFound, "no such conversation"))
 			return
 		}
 		ack, e, fresh := b.store.append(from.User, m)
