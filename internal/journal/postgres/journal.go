@@ -73,8 +73,8 @@ type Journal struct {
 }
 
 // Open opens the journal in the database with this URL, and makes its tables if
-// there are none. Errors an operator can do something about are *VersionError
-// and *SettingError; im.ErrJournalUnavailable: the database cannot be reached.
+// there are none. Errors an operator can do something about are *VersionError,
+// *SettingError and *UnfinishedError; im.ErrJournalUnavailable: the database cannot be reached.
 func Open(ctx context.Context, url string, o Options) (*Journal, error) {
 	j := &Journal{o: o.withDefaults(), stopMarks: make(chan struct{}), marksDone: make(chan struct{})}
 	j.known.init()
@@ -115,6 +115,9 @@ func (j *Journal) begin(ctx context.Context, config *pgx.ConnConfig) error {
 	if err := session(ctx, c); err != nil {
 		return opening(ctx, err)
 	}
+	if err := finished(ctx, c); err != nil {
+		return opening(ctx, err)
+	}
 	if err := migrate(ctx, c); err != nil {
 		return opening(ctx, err)
 	}
@@ -127,7 +130,8 @@ func opening(ctx context.Context, err error) error {
 	var pg *pgconn.PgError
 	var version *VersionError
 	var setting *SettingError
-	if err == nil || errors.As(err, &version) || errors.As(err, &setting) || errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR" {
+	var unfinished *UnfinishedError
+	if err == nil || errors.As(err, &version) || errors.As(err, &setting) || errors.As(err, &unfinished) || errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR" {
 		return err
 	}
 	return unreachable(ctx, err)
