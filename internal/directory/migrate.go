@@ -20,27 +20,16 @@ func (d *DB) Migrate(ctx context.Context) error {
 			return d.failed("migrate", err)
 		}
 	}
-	files, err := fs.Sub(migrations, "migrations")
+	provider, err := d.migrator()
 	if err != nil {
-		return fmt.Errorf("directory: migrations: %w", err)
-	}
-	var others []string // of other dialects
-	if d.dialect.Name != "postgres" {
-		if others, err = fs.Glob(files, "*_postgres.sql"); err != nil {
-			return fmt.Errorf("directory: migrations: %w", err)
-		}
-	}
-	provider, err := goose.NewProvider(goose.Dialect(d.dialect.Name), d.write, files,
-		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()), goose.WithExcludeNames(others))
-	if err != nil {
-		return fmt.Errorf("directory: migrations: %w", err)
+		return err
 	}
 	current, known, err := provider.GetVersions(ctx)
 	if err != nil {
 		return d.failed("read the schema's version", err)
 	}
 	if current > known {
-		return fmt.Errorf("directory: the schema has version %d, this program knows %d: it was written by a newer version of Skein; run that version or restore a backup", current, known)
+		return newerSchema(current, known)
 	}
 	if current == known {
 		return nil
@@ -49,4 +38,28 @@ func (d *DB) Migrate(ctx context.Context) error {
 		return d.failed(fmt.Sprintf("migrate the schema from version %d to %d", current, known), err)
 	}
 	return nil
+}
+
+// migrator knows the migrations of the dialect.
+func (d *DB) migrator() (*goose.Provider, error) {
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("directory: migrations: %w", err)
+	}
+	var others []string // of other dialects
+	if d.dialect.Name != "postgres" {
+		if others, err = fs.Glob(files, "*_postgres.sql"); err != nil {
+			return nil, fmt.Errorf("directory: migrations: %w", err)
+		}
+	}
+	provider, err := goose.NewProvider(goose.Dialect(d.dialect.Name), d.write, files,
+		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()), goose.WithExcludeNames(others))
+	if err != nil {
+		return nil, fmt.Errorf("directory: migrations: %w", err)
+	}
+	return provider, nil
+}
+
+func newerSchema(current, known int64) error {
+	return fmt.Errorf("directory: the schema has version %d, this program knows %d: it was written by a newer version of Skein; run that version or restore a backup", current, known)
 }
