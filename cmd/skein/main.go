@@ -1,7 +1,7 @@
 // Command skein is the server, its tools and a terminal client in one binary.
 //
-// Exit codes: 0 done; 1 it failed, the reason is on stderr; 2 the command line
-// is wrong.
+// Exit codes: 0 done; 1 it failed, the reason is on stderr (for doctor:
+// something is bad); 2 the command line is wrong.
 package main
 
 import (
@@ -24,6 +24,8 @@ type cli struct {
 	User     userCmd     `cmd:"" help:"Manage users of a running server."`
 	Token    tokenCmd    `cmd:"" help:"Make tokens for users of your own backend."`
 	Config   configCmd   `cmd:"" help:"Show, check and explain the settings."`
+	Migrate  migrateCmd  `cmd:"" name:"migrate-store" help:"Copy the embedded store of a stopped server to PostgreSQL."`
+	Doctor   doctorCmd   `cmd:"" help:"Look for what is wrong with the store, the machine or the cluster."`
 	Bench    benchCmd    `cmd:"" help:"Measure a server, one of its own or one that runs."`
 	Capacity capacityCmd `cmd:"" help:"Estimate how many users a machine carries."`
 	Version  versionCmd  `cmd:"" help:"Print the version."`

@@ -19,6 +19,7 @@ import (
 //	keys/admin.key  the integrator's and the command line's key, mode 0600
 //	directory.db    users, sessions, contacts, groups (SQLite)
 //	journal/        the conversations (Pebble) and their witness
+//	MIGRATED        where the two were copied to; no server serves them then
 type dataDir struct {
 	path string
 	lock *os.File

@@ -38,6 +38,9 @@ func (a *App) openStores(ctx context.Context, o Options) (err error) {
 	if a.cfg.Store != "" {
 		return a.openPostgres(ctx)
 	}
+	if err = a.data.refuseMigrated(); err != nil {
+		return err
+	}
 	if a.directory, err = sqlite.Open(a.data.file("directory.db"), sqlite.Options{}); err != nil {
 		return err
 	}
@@ -66,7 +69,7 @@ func opened[J im.Journal](j J, err error) (im.Journal, error) {
 // connections: a third of them is the journal's, which has one writer.
 func (a *App) openPostgres(ctx context.Context) (err error) {
 	for _, embedded := range []string{"directory.db", "journal"} {
-		if _, err := os.Stat(a.data.file(embedded)); err == nil {
+		if _, err := os.Stat(a.data.file(embedded)); err == nil && !a.data.migrated() {
 			a.log.Warn("the data directory has an embedded store, which is not used; skein migrate-store copies it", "path", a.data.file(embedded))
 			break
 		}

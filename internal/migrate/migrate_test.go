@@ -1,0 +1,436 @@
+package migrate
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skein-im/skein/internal/directory"
+	dirpostgres "github.com/skein-im/skein/internal/directory/postgres"
+	"github.com/skein-im/skein/internal/directory/sqlite"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/pebble"
+	"github.com/skein-im/skein/internal/journal/postgres"
+	"github.com/skein-im/skein/internal/pgtest"
+)
+
+// source is an embedded store with something in every table and every kind of
+// entry.
+type source struct {
+	Options
+	timeline string
+	position uint64
+	sent     []im.Append
+	stored   []im.Appended
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func newSource(t testing.TB, entries int) *source {
+	t.Helper()
+	dir := t.TempDir()
+	s := &source{Options: Options{Directory: filepath.Join(dir, "directory.db"), Journal: filepath.Join(dir, "journal"), PageEntries: 100}}
+	d, err := sqlite.Open(s.Directory, sqlite.Options{})
+	must(t, err)
+	must(t, d.Close())
+	s.exec(t, `INSERT INTO users VALUES ('ann', 'ann', 'Ann Ä. 𝄞', 'argon', TRUE, 1, 1000), ('Bob', NULL, 'B', '', FALSE, 2, 2000);
+		INSERT INTO sessions VALUES ('s1', 'ann', 'd', 1, 'phone', 'go', 1, 2, '::1', 99, 0), ('s2', 'Bob', '', 0, '', '', 1, 2, '', 99, 5);
+		INSERT INTO tokens VALUES (x'00ff', 's1', 1, 1, 99, NULL, 0, NULL), (x'01', 's1', 2, 1, 99, x'00ff', 7, x'beef');
+		INSERT INTO claims VALUES ('admin', x'0102', 5);
+		INSERT INTO contacts VALUES ('ann', 'Bob', 1, FALSE, 'bobby', '', 3), ('Bob', 'ann', 1, TRUE, '', 'hello', 4);
+		INSERT INTO groups VALUES ('grp:g1', 'The group', 'ann', 2, 3, 9, 'ann', NULL), ('grp:g2', '', 'Bob', 1, 1, 9, 'Bob', 'r1');
+		INSERT INTO memberships VALUES ('ann', 'grp:g1', 1, 0, 3, 0, 9, ''), ('Bob', 'grp:g1', 1, 5, 0, 0, 9, 'left');
+		INSERT INTO outbox VALUES (x'0190', 41, 'grp:g1', 'ann', '{"t":2}', 3, 4)`)
+	s.fill(t, entries)
+	return s
+}
+
+func (s *source) exec(t testing.TB, statements string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", s.Directory)
+	must(t, err)
+	_, err = db.Exec(statements)
+	must(t, errors.Join(err, db.Close()))
+}
+
+// fill appends entries as a server would.
+func (s *source) fill(t testing.TB, entries int) {
+	t.Helper()
+	j, err := pebble.Open(s.Journal, pebble.Options{})
+	must(t, err)
+	now := time.Now()
+	var batch []im.Append
+	flush := func() {
+		out := make([]im.Appended, len(batch))
+		must(t, j.Append(t.Context(), batch, out))
+		for i := range out {
+			if out[i].Status != im.Stored {
+				t.Fatalf("%+v became %+v", batch[i], out[i])
+			}
+		}
+		s.sent, s.stored, batch = append(s.sent, batch...), append(s.stored, out...), nil
+	}
+	add := func(a im.Append) {
+		n := len(s.sent) + len(batch)
+		a.Entry.ID = im.NewMessageID(now.Add(time.Duration(n)*time.Millisecond), [10]byte{9: byte(n), 8: byte(n >> 8)})
+		a.Hash = uint64(n)<<40 | 1<<63 // as large as they get
+		batch = append(batch, a)
+		if len(batch) == 1000 {
+			flush()
+		}
+	}
+	event := &im.Event{Type: im.EventMemberMuted, Users: []im.UserID{"Bob"}, Role: im.RoleAdmin, Until: now.UTC(), Text: "a\x00\"b\" ä"}
+	forever := &im.Event{Type: im.EventMemberMuted, Users: []im.UserID{"Bob"}, Until: time.Date(12345, 1, 1, 0, 0, 0, 0, time.UTC)}
+	if len(s.sent) == 0 {
+		add(im.Append{Entry: im.Entry{Conversation: "grp:g1", Kind: im.EntryEvent, Event: event}, SetRoster: 2})
+		add(im.Append{Entry: im.Entry{Conversation: "grp:g1", Kind: im.EntryEvent, Event: forever}, IfRoster: 2, SetRoster: 3})
+		add(im.Append{IfRoster: 3, Entry: im.Entry{Conversation: "grp:g1", Sender: "ann", Kind: im.EntryMessage, Mentions: []im.UserID{"Bob", "ann"}, Content: im.Content{Type: "text", Text: true, Body: []byte("hi")}}})
+		add(im.Append{IfRoster: 3, Erase: 3, Entry: im.Entry{Conversation: "grp:g1", Sender: "ann", Kind: im.EntryRecall, Target: 3}})
+	}
+	for i := range entries {
+		c := im.ConversationID(fmt.Sprintf("dm:Bob:u%d", i%97))
+		add(im.Append{Entry: im.Entry{
+			Conversation: c, Sender: im.UserID(fmt.Sprintf("u%d", i%97)), Kind: im.EntryMessage, ReplyTo: uint64(i / 97 % 3),
+			Content: im.Content{Type: "x.y", Body: []byte{0, byte(i), 0xff}},
+		}})
+	}
+	if len(batch) > 0 {
+		flush()
+	}
+	var marks []im.Mark
+	for i := range 250 {
+		marks = append(marks, im.Mark{User: im.UserID(fmt.Sprintf("u%d", i)), Conversation: "grp:g1", Received: 3, Read: uint64(i % 4), ReadCount: 1})
+	}
+	must(t, j.SetMarks(t.Context(), marks))
+	s.timeline = j.Timeline()
+	s.position, err = j.Position(t.Context())
+	must(t, errors.Join(err, j.Close()))
+}
+
+// opened opens the copy as a server does.
+func opened(t testing.TB, url string) (*postgres.Journal, *directory.DB) {
+	t.Helper()
+	d, err := dirpostgres.Open(t.Context(), url, dirpostgres.Options{})
+	must(t, err)
+	t.Cleanup(func() { d.Close() })
+	j, err := postgres.Open(t.Context(), url, postgres.Options{})
+	must(t, err)
+	t.Cleanup(func() { j.Close() })
+	return j, d
+}
+
+func refuses(t testing.TB, url, want string) {
+	t.Helper()
+	j, err := postgres.Open(t.Context(), url, postgres.Options{})
+	if err == nil {
+		j.Close()
+	}
+	var e *postgres.UnfinishedError
+	if !errors.As(err, &e) || !strings.Contains(err.Error(), "skein migrate-store") || !strings.Contains(err.Error(), want) {
+		t.Errorf("a server opens the database with %v, want an error with %q", err, want)
+	}
+}
+
+// The copy is what the source was, for everybody who asks a journal.
+func TestRun(t *testing.T) {
+	s := newSource(t, 1000)
+	s.To = pgtest.Database(t)
+	sum, err := Run(t.Context(), s.Options)
+	must(t, err)
+	if sum.Entries != 1004 || sum.Marks != 250 || sum.Timeline != s.timeline || sum.Resumed || sum.Rows["users"] != 2 || sum.Rows["outbox"] != 1 {
+		t.Errorf("%+v", sum)
+	}
+	if sum, err := Run(t.Context(), s.Options); err != nil || !sum.Already { // killed before it could tell
+		t.Errorf("again: %+v, %v", sum, err)
+	}
+	j, d := opened(t, s.To)
+	s.compareJournals(t, j)
+	s.goesOn(t, j)
+
+	// The directory's next promise comes behind those that were copied.
+	next, err := pgtest.Collect[struct{ N int64 }](t.Context(), s.To, "SELECT nextval('outbox_places')")
+	if err != nil || next[0].N != 42 {
+		t.Errorf("the next place is %v: %v", next, err)
+	}
+	if pending, _, err := d.Pending(t.Context(), 0, 10); err == nil {
+		t.Errorf("a promise with a short id was taken for one: %v", pending)
+	}
+	if _, err := Run(t.Context(), s.Options); err == nil || !strings.Contains(err.Error(), "used the store since") {
+		t.Errorf("again, with more in the source: %v", err)
+	}
+}
+
+// compareJournals asks both journals the same.
+func (s *source) compareJournals(t *testing.T, j *postgres.Journal) {
+	t.Helper()
+	old, err := pebble.Open(s.Journal, pebble.Options{})
+	must(t, err)
+	if j.Timeline() != s.timeline {
+		t.Errorf("timeline %s, want %s", j.Timeline(), s.timeline)
+	}
+	seen := map[im.ConversationID]bool{}
+	for i := range s.sent {
+		c := s.sent[i].Entry.Conversation
+		if seen[c] {
+			continue
+		}
+		seen[c] = true
+		theirs, err := old.Read(t.Context(), c, 0, false, 1000)
+		must(t, err)
+		ours, err := j.Read(t.Context(), c, 0, false, 1000)
+		must(t, err)
+		if len(ours) != len(theirs) {
+			t.Fatalf("%s has %d entries, want %d", c, len(ours), len(theirs))
+		}
+		for k := range ours {
+			if x := &theirs[k]; x.Event != nil && x.Event.Until.Year() > 9999 {
+				x.Event.Until = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+			}
+			ours[k].Stored = ours[k].Stored.UTC()
+			if !reflect.DeepEqual(ours[k], theirs[k]) {
+				t.Errorf("%s#%d is %+v, want %+v", c, k+1, ours[k], theirs[k])
+			}
+		}
+		heads := make([]im.Head, 2)
+		must(t, old.Heads(t.Context(), []im.ConversationID{c}, heads[:1]))
+		must(t, j.Heads(t.Context(), []im.ConversationID{c}, heads[1:]))
+		if heads[1].Time = heads[1].Time.UTC(); heads[0] != heads[1] {
+			t.Errorf("the head of %s is %+v, want %+v", c, heads[1], heads[0])
+		}
+	}
+	for i := range 250 {
+		u := im.UserID(fmt.Sprintf("u%d", i))
+		theirs, err := old.UserMarks(t.Context(), u)
+		must(t, err)
+		ours, err := j.UserMarks(t.Context(), u)
+		must(t, err)
+		if !reflect.DeepEqual(ours, theirs) {
+			t.Errorf("the marks of %s are %+v, want %+v", u, ours, theirs)
+		}
+	}
+	must(t, old.Close())
+}
+
+// goesOn sends to the copy: old ids are duplicates, and what is new comes behind
+// all positions that clients have.
+func (s *source) goesOn(t *testing.T, j *postgres.Journal) {
+	t.Helper()
+	pos, err := j.Position(t.Context())
+	if err != nil || pos < s.position {
+		t.Errorf("position %d, clients have up to %d: %v", pos, s.position, err)
+	}
+	for from := 0; from < len(s.sent); from += 250 {
+		batch := s.sent[from:min(from+250, len(s.sent))]
+		out := make([]im.Appended, len(batch))
+		must(t, j.Append(t.Context(), batch, out))
+		for i := range out {
+			want := s.stored[from+i]
+			want.Status = im.Duplicate
+			if out[i].Time = out[i].Time.UTC(); out[i] != want {
+				t.Fatalf("sent again: %+v, want %+v", out[i], want)
+			}
+		}
+	}
+	other := s.sent[10]
+	other.Hash++
+	fresh := im.Append{Hash: 1, Entry: im.Entry{Conversation: "grp:g1", Sender: "ann", Kind: im.EntryMessage, ID: im.NewMessageID(time.Now(), [10]byte{1})}}
+	stale, next := fresh, fresh
+	stale.Entry.ID[15]++
+	next.IfRoster = 3
+	out := make([]im.Appended, 3)
+	must(t, j.Append(t.Context(), []im.Append{other, stale, next}, out))
+	if out[0].Status != im.IDConflict || out[1].Status != im.RosterChanged || out[2].Status != im.RosterChanged {
+		t.Errorf("another content, an old roster: %+v", out)
+	}
+	must(t, j.Append(t.Context(), []im.Append{next}, out[:1]))
+	if out[0].Status != im.Stored || out[0].Seq != 5 || out[0].Pos <= s.position+1 || out[0].Roster != 3 {
+		t.Errorf("a new entry: %+v", out[0])
+	}
+	changed, more, err := j.Changed(t.Context(), s.position, 10)
+	if err != nil || more || len(changed) != 1 || changed[0].Conversation != "grp:g1" {
+		t.Errorf("changed since the old position: %v, %v", changed, err)
+	}
+}
+
+// Wherever a run is interrupted, the next one goes on, and nobody serves what
+// is there meanwhile.
+func TestInterrupted(t *testing.T) {
+	s := newSource(t, 1000)
+	s.To = pgtest.Database(t)
+	var before uint64
+	for stop := 1; ; stop++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		pages := 0
+		s.Progress = func(p Progress) {
+			if pages++; pages == 1+3*stop {
+				cancel()
+			}
+		}
+		sum, err := Run(ctx, s.Options)
+		cancel()
+		if stop > 1 && (!sum.Resumed || sum.EntriesBefore < before) {
+			t.Fatalf("run %d: %+v", stop, sum)
+		}
+		before = sum.EntriesBefore
+		if err == nil {
+			if stop < 4 || before != 1004 {
+				t.Errorf("run %d found %d entries, it was to be interrupted more often", stop, before)
+			}
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		refuses(t, s.To, "--to")
+	}
+	j, _ := opened(t, s.To)
+	s.compareJournals(t, j)
+}
+
+// A server used the source between two runs: what was copied is not used.
+func TestUsedInBetween(t *testing.T) {
+	s := newSource(t, 500)
+	s.To = pgtest.Database(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.Progress = func(p Progress) {
+		if p.What == "entries" && p.Done >= 300 {
+			cancel()
+		}
+	}
+	if _, err := Run(ctx, s.Options); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	s.Progress = nil
+	s.exec(t, "UPDATE users SET display_name = 'Annabel' WHERE id = 'ann'; DELETE FROM claims")
+	s.fill(t, 100)
+	sum, err := Run(t.Context(), s.Options)
+	if err != nil || !sum.Anew || sum.Resumed || sum.Entries != 604 {
+		t.Fatalf("%+v: %v", sum, err)
+	}
+	j, _ := opened(t, s.To)
+	s.compareJournals(t, j)
+}
+
+// What is not the source's copy is refused, and stays as it was.
+func TestRefused(t *testing.T) {
+	s := newSource(t, 10)
+	used := pgtest.Database(t)
+	d, err := dirpostgres.Open(t.Context(), used, dirpostgres.Options{})
+	must(t, err)
+	must(t, d.Close())
+	pgtest.Exec(t, used, "INSERT INTO claims VALUES ('admin', '\\x01', 1)")
+	s.To = used
+	if _, err := Run(t.Context(), s.Options); err == nil || !strings.Contains(err.Error(), "there are claims in it") {
+		t.Errorf("a database in use: %v", err)
+	}
+	tables, err := pgtest.Collect[struct{ N int64 }](t.Context(), used, "SELECT count(*) FROM pg_class WHERE relname IN ('skein_migration', 'journal_meta')")
+	if err != nil || tables[0].N != 0 {
+		t.Errorf("the database was changed: %v, %v", tables, err)
+	}
+	pgtest.Exec(t, used, "DELETE FROM claims")
+	if _, err := Run(t.Context(), s.Options); err != nil {
+		t.Errorf("empty tables: %v", err)
+	}
+	other := newSource(t, 10)
+	other.To = used
+	if _, err := Run(t.Context(), other.Options); err == nil || !strings.Contains(err.Error(), "another store") {
+		t.Errorf("another store's: %v", err)
+	}
+	opened(t, used)
+	s.To = "postgres://nobody:verysecret@127.0.0.1:1/x"
+	if _, err := Run(t.Context(), s.Options); err == nil || strings.Contains(err.Error(), "verysecret") {
+		t.Errorf("no database: %v", err)
+	}
+}
+
+// A copy with any difference is never served.
+func TestDifferent(t *testing.T) {
+	for table, spoil := range map[string]string{
+		"entries":     "UPDATE journal_entries SET hash = hash + 1 WHERE seq = 2 AND sender = 'u5'",
+		"marks":       "UPDATE journal_marks SET read_count = 9 WHERE \"user\" = 'u7'",
+		"do not hang": "UPDATE journal_heads SET roster = 9 WHERE conversation = 'grp:g1'",
+		"sessions":    "UPDATE sessions SET ended_at = 1 WHERE id = 's1'",
+		"contacts":    "DELETE FROM contacts WHERE user_id = 'ann'",
+		"users":       "UPDATE users SET username = '' WHERE username IS NULL",
+	} {
+		t.Run(table, func(t *testing.T) {
+			s := newSource(t, 300)
+			s.To = pgtest.Database(t)
+			done := false
+			s.Progress = func(p Progress) {
+				if p.What == "marks" && p.Done == 250 && !done {
+					done = true
+					pgtest.Exec(t, s.To, spoil)
+				}
+			}
+			_, err := Run(t.Context(), s.Options)
+			var different *DifferentError
+			if !errors.As(err, &different) || !strings.Contains(err.Error(), table) {
+				t.Errorf("it ended with %v", err)
+			}
+			refuses(t, s.To, "drop it")
+			if _, err := Run(t.Context(), s.Options); err == nil || !strings.Contains(err.Error(), "drop it") {
+				t.Errorf("again: %v", err)
+			}
+		})
+	}
+}
+
+// The source stays as it was, byte by byte, also one whose server was killed.
+func TestSourceUnchanged(t *testing.T) {
+	s := newSource(t, 300)
+	// Rows that are in the log of SQLite only, as after a crash.
+	db, err := sql.Open("sqlite", s.Directory+"?_pragma=wal_autocheckpoint(0)")
+	must(t, err)
+	_, err = db.Exec("INSERT INTO users VALUES ('late', NULL, 'L', '', FALSE, 2, 2000)")
+	must(t, err)
+	crashed := t.TempDir()
+	for _, name := range []string{"directory.db", "directory.db-wal"} {
+		raw, err := os.ReadFile(filepath.Join(filepath.Dir(s.Directory), name))
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(crashed, name), raw, 0o600))
+	}
+	must(t, db.Close())
+	s.Directory = filepath.Join(crashed, "directory.db")
+	before := content(t, crashed, s.Journal)
+	s.To = pgtest.Database(t)
+	sum, err := Run(t.Context(), s.Options)
+	if err != nil || sum.Rows["users"] != 3 {
+		t.Fatalf("%+v: %v", sum, err)
+	}
+	if after := content(t, crashed, s.Journal); !reflect.DeepEqual(before, after) {
+		for name := range after {
+			if before[name] != after[name] {
+				t.Errorf("%s was changed", name)
+			}
+		}
+	}
+}
+
+func content(t *testing.T, dirs ...string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, dir := range dirs {
+		must(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasSuffix(path, "-shm") { // an index in memory
+				return err
+			}
+			raw, err := os.ReadFile(path)
+			all[path] = string(raw)
+			return err
+		}))
+	}
+	return all
+}
