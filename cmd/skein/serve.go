@@ -28,7 +28,17 @@ type settings struct {
 	Set     []string `help:"Any setting by its key; may be repeated." placeholder:"KEY=VALUE"`
 }
 
+// load reads the configuration and refuses what cannot work.
 func (s *settings) load() (config.Config, error) {
+	c, err := s.read()
+	if err != nil {
+		return c, err
+	}
+	return c, c.Check()
+}
+
+// read reads the configuration.
+func (s *settings) read() (config.Config, error) {
 	c, err := config.Load(s.File, os.Environ())
 	if err != nil {
 		return c, err
@@ -61,7 +71,7 @@ func (s *settings) load() (config.Config, error) {
 			return c, err
 		}
 	}
-	return c, c.Check()
+	return c, nil
 }
 
 type serveCmd struct {

@@ -180,3 +180,17 @@ func (r *Reader) Count(ctx context.Context, table string) (n int64, err error) {
 	}
 	return n, nil
 }
+
+// SchemaVersion is the version of the schema that this program knows, in a
+// dialect.
+func SchemaVersion(dialect string) (highest int64) {
+	files, _ := migrations.ReadDir("migrations") // it is in the program
+	for _, f := range files {
+		var n int64
+		if _, err := fmt.Sscanf(f.Name(), "%d_", &n); err != nil || dialect != "postgres" && strings.HasSuffix(f.Name(), "_postgres.sql") {
+			continue
+		}
+		highest = max(highest, n)
+	}
+	return highest
+}
