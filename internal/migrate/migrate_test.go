@@ -340,6 +340,13 @@ func TestRefused(t *testing.T) {
 		t.Errorf("the database was changed: %v, %v", tables, err)
 	}
 	pgtest.Exec(t, used, "DELETE FROM claims")
+	before, err := postgres.Open(t.Context(), used, postgres.Options{}) // there is a journal, but nothing in it
+	must(t, err)
+	must(t, before.Ping(t.Context()))
+	if _, err := Run(t.Context(), s.Options); err == nil || !strings.Contains(err.Error(), "stop it") {
+		t.Errorf("a server is connected: %v", err)
+	}
+	must(t, before.Close())
 	if _, err := Run(t.Context(), s.Options); err != nil {
 		t.Errorf("empty tables: %v", err)
 	}
@@ -348,7 +355,9 @@ func TestRefused(t *testing.T) {
 	if _, err := Run(t.Context(), other.Options); err == nil || !strings.Contains(err.Error(), "another store") {
 		t.Errorf("another store's: %v", err)
 	}
-	opened(t, used)
+	if j, _ := opened(t, used); j.Timeline() != s.timeline {
+		t.Errorf("timeline %s, want %s", j.Timeline(), s.timeline)
+	}
 	s.To = "postgres://nobody:verysecret@127.0.0.1:1/x"
 	if _, err := Run(t.Context(), s.Options); err == nil || strings.Contains(err.Error(), "verysecret") {
 		t.Errorf("no database: %v", err)

@@ -134,23 +134,21 @@ func TestMigrateStore(t *testing.T) {
 	if s := must(bob.Conversation(dm).Summary(t.Context()))(t); s.Read != 3 || s.Unread != 3 {
 		t.Errorf("bob's mark is %d, unread %d; want 3 and 3", s.Read, s.Unread)
 	}
-	after := standing(t, ann, dm) + standing(t, ann, g)
 	want := strings.NewReplacer("peer 5/3", "peer 6/3", "read 8", "read 9", "to 8", "to 9").Replace(before) // bob received, ann sent
-	ann.until("bob's mark", func([]skein.Event) bool {
-		after = standing(t, ann, dm) + standing(t, ann, g)
-		return strings.Contains(after, "peer 6/3")
-	})
-	if after != want {
-		t.Errorf("ann stands at %s, want %s", after, want)
-	}
+	ann.until("the marks: "+want, func([]skein.Event) bool { return standing(t, ann, dm)+standing(t, ann, g) == want })
 
 	goesOn(t, p, g, token, oldID, oldAck, ann, bob, cem)
-	for _, who := range []*person{ann, bob, cem} {
-		who.mu.Lock()
-		if slices.ContainsFunc(who.events, func(e skein.Event) bool { _, reset := e.(*skein.ResetEvent); return reset }) {
-			t.Errorf("%s was reset", who.device.user)
+	notReset(t, ann, bob, cem)
+}
+
+func notReset(t *testing.T, all ...*person) {
+	t.Helper()
+	for _, p := range all {
+		p.mu.Lock()
+		if slices.ContainsFunc(p.events, func(e skein.Event) bool { _, reset := e.(*skein.ResetEvent); return reset }) {
+			t.Errorf("%s was reset", p.device.user)
 		}
-		who.mu.Unlock()
+		p.mu.Unlock()
 	}
 }
 
