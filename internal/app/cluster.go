@@ -90,10 +90,6 @@ func (b backend) Standing(ctx context.Context, u im.UserID) (im.Standing, error)
 }
 
 func (b backend) Forget(x, y im.UserID) {
-	if y == "" {
-		b.a.members.contacts.InvalidateUser(x)
-		return
-	}
 	b.a.members.contacts.Forget(x, y)
 }
 

@@ -102,7 +102,7 @@ type Options struct {
 	// remembered for OpenFor only, that they may not is not remembered.
 	Shared bool
 	// OpenFor is how long a change by another process that nobody told of may stay
-	// unknown. Default 5 s.
+	// unknown. Default 1 min.
 	OpenFor time.Duration
 	// Changed is called when a change may have altered who may write to whom, for
 	// the app to tell other processes, which call Forget: between a and b, or, with
@@ -137,7 +137,7 @@ func New(store Store, outbox Driver, o Options) *Service {
 		o.Changed = func(_, _ im.UserID) {}
 	}
 	if o.OpenFor <= 0 {
-		o.OpenFor = 5 * time.Second
+		o.OpenFor = time.Minute
 	}
 	if o.CachedPairs <= 0 {
 		o.CachedPairs = 100_000

@@ -90,11 +90,15 @@ func (s *Service) InvalidateUser(user im.UserID) {
 }
 
 // Forget takes the news of a change by another process (see Options.Changed):
-// the next MaySend between a and b, or with b empty to a, looks again.
+// the next MaySend between a and b, or with b empty to a, looks again. With both
+// empty every one does: such news may have been lost.
 func (s *Service) Forget(a, b im.UserID) {
-	if b == "" {
+	switch {
+	case a == "":
+		s.gates.forgetAll()
+	case b == "":
 		s.gates.forgetUser(a)
-	} else {
+	default:
 		s.gates.forget(a, b)
 	}
 }
@@ -168,6 +172,17 @@ func (s *gateShard) insert(k gatePair, until int64) {
 		s.young = make(map[gatePair]int64, s.limit)
 	}
 	s.young[k] = until
+}
+
+func (g *gates) forgetAll() {
+	for i := range g.shards {
+		s := &g.shards[i]
+		s.mu.Lock()
+		s.epoch++
+		clear(s.young)
+		s.old = nil
+		s.mu.Unlock()
+	}
 }
 
 // forget drops both directions of a pair.

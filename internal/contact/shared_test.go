@@ -45,7 +45,7 @@ func (p *processes) reads(f func()) int32 {
 }
 
 // What another process allows counts at once; what it forbids when the answer
-// is 5 s old, without a word.
+// is a minute old, without a word, or when words may have been lost.
 func TestChangedElsewhere(t *testing.T) {
 	p := newProcesses(t, "a", "b")
 	may := func(want im.Code) {
@@ -55,13 +55,19 @@ func TestChangedElsewhere(t *testing.T) {
 	may(im.CodeNotContact)
 	p.steps("a asks b", "b accepts a")
 	may("")
-	p.clock = now.Add(4 * time.Second)
+	p.clock = now.Add(59 * time.Second)
 	if n := p.reads(func() { may("") }); n != 0 {
 		t.Errorf("a yes that is fresh was read %d times", n)
 	}
 	p.steps("b blocks a")
 	may("") // the other process knows, this one not yet
-	p.clock = now.Add(5 * time.Second)
+	p.clock = now.Add(time.Minute)
+	may(im.CodeNotContact)
+	p.steps("b unblocks a")
+	may("")
+	p.steps("b blocks a")
+	may("")
+	p.second.Forget("", "")
 	may(im.CodeNotContact)
 	p.steps("b unblocks a")
 	may("")

@@ -293,6 +293,9 @@ func (n *Node) missed(x news) {
 	if x.lost && n.gateway() != nil {
 		n.repairs.since(x.since)
 	}
+	if x.lost && n.served != nil {
+		n.served.backend.Forget("", "")
+	}
 }
 
 // handler is the bus's side of a Node.

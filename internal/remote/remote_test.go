@@ -404,7 +404,7 @@ func TestCallsAreNotRepeated(t *testing.T) {
 			}
 		}
 		for what, n := range w.store.calls {
-			if n != 1 {
+			if n != 1 && !strings.HasPrefix(what, "forget") {
 				t.Errorf("call %s was carried out %d times", what, n)
 			}
 		}

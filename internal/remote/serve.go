@@ -32,7 +32,7 @@ type Backend interface {
 	// Standing is for gateways, see im.Standing.
 	Standing(ctx context.Context, u im.UserID) (im.Standing, error)
 	// Forget what is remembered of two users' relation; b "" means everybody who
-	// writes to a.
+	// writes to a, a "" everything: such news may have been lost.
 	Forget(a, b im.UserID)
 }
 
