@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,8 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
+
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/journal/pebble"
+	journal "github.com/skein-im/skein/internal/journal/pebble"
 	"github.com/skein-im/skein/internal/pgtest"
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/sdk/go/sqlitestore"
@@ -68,11 +73,36 @@ func standing(t *testing.T, p *person, conversation string) string {
 	return fmt.Sprintf("%q unread %d read %d peer %d/%d to %d member %v", s.Title, s.Unread, s.Read, s.PeerReceived, s.PeerRead, s.High, s.Member)
 }
 
+// farAhead lets the positions of an empty store begin where no new database's
+// transaction ids are: what is not carried over shows then.
+func farAhead(t *testing.T, dir string) {
+	t.Helper()
+	db := must(pebble.Open(filepath.Join(dir, "journal", "db"), &pebble.Options{
+		FormatMajorVersion: pebble.FormatTableFormatV6, ErrorIfNotExists: true, Logger: quiet{},
+	}))(t)
+	last, closer, err := db.Get([]byte{0x24})
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := append(binary.BigEndian.AppendUint64(nil, 1e12), last[8:]...)
+	err = errors.Join(closer.Close(), db.Set([]byte{0x24}, moved, pebble.Sync), db.Close(), os.Remove(filepath.Join(dir, "journal", "witness")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := must(journal.Open(filepath.Join(dir, "journal"), journal.Options{AcceptLoss: true, Logger: slog.New(slog.DiscardHandler)}))(t)
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestMigrateStore: the server of a store moves to PostgreSQL, and its clients
 // notice nothing but a pause.
 func TestMigrateStore(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir())
+	p.Stop(t)
+	farAhead(t, p.dir)
+	p.Start(t)
 	database := pgtest.Database(t)
 	annsPhone, bobsPhone := stored(t, newDevice(t, p, "ann", wire.DeviceClass_DEVICE_CLASS_PHONE, 0)), stored(t, newDevice(t, p, "bob", wire.DeviceClass_DEVICE_CLASS_PHONE, 1))
 	ann, bob, cem := connect(t, p, annsPhone), connect(t, p, bobsPhone), join(t, p, "cem", 2)
@@ -221,7 +251,7 @@ func TestMigrateKilled(t *testing.T) {
 	p := serve(t, t.TempDir())
 	p.Stop(t)
 	const entries = 60_000
-	j := must(pebble.Open(filepath.Join(p.dir, "journal"), pebble.Options{}))(t)
+	j := must(journal.Open(filepath.Join(p.dir, "journal"), journal.Options{}))(t)
 	now := time.Now()
 	for n := 0; n < entries; n += 5000 {
 		batch, out := make([]im.Append, 5000), make([]im.Appended, 5000)

@@ -51,6 +51,14 @@
 //   - the same with an empty journal_alive: a crash. New timeline only if fsync
 //     was off.
 //
+// # Import
+//
+// Importer fills an empty database from another journal (import.go). Entries and
+// marks keep their positions, the journal its timeline, and base is set to the
+// last position there was: whatever is stored later is beyond it. The table
+// skein_migration notes how far it got; Open refuses a database where that is not
+// the end.
+//
 // # Marks
 //
 // Marks are written behind, twice a second. Until then they are in memory, with a
