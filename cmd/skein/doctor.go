@@ -21,7 +21,7 @@ func (c *doctorCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r := doctor.Examine(ctx, doctor.Options{Config: cfg, AdminKey: app.AdminKeyFile})
+	r := doctor.Examine(ctx, doctor.Options{Config: cfg, AdminKey: app.AdminKeyFile, Migrated: app.MigratedFile})
 	if c.JSON {
 		enc := json.NewEncoder(os.Stdout)
 		enc.SetIndent("", "  ")

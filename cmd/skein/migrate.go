@@ -16,7 +16,7 @@ import (
 
 type migrateCmd struct {
 	Data string `help:"The stopped server's data directory." default:"./data" placeholder:"DIR"`
-	To   string `required:"" help:"postgres://… of an empty database, or of one that an interrupted run was filling." placeholder:"URL"`
+	To   string `required:"" help:"postgres://… of an empty database, or of one that an interrupted run was filling." placeholder:"URL" env:"SKEIN_STORE"`
 	JSON bool   `name:"json" help:"Print one JSON object on stdout at the end."`
 }
 

@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// migratedFile is in a data directory whose embedded store was copied to a
+// MigratedFile is in a data directory whose embedded store was copied to a
 // database: whoever serves the old one would lose what comes after.
-const migratedFile = "MIGRATED"
+const MigratedFile = "MIGRATED"
 
 // Held is a data directory with an embedded store, held so that no server uses
 // it meanwhile.
@@ -42,7 +42,7 @@ func (h *Held) Journal() string { return h.data.file("journal") }
 // Migrated notes where the store was copied to. From then on no server starts
 // on it, unless the file is removed. It returns the file's path.
 func (h *Held) Migrated(target, timeline string) (string, error) {
-	path := h.data.file(migratedFile)
+	path := h.data.file(MigratedFile)
 	text := fmt.Sprintf("The embedded store in this directory was copied to %s (timeline %s).\n"+
 		"A server on it would go on without what came after: start it with --store and that database.\n"+
 		"Remove this file only if the copy is not to be used.\n", target, timeline)
@@ -57,7 +57,7 @@ func (h *Held) Close() error { return h.data.close() }
 
 // refuseMigrated refuses to serve an embedded store that was copied away.
 func (d *dataDir) refuseMigrated() error {
-	path := d.file(migratedFile)
+	path := d.file(MigratedFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -70,6 +70,6 @@ func (d *dataDir) refuseMigrated() error {
 
 // migrated tells whether the embedded store was copied away.
 func (d *dataDir) migrated() bool {
-	_, err := os.Stat(d.file(migratedFile))
+	_, err := os.Stat(d.file(MigratedFile))
 	return err == nil
 }

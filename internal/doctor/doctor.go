@@ -59,8 +59,9 @@ type Report struct {
 // Options say what to look at. The zero value of all but Config is good.
 type Options struct {
 	Config config.Config
-	// AdminKey is the admin key's file, within the data directory.
-	AdminKey string
+	// AdminKey is the admin key's file, Migrated the one that is there when the
+	// embedded store was copied away; both within the data directory.
+	AdminKey, Migrated string
 	// Timeout bounds one attempt to reach something. Default 3 s.
 	Timeout time.Duration
 	// Now is for measuring. Default time.Now.

@@ -25,7 +25,7 @@ func examine(t *testing.T, set map[string]string) Report {
 			t.Fatal(err)
 		}
 	}
-	return Examine(t.Context(), Options{Config: c, AdminKey: "keys/admin.key"})
+	return Examine(t.Context(), Options{Config: c, AdminKey: "keys/admin.key", Migrated: "MIGRATED"})
 }
 
 // find returns what was found out about a thing.

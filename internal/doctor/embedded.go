@@ -74,8 +74,8 @@ func (e *examiner) embedded() {
 		e.add(Bad, "disk", err.Error(), "")
 		return
 	}
-	if _, err := os.Stat(filepath.Join(e.c.Data, "MIGRATED")); err == nil {
-		e.add(Bad, "store", "it was copied to a database (the file MIGRATED tells where)", "start the server with --store; a server on the embedded store refuses to start")
+	if _, err := os.Stat(filepath.Join(e.c.Data, e.o.Migrated)); err == nil && e.o.Migrated != "" {
+		e.add(Bad, "store", "it was copied to a database (the file "+e.o.Migrated+" tells where)", "start the server with --store; a server on the embedded store refuses to start")
 	}
 	kept := true // what is written is there after a loss of power, as far as can be known
 	if fs, err := fileSystem(dir); err == nil {

@@ -193,6 +193,9 @@ func migrateNow(t *testing.T, dir, database string) {
 	if !strings.Contains(string(marker), "postgres://") || strings.Contains(string(marker), "@") {
 		t.Errorf("the marker says %s", marker)
 	}
+	if _, stderr := runs(t, "", 1, "doctor", "--data", dir); !strings.Contains(stderr, "bad") {
+		t.Errorf("doctor on a store that was copied away: %q", stderr)
+	}
 	out, _ = runs(t, "", 0, "migrate-store", "--data", dir, "--to", database, "--json")
 	var sum struct{ Already bool }
 	if err := json.Unmarshal([]byte(out), &sum); err != nil || !sum.Already {
