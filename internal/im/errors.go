@@ -37,6 +37,9 @@ func Wrap(cause error, code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), cause: cause}
 }
 
+// ErrWithdrawn is the cause of a context that takes back what was sent with it.
+var ErrWithdrawn = errors.New("withdrawn")
+
 // CodeOf returns the code of an error: "" for nil, `internal` for one that is
 // not an *Error.
 func CodeOf(err error) Code {

@@ -18,7 +18,9 @@ type Logic interface {
 	// Send takes a message and returns at once; reply is called exactly once,
 	// from any goroutine, with the durable outcome. Replies for one conversation
 	// come in the order of the sends. Overload is a reply as well. The caller must
-	// keep msg's slices unchanged until the reply. reply must not block.
+	// keep msg's slices unchanged until the reply. reply must not block. A ctx that
+	// ends with the cause ErrWithdrawn takes the message back if nothing was decided
+	// yet: it is refused as unavailable. Otherwise the end of ctx changes nothing.
 	Send(ctx context.Context, from Actor, msg Message, reply func(Ack, error))
 
 	// Mark moves the actor's marks forward. Marks beyond the head are refused.

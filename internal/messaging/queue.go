@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"context"
 	"sync"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 // item is one entry on its way into the journal: a member's message, or an
 // event of the server's own with apply.
 type item struct {
+	ctx   context.Context // of a send, for im.ErrWithdrawn only
 	actor im.Actor
 	entry im.Entry
 	hash  uint64
@@ -23,6 +25,11 @@ type item struct {
 	queued   time.Time
 	attempts int
 	err      error // decided before the append: answered in its turn
+}
+
+// withdrawn tells that the sender took the item back.
+func (it *item) withdrawn() bool {
+	return it.ctx != nil && it.ctx.Err() != nil && context.Cause(it.ctx) == im.ErrWithdrawn
 }
 
 // bytes is what an item takes in memory, about.

@@ -57,6 +57,7 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 	}
 	it := s.items.get()
 	*it = item{
+		ctx:   ctx,
 		actor: from,
 		entry: im.Entry{
 			Conversation: m.Conversation, ID: m.ID, Sender: from.User, Kind: m.Kind,
@@ -164,8 +165,21 @@ func (s *Service) commit(items []*item) {
 	items = s.holdBack(items)
 	sc := &s.scratch
 	sc.batch, sc.index = sc.batch[:0], sc.index[:0]
+	turned := map[im.ConversationID]bool(nil)
 	for i, it := range items {
 		it.err = s.decide(ctx, it)
+		// What was turned away for now may be stored elsewhere: nothing that was sent
+		// after it in its conversation may be stored here before that.
+		switch c := it.entry.Conversation; {
+		case it.event:
+		case it.err == nil && turned[c]:
+			it.err = im.Errorf(im.CodeUnavailable, "a message before it was not stored")
+		case im.CodeOf(it.err) == im.CodeUnavailable:
+			if turned == nil {
+				turned = map[im.ConversationID]bool{}
+			}
+			turned[c] = true
+		}
 		if it.err == nil {
 			sc.batch = append(sc.batch, im.Append{
 				Entry: it.entry, Hash: it.hash, IfRoster: it.ifRoster, SetRoster: it.setRoster, Erase: it.entry.Target,
@@ -193,7 +207,7 @@ func (s *Service) decide(ctx context.Context, it *item) error {
 	if it.event {
 		return nil
 	}
-	if s.known != nil && s.now().Sub(it.queued) > staleAfter {
+	if it.withdrawn() || s.known != nil && s.now().Sub(it.queued) > staleAfter {
 		return &im.Error{Code: im.CodeUnavailable, Message: "the message waited too long; nothing was stored", RetryAfter: time.Second}
 	}
 	e := &it.entry
@@ -369,7 +383,7 @@ func (s *Service) storeEach(ctx context.Context) error {
 		} else {
 			out[i] = im.Appended{}
 		}
-		moved[c] = out[i].Status == im.RosterChanged
+		moved[c] = out[i].Status == im.RosterChanged || im.CodeOf(errs[i]) == im.CodeUnavailable
 		asked = asked || sc.asked
 	}
 	return nil

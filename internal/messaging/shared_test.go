@@ -1,6 +1,8 @@
 package messaging
 
 import (
+	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -184,4 +186,53 @@ func TestNothingIsStoredLate(t *testing.T) {
 			t.Fatal(a, err)
 		}
 	})
+}
+
+// What waited too long takes what was sent behind it with it: otherwise it would be
+// stored elsewhere after that.
+func TestAStaleMessageIsNotOvertaken(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, shared(nil))
+		gate := make(chan struct{})
+		var once sync.Once
+		w.journal.setFail(func(after bool) error {
+			if !after {
+				once.Do(func() { <-gate }) // the commit before them takes long
+			}
+			return nil
+		})
+		w.start("carol", w.message(im.DM("carol", "dave"), "first"))
+		synctest.Wait()
+		stale := w.start("alice", w.message(ab, "1"))
+		time.Sleep(staleAfter - time.Millisecond)
+		fresh, other := w.start("alice", w.message(ab, "2")), w.start("carol", w.message(im.DM("carol", "dave"), "second"))
+		time.Sleep(2 * time.Millisecond)
+		close(gate)
+		for _, got := range []<-chan outcome{stale, fresh} {
+			if o := <-got; im.CodeOf(o.err) != im.CodeUnavailable {
+				t.Errorf("%+v", o)
+			}
+		}
+		if o := <-other; o.err != nil {
+			t.Error(o.err)
+		}
+	})
+}
+
+// Who sent a message may take it back as long as nothing was decided.
+func TestWithdrawn(t *testing.T) {
+	w := newWorld(t, shared(nil))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(im.ErrWithdrawn)
+	got := make(chan error, 1)
+	w.Send(ctx, im.Actor{User: "alice"}, w.message(ab, "1"), func(_ im.Ack, err error) { got <- err })
+	if err := <-got; im.CodeOf(err) != im.CodeUnavailable {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop() // an end of another kind changes nothing
+	w.Send(ctx, im.Actor{User: "alice"}, w.message(ab, "2"), func(_ im.Ack, err error) { got <- err })
+	if err := <-got; err != nil {
+		t.Fatal(err)
+	}
 }

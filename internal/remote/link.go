@@ -35,7 +35,10 @@ type link struct {
 	// began is the number at which the present numbering began, and since when.
 	began   uint64
 	beganAt time.Time
-	probe   bool
+	// ctx is of the sends to this process's own logic since then; see asking.ctx.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	probe  bool
 	// draining: the queue of a local link is being emptied; who comes now waits
 	// behind it.
 	draining bool
@@ -52,9 +55,10 @@ const againAfter = beatEvery
 func newLink(r *router, name string, instance uint64, local im.Logic) *link {
 	l := &link{
 		r: r, name: name, instance: instance, local: local, subject: "l." + name, seed: seedOf(name), id: r.nextLink(),
-		base: 1, began: 1, wake: make(chan struct{}, 1), closed: make(chan struct{}),
+		ctx: context.Background(), base: 1, began: 1, wake: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 	if local != nil {
+		l.ctx, l.cancel = context.WithCancelCause(l.ctx)
 		r.wg.Go(l.drain)
 	} else {
 		r.wg.Go(l.write)
@@ -80,7 +84,8 @@ func (l *link) put(s *sending, first bool) (direct func()) {
 		number := l.base + uint64(len(l.sent))
 		l.sent = append(l.sent, s)
 		s.written = s.began
-		return func() { l.direct(s, number) }
+		ctx := l.ctx
+		return func() { l.direct(ctx, s, number) }
 	}
 	l.queue = append(l.queue, s)
 	l.signal()
@@ -88,9 +93,9 @@ func (l *link) put(s *sending, first bool) (direct func()) {
 }
 
 // direct is the shortest path: to the logic of this process.
-func (l *link) direct(s *sending, number uint64) {
+func (l *link) direct(ctx context.Context, s *sending, number uint64) {
 	from := im.Actor{User: s.user, Connection: s.connection}
-	l.local.Send(context.Background(), from, s.msg, func(a im.Ack, err error) {
+	l.local.Send(ctx, from, s.msg, func(a im.Ack, err error) {
 		l.r.mu.Lock()
 		x, given := l.answered(number, a, err, l.r.node.now())
 		l.r.mu.Unlock()
@@ -120,8 +125,9 @@ func (l *link) drain() {
 			number := l.base + uint64(len(l.sent))
 			l.sent = append(l.sent, s)
 			s.written = l.r.node.now()
+			ctx := l.ctx
 			l.r.mu.Unlock()
-			l.direct(s, number)
+			l.direct(ctx, s, number)
 		}
 	}
 }
@@ -135,7 +141,8 @@ func (l *link) answered(number uint64, a im.Ack, err error, now time.Time) (x an
 		return answer{}, false // moved, or answered before
 	}
 	s := l.sent[i]
-	if im.CodeOf(err) == im.CodeUnavailable && now.Sub(s.began) < sendPatience && !l.r.closed {
+	refused := im.CodeOf(err) == im.CodeUnavailable && !l.r.closed
+	if refused && now.Sub(s.began) < sendPatience {
 		l.suspect = now.Add(suspectTime)
 		before := s.doubt
 		l.r.move(l, now)
@@ -146,6 +153,10 @@ func (l *link) answered(number uint64, a im.Ack, err error, now time.Time) (x an
 	l.trim()
 	l.progress = now
 	l.r.done(s)
+	if refused { // it is given up; the node takes nothing more behind it
+		l.suspect = now.Add(suspectTime)
+		l.r.move(l, now)
+	}
 	if s.doubt && im.CodeOf(err).Info().Action == im.ActionFix {
 		// This node refuses it; another one may be about to store it. To be sure, the
 		// sender asks again when that is over.
@@ -182,6 +193,10 @@ func (l *link) takeAll() (all []*sending) {
 	l.base += uint64(len(l.sent))
 	l.sent, l.queue = nil, nil
 	l.began, l.restart = l.base, true
+	if l.local != nil {
+		l.cancel(im.ErrWithdrawn)
+		l.ctx, l.cancel = context.WithCancelCause(context.Background())
+	}
 	return all
 }
 

@@ -164,6 +164,35 @@ func TestAStoreIsAway(t *testing.T) {
 	})
 }
 
+// A node cannot store one message and the next ones again: what was sent behind
+// that one moves with it, and nothing is turned around.
+func TestOneMessageIsNotStored(t *testing.T) {
+	for _, nodes := range []string{"g1 g2 l1 l2", "gl1 gl2"} {
+		in(t, nodes, func(t *testing.T, w *world) {
+			first := "g1"
+			if w.nodes[first] == nil {
+				first = "gl1"
+			}
+			var all []*sent
+			for i := range 600 {
+				if i%97 == 50 {
+					w.store.mu.Lock()
+					for name := range w.nodes {
+						w.store.fail[name] = 1
+					}
+					w.store.mu.Unlock()
+				}
+				all = append(all, w.send(first, "a00", dm(i%3)))
+				if i%5 == 0 {
+					pass(time.Millisecond)
+				}
+			}
+			pass(4 * time.Second)
+			w.stored(all)
+		})
+	}
+}
+
 // Without any node that stores, senders are told to try again, in time; when
 // there is one again, what waits is stored.
 func TestNoStoreAtAll(t *testing.T) {

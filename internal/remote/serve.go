@@ -65,7 +65,11 @@ type asking struct {
 	heard   time.Time
 	gapTold time.Time
 
-	mu      sync.Mutex
+	mu sync.Mutex
+	// ctx is of the sends since the last restart. The first of them that is answered
+	// with `unavailable` withdraws those behind it: they move together, in order.
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
 	next    uint64 // the number of the send that is expected
 	gap     bool
 	items   []byte // answers that wait
@@ -77,6 +81,8 @@ type asking struct {
 // task is a send on its way to the committer.
 type task struct {
 	to     *asking
+	ctx    context.Context
+	cancel context.CancelCauseFunc
 	number uint64
 	actor  im.Actor
 	msg    im.Message
@@ -116,6 +122,7 @@ func (s *server) up(data []byte) {
 	a := s.asking[head.from]
 	if a == nil || head.instance > a.link {
 		a = &asking{s: s, name: head.from, subject: "n." + head.from, link: head.instance, next: 1}
+		a.begin()
 		s.forget()
 		s.asking[head.from] = a
 	}
@@ -126,12 +133,13 @@ func (s *server) up(data []byte) {
 	a.heard = s.node.now()
 	a.mu.Lock()
 	next := a.next
-	if head.restart && head.first > next {
-		next = head.first
+	if head.restart {
+		next = max(next, head.first)
+		a.begin()
 	}
 	gap := head.first > next
 	for i := range head.sends {
-		t := task{to: a, number: head.first + i, actor: im.Actor{User: im.UserID(in.string()), Connection: im.ConnectionID(in.string())}, msg: in.message()}
+		t := task{to: a, ctx: a.ctx, cancel: a.cancel, number: head.first + i, actor: im.Actor{User: im.UserID(in.string()), Connection: im.ConnectionID(in.string())}, msg: in.message()}
 		if in.err != nil || gap || t.number != next {
 			continue // read on: the requests come behind
 		}
@@ -191,7 +199,12 @@ func (s *server) take(tasks chan task) {
 	for {
 		select {
 		case t := <-tasks:
-			s.logic.Send(s.ctx, t.actor, t.msg, func(a im.Ack, err error) { t.to.sent(t.number, a, err) })
+			s.logic.Send(t.ctx, t.actor, t.msg, func(a im.Ack, err error) {
+				if im.CodeOf(err) == im.CodeUnavailable {
+					t.cancel(im.ErrWithdrawn)
+				}
+				t.to.sent(t.number, a, err)
+			})
 			if len(tasks) == 0 {
 				s.flush() // what was refused at once; the rest leaves with its batch
 			}
@@ -199,6 +212,14 @@ func (s *server) take(tasks chan task) {
 			return
 		}
 	}
+}
+
+// begin starts a new row of sends. Caller holds a's lock, or has it alone.
+func (a *asking) begin() {
+	if a.cancel != nil {
+		a.cancel(nil) // what is under way goes on
+	}
+	a.ctx, a.cancel = context.WithCancelCause(context.Background())
 }
 
 // sent notes the answer of a send; it leaves with the next flush.

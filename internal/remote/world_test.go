@@ -21,11 +21,12 @@ type store struct {
 	pos     uint64
 	away    map[string]bool // nodes that cannot reach it
 	refuse  map[string]bool // nodes that find no conversation
+	fail    map[string]int  // how many messages each node cannot store
 	calls   map[string]int  // how often each Call was carried out
 }
 
 func newStore() *store {
-	return &store{entries: map[im.ConversationID][]im.Entry{}, ids: map[im.MessageID]im.Ack{}, away: map[string]bool{}, refuse: map[string]bool{}, calls: map[string]int{}}
+	return &store{entries: map[im.ConversationID][]im.Entry{}, ids: map[im.MessageID]im.Ack{}, away: map[string]bool{}, fail: map[string]int{}, refuse: map[string]bool{}, calls: map[string]int{}}
 }
 
 func (s *store) append(from im.UserID, m im.Message) (ack im.Ack, e im.Entry, fresh bool) {
@@ -41,6 +42,17 @@ func (s *store) append(from im.UserID, m im.Message) (ack im.Ack, e im.Entry, fr
 	ack = im.Ack{Seq: e.Seq, Count: e.Seq, Stored: e.Stored}
 	s.ids[m.ID] = ack
 	return ack, e, true
+}
+
+// failsOnce tells that this one message cannot be stored.
+func (s *store) failsOnce(node string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fail[node] == 0 {
+		return false
+	}
+	s.fail[node]--
+	return true
 }
 
 func (s *store) isAway(node string) bool {
@@ -86,9 +98,9 @@ func newBrain(name string, s *store, out im.Dispatch, stop <-chan struct{}) *bra
 	return b
 }
 
-func (b *brain) Send(_ context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
+func (b *brain) Send(ctx context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
 	b.queue <- func() {
-		if b.store.isAway(b.name) {
+		if b.store.isAway(b.name) || b.store.failsOnce(b.name) || context.Cause(ctx) == im.ErrWithdrawn {
 			reply(im.Ack{}, im.Errorf(im.CodeUnavailable, "no store"))
 			return
 		}
@@ -329,16 +341,17 @@ func (w *world) stored(all []*sent) {
 	last := map[im.ConversationID]uint64{}
 	for i, s := range all {
 		s.mu.Lock()
-		switch {
-		case s.replies != 1 || s.err != nil:
-			w.t.Fatalf("send %d: %d replies, %v", i, s.replies, s.err)
-		case s.ack.Seq <= last[s.m.Conversation]:
-			w.t.Fatalf("send %d of %s got seq %d after %d", i, s.m.Conversation, s.ack.Seq, last[s.m.Conversation])
-		case w.store.entries[s.m.Conversation][s.ack.Seq-1].ID != s.m.ID:
-			w.t.Fatalf("send %d: seq %d is another message", i, s.ack.Seq)
-		}
-		last[s.m.Conversation] = s.ack.Seq
+		replies, ack, err := s.replies, s.ack, s.err
 		s.mu.Unlock()
+		switch {
+		case replies != 1 || err != nil:
+			w.t.Fatalf("send %d: %d replies, %v", i, replies, err)
+		case ack.Seq <= last[s.m.Conversation]:
+			w.t.Fatalf("send %d of %s got seq %d after %d", i, s.m.Conversation, ack.Seq, last[s.m.Conversation])
+		case w.store.entries[s.m.Conversation][ack.Seq-1].ID != s.m.ID:
+			w.t.Fatalf("send %d: seq %d is another message", i, ack.Seq)
+		}
+		last[s.m.Conversation] = ack.Seq
 	}
 }
 
