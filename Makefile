@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run build test test-kill test-powercut test-fuzz check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run build test test-kill test-faults test-powercut test-fuzz check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -41,6 +41,10 @@ cover: deps ## coverage of internal/ by all tests
 KILLS ?= 50
 test-kill: build ## kill -9 the server KILLS times under load; nothing acknowledged is lost
 	$(GO) run ./test/faults kill --rounds $(KILLS)
+
+FAULTS ?= 20
+test-faults: build ## hurt a cluster FAULTS times each: kill, freeze, cut off nodes and database; needs root, about 30 minutes
+	$(GO) run ./test/faults cluster --bin bin/skein --fault all --rounds $(FAULTS)
 
 POWERCUTS ?= 10
 test-powercut: ## cut the power (ext4 without its journal); must pass, and must fail without fsync. Needs root.
