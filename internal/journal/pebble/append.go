@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
 // maxBatch is how many items a batch may have. It is far below what the caches
@@ -32,7 +33,7 @@ type appender struct {
 	highest im.MessageID // no stored id is greater
 	floor   im.MessageID // the bound of senders that have none stored
 	number  uint64       // of the batch in work, for telling its notes from older ones
-	senders genCache[im.UserID, *sender]
+	senders gencache.Cache[im.UserID, *sender]
 	b       *pebble.Batch
 	chain   xxhash.Digest
 	key     []byte
@@ -77,7 +78,7 @@ type sentID struct {
 
 func (a *appender) init(j *Journal, m meta) {
 	a.j, a.last, a.epoch = j, m.last, m.epoch
-	a.senders = newGenCache[im.UserID, *sender](cachedSenders)
+	a.senders = gencache.New[im.UserID, *sender](cachedSenders)
 	a.sent = make(map[sentID]int)
 	a.b = j.db.NewBatch(pebble.WithInitialSizeBytes(256<<10), pebble.WithMaxRetainedSizeBytes(maxRetained))
 }
@@ -242,7 +243,7 @@ func (a *appender) open(batch []im.Append) error {
 	missing := 0
 	j.mu.Lock()
 	for i := range batch {
-		c, ok := j.heads.get(batch[i].Entry.Conversation)
+		c, ok := j.heads.Get(batch[i].Entry.Conversation)
 		if !ok {
 			missing++
 		}
@@ -285,7 +286,7 @@ func (a *appender) load(batch []im.Append) (err error) {
 	}
 	a.j.mu.Lock()
 	for name, c := range loaded {
-		a.j.heads.put(name, c)
+		a.j.heads.Put(name, c)
 	}
 	a.j.mu.Unlock()
 	return nil
@@ -445,7 +446,7 @@ func (a *appender) store() error {
 	j.durable = next.pos
 	for _, c := range a.touched {
 		c.head, c.segment = c.next, c.nextSegment
-		j.heads.put(c.name, c)
+		j.heads.Put(c.name, c)
 	}
 	j.mu.Unlock()
 	j.witness.saw(next)

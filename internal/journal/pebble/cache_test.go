@@ -9,32 +9,17 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/gencache"
 )
-
-func TestGenCache(t *testing.T) {
-	c := newGenCache[int, int](4)
-	for i := range 100 {
-		c.put(i, i)
-		if v, ok := c.get(0); !ok || v != 0 {
-			t.Fatalf("what is used was dropped after %d", i)
-		}
-		if n := len(c.young) + len(c.old); n > 8 {
-			t.Fatalf("%d values, want 8 at most", n)
-		}
-	}
-	if _, ok := c.get(50); ok {
-		t.Fatal("what is not used was kept")
-	}
-}
 
 // TestTinyCaches: nothing depends on what the caches hold. Conversations,
 // senders and marks fall out all the time, and ids come in any order.
 func TestTinyCaches(t *testing.T) {
 	const names, rounds = 40, 1500
 	j := open(t, vfs.NewMem())
-	j.heads = newGenCache[im.ConversationID, *conversation](8)
-	j.appender.senders = newGenCache[im.UserID, *sender](8)
-	j.marks.clean = newGenCache[im.MarkKey, im.Mark](2)
+	j.heads = gencache.New[im.ConversationID, *conversation](8)
+	j.appender.senders = gencache.New[im.UserID, *sender](8)
+	j.marks.clean = gencache.New[im.MarkKey, im.Mark](2)
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(5, 6))
 	seqs := map[im.ConversationID]uint64{}
@@ -98,7 +83,7 @@ func TestLateHead(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	mustAppend(t, j, "grp:g", 4, 4)
-	j.heads = newGenCache[im.ConversationID, *conversation](8) // evicted meanwhile
+	j.heads = gencache.New[im.ConversationID, *conversation](8) // evicted meanwhile
 	j.keepHead(&c, r.durable)
 	mustAppend(t, j, "grp:g", 5, 5)
 	closeJournal(t, j)

@@ -38,7 +38,7 @@ func idAhead(id im.MessageID) im.MessageID {
 
 // sender returns what is known of a sender's ids.
 func (a *appender) sender(u im.UserID) (*sender, error) {
-	if s, ok := a.senders.get(u); ok {
+	if s, ok := a.senders.Get(u); ok {
 		return s, nil
 	}
 	limit, err := a.readBound(appendBoundKey(nil, u))
@@ -50,7 +50,7 @@ func (a *appender) sender(u im.UserID) (*sender, error) {
 	if compareIDs(s.bound, a.highest) > 0 {
 		s.bound = a.highest
 	}
-	a.senders.put(u, s)
+	a.senders.Put(u, s)
 	return s, nil
 }
 

@@ -42,7 +42,7 @@ func (j *Journal) Heads(ctx context.Context, cs []im.ConversationID, out []im.He
 		to := min(from+headsChunk, len(cs))
 		j.mu.Lock()
 		for i := from; i < to; i++ {
-			if c, ok := j.heads.get(cs[i]); ok {
+			if c, ok := j.heads.Get(cs[i]); ok {
 				out[i] = c.head
 			} else {
 				missing = append(missing, i)
@@ -80,8 +80,8 @@ func (j *Journal) keepHead(c *conversation, durable uint64) {
 	if j.durable != durable {
 		return
 	}
-	if _, ok := j.heads.get(c.name); !ok {
-		j.heads.put(c.name, c)
+	if _, ok := j.heads.Get(c.name); !ok {
+		j.heads.Put(c.name, c)
 	}
 }
 

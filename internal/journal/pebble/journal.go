@@ -12,9 +12,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
-// How much is remembered in memory, in values per generation of a genCache.
+// How much is remembered in memory, in values per generation of a gencache.Cache.
 const (
 	cachedHeads   = 1 << 17
 	cachedSenders = 1 << 16
@@ -53,7 +54,7 @@ type Journal struct {
 
 	mu      sync.Mutex
 	durable uint64 // position of the last durable append
-	heads   genCache[im.ConversationID, *conversation]
+	heads   gencache.Cache[im.ConversationID, *conversation]
 	marks   markTable
 }
 
@@ -66,7 +67,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	o = o.withDefaults()
 	j := &Journal{
 		dir: dir, o: o,
-		heads:     newGenCache[im.ConversationID, *conversation](cachedHeads),
+		heads:     gencache.New[im.ConversationID, *conversation](cachedHeads),
 		stopMarks: make(chan struct{}), marksDone: make(chan struct{}), dirtyMark: make(chan struct{}, 1),
 	}
 	j.marks.init()

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
 // maxDirtyMarks bounds the marks that wait in memory; beyond, SetMarks writes
@@ -20,13 +21,13 @@ const maxDirtyMarks = 1 << 16
 // Guarded by Journal.mu; values change only under marksMu as well.
 type markTable struct {
 	dirty, flying userMarks
-	clean         genCache[im.MarkKey, im.Mark]
+	clean         gencache.Cache[im.MarkKey, im.Mark]
 }
 
 func (t *markTable) init() {
 	t.dirty.m = make(map[im.UserID]*markList)
 	t.flying.m = make(map[im.UserID]*markList)
-	t.clean = newGenCache[im.MarkKey, im.Mark](cachedMarks)
+	t.clean = gencache.New[im.MarkKey, im.Mark](cachedMarks)
 }
 
 // get returns a mark that is in memory.
@@ -37,7 +38,7 @@ func (t *markTable) get(k im.MarkKey) (im.Mark, bool) {
 	if m := t.flying.find(k); m != nil {
 		return *m, true
 	}
-	return t.clean.get(k)
+	return t.clean.Get(k)
 }
 
 // takeOff makes dirty marks flying, those of whole users, about n.
@@ -61,7 +62,7 @@ func (t *markTable) takeOff(n int) {
 func (t *markTable) landed() {
 	for u, list := range t.flying.m {
 		for _, m := range list.marks {
-			t.clean.put(im.MarkKey{User: u, Conversation: m.Conversation}, m)
+			t.clean.Put(im.MarkKey{User: u, Conversation: m.Conversation}, m)
 		}
 	}
 	t.flying.clear()

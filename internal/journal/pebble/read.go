@@ -62,7 +62,7 @@ type page struct {
 func (p *page) read(ctx context.Context) error {
 	p.j.mu.Lock()
 	p.durable = p.j.durable
-	if c, ok := p.j.heads.get(p.c); ok {
+	if c, ok := p.j.heads.Get(p.c); ok {
 		p.newest = c.segment
 	}
 	p.j.mu.Unlock()

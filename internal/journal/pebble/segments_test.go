@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
 // TestSegments: a conversation that lies in many segments reads as if it lay in
@@ -45,7 +46,7 @@ func TestSegments(t *testing.T) {
 			}
 			if !warm {
 				j.mu.Lock()
-				j.heads = newGenCache[im.ConversationID, *conversation](cachedHeads)
+				j.heads = gencache.New[im.ConversationID, *conversation](cachedHeads)
 				j.mu.Unlock()
 			}
 		}

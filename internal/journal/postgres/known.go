@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
 // cachedHeads is how many heads are remembered, per generation of the cache.
@@ -13,15 +14,15 @@ const cachedHeads = 1 << 16
 // too, so a head here is a lower bound.
 type known struct {
 	mu    sync.Mutex
-	heads genCache[im.ConversationID, im.Head]
+	heads gencache.Cache[im.ConversationID, im.Head]
 }
 
-func (k *known) init() { k.heads = newGenCache[im.ConversationID, im.Head](cachedHeads) }
+func (k *known) init() { k.heads = gencache.New[im.ConversationID, im.Head](cachedHeads) }
 
 func (k *known) get(c im.ConversationID) (im.Head, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.heads.get(c)
+	return k.heads.Get(c)
 }
 
 // seen notes heads; answers may come in another order than they were made.
@@ -29,8 +30,8 @@ func (k *known) seen(cs []im.ConversationID, heads []im.Head) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i, c := range cs {
-		if old, ok := k.heads.get(c); heads[i].Seq > 0 && (!ok || old.Seq < heads[i].Seq) {
-			k.heads.put(c, heads[i])
+		if old, ok := k.heads.Get(c); heads[i].Seq > 0 && (!ok || old.Seq < heads[i].Seq) {
+			k.heads.Put(c, heads[i])
 		}
 	}
 }
@@ -40,7 +41,7 @@ func (k *known) unknown(cs []im.ConversationID, to []im.ConversationID) []im.Con
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, c := range cs {
-		if _, ok := k.heads.get(c); !ok {
+		if _, ok := k.heads.Get(c); !ok {
 			to = append(to, c)
 		}
 	}
@@ -50,7 +51,7 @@ func (k *known) unknown(cs []im.ConversationID, to []im.ConversationID) []im.Con
 func (k *known) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.heads.clear()
+	k.heads.Clear()
 }
 
 // Known returns the head of c as of some append or read of this process, without

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
 const (
@@ -62,7 +63,7 @@ const setMarksSQL = `INSERT INTO journal_marks AS m ("user", conversation, recei
 type marks struct {
 	mu            sync.Mutex
 	dirty, flying userMarks
-	clean         genCache[im.MarkKey, cleanMark]
+	clean         gencache.Cache[im.MarkKey, cleanMark]
 	wake          chan struct{} // holds one: there are dirty ones
 }
 
@@ -73,7 +74,7 @@ type cleanMark struct {
 
 func (m *marks) init() {
 	m.dirty.m, m.flying.m = map[im.UserID]map[im.ConversationID]im.Mark{}, map[im.UserID]map[im.ConversationID]im.Mark{}
-	m.clean = newGenCache[im.MarkKey, cleanMark](cachedMarks)
+	m.clean = gencache.New[im.MarkKey, cleanMark](cachedMarks)
 	m.wake = make(chan struct{}, 1)
 }
 
@@ -81,7 +82,7 @@ func (m *marks) init() {
 func (m *marks) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.clean.clear()
+	m.clean.Clear()
 }
 
 func (m *marks) waiting() int {
@@ -98,9 +99,9 @@ func (m *marks) memory(k im.MarkKey) im.Mark {
 
 // learn notes a mark of the database, unless a later one is known.
 func (m *marks) learn(k im.MarkKey, mark im.Mark, expiry time.Time) {
-	old, _ := m.clean.get(k)
+	old, _ := m.clean.Get(k)
 	if old.mark.Received <= mark.Received && old.mark.Read <= mark.Read {
-		m.clean.put(k, cleanMark{mark, expiry})
+		m.clean.Put(k, cleanMark{mark, expiry})
 	}
 }
 
@@ -182,7 +183,7 @@ func (j *Journal) SetMarks(ctx context.Context, set []im.Mark) error {
 	defer m.mu.Unlock()
 	for i := range set {
 		k := im.MarkKey{User: set[i].User, Conversation: set[i].Conversation}
-		known, _ := m.clean.get(k)
+		known, _ := m.clean.Get(k)
 		if _, ahead := forward(known.mark, set[i]); !ahead {
 			continue
 		}
@@ -215,7 +216,7 @@ func (j *Journal) Marks(ctx context.Context, keys []im.MarkKey, out []im.Mark) e
 	m.mu.Lock()
 	for i, k := range keys {
 		out[i] = m.memory(k)
-		if known, ok := m.clean.get(k); ok && now.Before(known.expiry) {
+		if known, ok := m.clean.Get(k); ok && now.Before(known.expiry) {
 			out[i], _ = forward(known.mark, out[i])
 		} else {
 			missing = append(missing, i)
