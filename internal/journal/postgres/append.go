@@ -54,7 +54,7 @@ func (j *Journal) Append(ctx context.Context, batch []im.Append, out []im.Append
 		return err
 	}
 	r.answer(batch, out)
-	j.known.seen(r.convs, r.heads)
+	j.known.seen(r.convs, r.heads, j.o.Now())
 	j.metrics.appended(out, j.o.Now().Sub(start))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -239,6 +240,8 @@ func TestKnown(t *testing.T) {
 	defer a.Close()
 	defer b.Close()
 	c := im.Group("g")
+	still := time.Duration(0)
+	a.o.Now = func() time.Time { return time.Now().Add(still) }
 	if h, ok := a.Known(c); ok {
 		t.Fatalf("%+v", h)
 	}
@@ -272,6 +275,12 @@ func TestKnown(t *testing.T) {
 	known(a, 4)
 	if h, _ := a.Known(c); h.Roster != 9 {
 		t.Errorf("%+v", h)
+	}
+	// A process that stood still knows nothing of what others did meanwhile. It once
+	// told receivers of a mark that was long past.
+	still = knownFor + time.Second
+	if h, ok := a.Known(c); ok {
+		t.Errorf("%+v is known after standing still", h)
 	}
 }
 

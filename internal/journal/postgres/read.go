@@ -200,7 +200,7 @@ func (j *Journal) Heads(ctx context.Context, cs []im.ConversationID, out []im.He
 		return nil
 	})
 	if err == nil {
-		j.known.seen(cs, out)
+		j.known.seen(cs, out, j.o.Now())
 	}
 	return err
 }
