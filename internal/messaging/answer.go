@@ -48,6 +48,8 @@ func (s *Service) answer(items []*item, storeErr error) {
 				res = sc.out[next]
 			}
 			next++
+		} else if it.found.Status == im.Duplicate {
+			res = it.found
 		}
 		c := it.entry.Conversation
 		// Once an item of a conversation waits for a retry, what comes after it waits as well.

@@ -24,7 +24,8 @@ type item struct {
 
 	queued   time.Time
 	attempts int
-	err      error // decided before the append: answered in its turn
+	err      error       // decided before the append: answered in its turn
+	found    im.Appended // what is stored under its id although err would refuse it now
 }
 
 // withdrawn tells that the sender took the item back.

@@ -193,10 +193,37 @@ func (s *Service) commit(items []*item) {
 	if err == nil {
 		s.markOwn(ctx, items)
 	}
+	s.findRefused(ctx, items)
 	s.answer(items, err)
 	s.deliverer.Deliver(sc.delivery)
 	clear(sc.batch)
 	clear(sc.delivery)
+}
+
+// findRefused looks whether what is refused for good was stored before: somebody
+// who was removed since asks what became of a message whose ack was lost, and
+// must not be told that it was not stored.
+func (s *Service) findRefused(ctx context.Context, items []*item) {
+	for _, it := range items {
+		if it.event || it.err == nil || im.CodeOf(it.err).Info().Action != im.ActionFix {
+			continue
+		}
+		head, err := s.head(ctx, it.entry.Conversation)
+		if err == nil && head.Seq == 0 {
+			continue // nothing was ever stored there
+		}
+		look := [1]im.Append{{Entry: it.entry, Hash: it.hash, IfRoster: neverRoster}}
+		var out [1]im.Appended
+		if err == nil {
+			err = s.journal.Append(ctx, look[:], out[:])
+		}
+		switch {
+		case err != nil:
+			it.err = im.Wrap(err, im.CodeUnavailable, "the server cannot look now whether this was stored")
+		case out[0].Status == im.Duplicate:
+			it.err, it.found = nil, out[0]
+		}
+	}
 }
 
 // decide checks permission and fills in what the append is conditional on.
@@ -352,11 +379,13 @@ func (s *Service) settleAppend(ctx context.Context) error {
 	}
 }
 
-// onlyLook makes an append that finds what is stored and stores nothing: no
-// conversation ever has this roster revision.
+// neverRoster is a revision that no conversation ever has: an append on that
+// condition finds what is stored and stores nothing.
+const neverRoster = math.MaxInt64
+
 func onlyLook(batch []im.Append) {
 	for i := range batch {
-		batch[i].IfRoster = math.MaxInt64
+		batch[i].IfRoster = neverRoster
 	}
 }
 

@@ -409,3 +409,32 @@ func TestCloseAnswersWhatItTook(t *testing.T) {
 	_, err := w.send("alice", w.message(ab, "late"))
 	wantCode(t, err, im.CodeUnavailable)
 }
+
+// An ack is lost, the sender is removed, and asks again: the message is stored,
+// and that is what they are told. Another one is refused.
+func TestAResendOfSomebodyWhoWasRemoved(t *testing.T) {
+	w := newWorld(t)
+	m := w.message(ab, "hi")
+	first, err := w.send("alice", m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.members.mu.Lock()
+	w.members.deny["alice"] = im.Errorf(im.CodeNotContact, "no")
+	w.members.mu.Unlock()
+	again, err := w.send("alice", m)
+	if err != nil || again.Seq != first.Seq || again.Count != first.Count || !again.Stored.Equal(first.Stored) {
+		t.Fatal(again, err)
+	}
+	if _, err := w.send("alice", w.message(ab, "another")); im.CodeOf(err) != im.CodeNotContact {
+		t.Fatal(err)
+	}
+	changed := m
+	changed.Content.Body = []byte("other words")
+	if _, err := w.send("alice", changed); im.CodeOf(err) != im.CodeNotContact {
+		t.Fatal(err)
+	}
+	if n := len(w.journal.entries[ab]); n != 1 {
+		t.Fatalf("%d entries", n)
+	}
+}
