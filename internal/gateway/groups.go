@@ -227,12 +227,14 @@ func (l *loads) overtaken(ld *load, c im.ConversationID) bool {
 func (g *Gateway) loadGroups(ctx context.Context, u im.UserID) error {
 	ld := g.groups.loads.begin(u)
 	defer g.groups.loads.end(ld)
+	before := g.users.of(u)
 	standing, err := g.o.Standing(ctx, u)
 	if err != nil {
 		return err
 	}
+	// Who came while it was read may have a session that is newer than the reading.
+	g.audit(before, standing.Sessions)
 	sessions := g.users.of(u)
-	g.audit(sessions, standing.Sessions)
 	member := make(map[im.ConversationID]struct{}, len(standing.Groups))
 	for _, x := range standing.Groups {
 		c := x.Conversation

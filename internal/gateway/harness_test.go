@@ -167,7 +167,7 @@ func newWorld(t testing.TB, change ...func(*Options)) *world {
 func (w *world) groupsOf(_ context.Context, u im.UserID) (st im.Standing, err error) {
 	w.mu.Lock()
 	list, f := w.groups[u], w.onGroups
-	err = w.errGroup
+	err, st.Sessions = w.errGroup, w.live
 	w.reads++
 	w.mu.Unlock()
 	if f != nil {
@@ -176,9 +176,6 @@ func (w *world) groupsOf(_ context.Context, u im.UserID) (st im.Standing, err er
 	for _, c := range list {
 		st.Groups = append(st.Groups, im.GroupStanding{Conversation: c, Roster: w.roster})
 	}
-	w.mu.Lock()
-	st.Sessions = w.live
-	w.mu.Unlock()
 	return st, err
 }
 

@@ -156,6 +156,37 @@ func TestVerifyEndsDeadSessions(t *testing.T) {
 	})
 }
 
+// A session that begins while its user is read is not in what is read, and stays.
+func TestVerifySparesWhoCameMeanwhile(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.logic.authenticate = func(h im.Handshake) (im.Actor, error) {
+			a := actorOf(h)
+			a.Session = "s-" + im.SessionID(h.Device.ID)
+			return a, nil
+		}
+		w.live = []im.SessionID{"s-1"}
+		first := w.login("ann", "1")
+		step := make(chan struct{})
+		w.onGroups = func(im.UserID) { <-step }
+		w.g.Verify(false)
+		synctest.Wait() // it is being read, and says that there is s-1 only
+		w.mu.Lock()
+		w.live = []im.SessionID{"s-1", "s-2"}
+		w.mu.Unlock()
+		second := w.dial(wire.Protobuf())
+		second.send(hello("ann", "2", phone))
+		synctest.Wait()
+		step <- struct{}{}
+		synctest.Wait()
+		close(step)
+		second.want("welcome ann")
+		synctest.Wait()
+		first.quiet()
+		second.quiet()
+	})
+}
+
 // After a loss of which nobody knows what it was, every session compares.
 func TestVerifyAll(t *testing.T) {
 	bubble(t, func(t *testing.T) {
