@@ -9,7 +9,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -125,24 +124,4 @@ func kernelBytes() (int64, error) {
 
 // fsyncMicros is the median time of a small write with fdatasync where the
 // servers of scenarios keep their data: the machine's floor for a durable ack.
-func fsyncMicros() (float64, error) {
-	f, err := os.CreateTemp("", "skein-fsync-")
-	if err != nil {
-		return 0, err
-	}
-	defer os.Remove(f.Name())
-	defer f.Close()
-	var h histogram
-	block := make([]byte, 4096)
-	for range 200 {
-		start := time.Now()
-		if _, err := f.Write(block); err != nil {
-			return 0, err
-		}
-		if err := syscall.Fdatasync(int(f.Fd())); err != nil {
-			return 0, err
-		}
-		h.record(time.Since(start))
-	}
-	return h.latency().P50 * 1000, nil
-}
+func fsyncMicros() (float64, error) { return fileFsyncMicros(os.TempDir()) }
