@@ -46,7 +46,7 @@ func (q *request) end(x reply) {
 
 func (q *request) fail(err error) { q.end(reply{err: err}) }
 
-// local returns this process's own logic when it is the home of key.
+// localFor returns this process's own logic when it is the home of key.
 func (r *router) localFor(key string) im.Logic {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -117,6 +117,7 @@ func Examine(ctx context.Context, url string, now func() time.Time) (x Examinati
 		return x, fmt.Errorf("the database's URL: %w", err)
 	}
 	config.RuntimeParams["application_name"] = "skein doctor"
+	config.RuntimeParams["statement_timeout"] = "0" // ctx bounds it, whatever the database is set to
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = connectTimeout
 	}

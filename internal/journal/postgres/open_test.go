@@ -86,64 +86,15 @@ func TestSettingsOfOthers(t *testing.T) {
 			t.Errorf("%s is %q, want %q, %v", setting, got, want, err)
 		}
 	}
-	level, findings, err := j.Durability(t.Context())
-	if err != nil || level != DurabilityPower {
-		t.Fatalf("level %s, %v", level, err)
+	x, err := Examine(t.Context(), url, time.Now)
+	if err != nil {
+		t.Fatal(err)
 	}
-	by := map[string]Finding{}
-	for _, f := range findings {
-		by[f.Name] = f
-		if f.OK != (f.Advice == "") {
-			t.Errorf("%+v", f)
-		}
+	if level, reasons := x.Durability(); level != SurvivesPowerCut {
+		t.Errorf("level %s, %v", level, reasons)
 	}
-	for name, ok := range map[string]bool{
-		"fsync": true, "full_page_writes": true, "synchronous_commit": true, "synchronous_commit (default)": false, "synchronous_standby_names": false,
-		"data_checksums": true, "autovacuum": true, "max_connections": true, "server_version": true,
-	} {
-		if f, there := by[name]; !there || f.OK != ok {
-			t.Errorf("%s: %+v, want OK %v", name, f, ok)
-		}
-	}
-}
-
-func TestDurabilityLevels(t *testing.T) {
-	good := settings{number: minVersion, fsync: "on", pages: "on", commit: "on", names: "ANY 1 (a, b)", maxConnections: 100}
-	for want, change := range map[string]func(*settings){
-		"D2":                                 func(*settings) {},
-		"D1":                                 func(s *settings) { s.names = "" },
-		"D0":                                 func(s *settings) { s.fsync = "off" },
-		"D0 without whole pages":             func(s *settings) { s.pages = "off" },
-		"D0 without waiting for commits":     func(s *settings) { s.commit = "off" },
-		"D0 without waiting for the standby": func(s *settings) { s.commit = "local" },
-	} {
-		s := good
-		change(&s)
-		if got := s.level(); got != want[:2] {
-			t.Errorf("%s: %s", want, got)
-		}
-	}
-	for name, change := range map[string]func(*settings){
-		"server_version":                 func(s *settings) { s.number = 14_00_00 },
-		"synchronous standbys connected": func(s *settings) { s.standbys = 0 },
-		"max_connections":                func(s *settings) { s.maxConnections = 20 },
-		"long transactions":              func(s *settings) { s.longPrepared = 1 },
-		"autovacuum":                     func(s *settings) { s.autovacuum = "off" },
-		"data_checksums":                 func(s *settings) { s.checksums = "off" },
-	} {
-		s := good
-		s.standbys, s.autovacuum, s.checksums, s.commitDefault = 1, "on", "on", "on"
-		for _, f := range s.findings(16) {
-			if !f.OK {
-				t.Errorf("of good settings: %+v", f)
-			}
-		}
-		change(&s)
-		for _, f := range s.findings(16) {
-			if f.OK == (f.Name == name) {
-				t.Errorf("%s: %+v", name, f)
-			}
-		}
+	if !x.Fsync || !x.FullPageWrites || !x.Checksums || !x.Autovacuum || x.Commit != "on" || x.StandbyNames != "" || x.MaxConnections == 0 || x.VersionNumber < minVersion {
+		t.Errorf("%+v", x)
 	}
 }
 
