@@ -56,14 +56,20 @@ func (d *dataDir) file(name string) string { return filepath.Join(d.path, name) 
 // AdminKeyFile is where the admin key is kept, relative to the data directory.
 const AdminKeyFile = "keys/admin.key"
 
-// adminKey reads the admin key, or makes it at the first start. A file that
-// others can read is refused: the key is as good as every password.
+// adminKey reads the admin key, or makes it at the first start.
 func (d *dataDir) adminKey() (string, error) {
+	key, err := d.readAdminKey()
+	if errors.Is(err, fs.ErrNotExist) {
+		return d.makeAdminKey(d.file(AdminKeyFile))
+	}
+	return key, err
+}
+
+// readAdminKey reads the admin key; fs.ErrNotExist: there is none. A file that
+// others can read is refused: the key is as good as every password.
+func (d *dataDir) readAdminKey() (string, error) {
 	path := d.file(AdminKeyFile)
 	st, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return d.makeAdminKey(path)
-	}
 	if err != nil {
 		return "", fmt.Errorf("admin key: %w", err)
 	}

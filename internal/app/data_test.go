@@ -1,9 +1,12 @@
 package app
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/skein-im/skein/internal/config"
 )
 
 // The key is made once, for its owner alone. A start that was cut off while it
@@ -43,5 +46,37 @@ func TestAdminKey(t *testing.T) {
 	}
 	if _, err := d.adminKey(); err == nil {
 		t.Error("took a key that others can read")
+	}
+}
+
+// All nodes of a cluster have one admin key, made of their secret. It takes the
+// place of one that a node had alone.
+func TestClusterAdminKey(t *testing.T) {
+	var keys []string
+	for i := range 3 {
+		d, err := openData(t.TempDir())
+		ok(t, err)
+		defer d.close()
+		if i == 1 {
+			_, err := d.adminKey() // it was alone before
+			ok(t, err)
+		}
+		cfg := config.Default()
+		cfg.Node.Listen, cfg.Node.Secret = "127.0.0.1:1", "a secret that all nodes have"
+		if i == 2 {
+			cfg.Node.Secret = "another one"
+		}
+		a := &App{cfg: cfg, data: d, log: slog.New(slog.DiscardHandler)}
+		for range 2 {
+			key, err := a.adminKey()
+			ok(t, err)
+			if kept, err := d.readAdminKey(); err != nil || kept != key {
+				t.Errorf("%q is kept of %q: %v", kept, key, err)
+			}
+			keys = append(keys, key)
+		}
+	}
+	if keys[0] != keys[1] || keys[0] != keys[2] || keys[0] != keys[3] || keys[0] == keys[4] {
+		t.Errorf("keys %q", keys)
 	}
 }

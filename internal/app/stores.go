@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"time"
 
@@ -96,13 +97,16 @@ func (a *App) adminKey() (string, error) {
 	mac := hmac.New(sha256.New, []byte(a.cfg.Node.Secret))
 	mac.Write([]byte("skein admin key"))
 	key := "skk_" + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-	path := a.data.file(AdminKeyFile)
-	if there, err := a.data.adminKey(); err == nil && there == key {
+	there, err := a.data.readAdminKey()
+	switch {
+	case err == nil && there == key:
 		return key, nil
-	} else if _, serr := os.Stat(path); err != nil && !errors.Is(serr, os.ErrNotExist) {
+	case err == nil:
+		a.log.Warn("the admin key is another one from now on: that of the cluster, made of node.secret", "file", a.data.file(AdminKeyFile))
+	case !errors.Is(err, fs.ErrNotExist):
 		return "", err
 	}
-	if err := writeDurably(path, key+"\n"); err != nil {
+	if err := writeDurably(a.data.file(AdminKeyFile), key+"\n"); err != nil {
 		return "", fmt.Errorf("admin key: %w", err)
 	}
 	return key, nil
