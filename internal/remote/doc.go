@@ -52,7 +52,7 @@
 // and judges; a writer per logic node gathers what goes to it; shards of the
 // serving side take sends, each conversation always the same one; requests have a
 // goroutine each, bounded in number. router.mu guards what is under way and
-// peers.mu who is there; peer.mu what goes back to one gateway. None is held while
+// peers.mu who is there; asking.mu what goes back to one node. None is held while
 // calling out, but that router.mu is held when a link's queue is filled; they
 // are not held together, except peers.mu inside router.mu.
 //

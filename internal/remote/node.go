@@ -86,7 +86,7 @@ func New(o Options) (*Node, error) {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	n := &Node{o: o, instance: binary.BigEndian.Uint64(b[:]), started: make(chan struct{}), done: make(chan struct{})}
-	n.peers.nodes = map[string]*node{}
+	n.peers.nodes = map[string]*peer{}
 	n.dispatch.node = n
 	n.router = newRouter(n)
 	n.metrics = newMetrics(n, o.Registerer)

@@ -64,7 +64,7 @@ func (h *beat) read(data []byte) error {
 }
 
 // peer is another node, as its heartbeats show it.
-type node struct {
+type peer struct {
 	beat
 	heard time.Time
 	// positions are those of the last heartbeats that had one, the oldest first.
@@ -73,24 +73,24 @@ type node struct {
 }
 
 // since is a position before which nothing of this node's is missing here.
-func (n *node) since() uint64 { return n.positions[0] }
+func (n *peer) since() uint64 { return n.positions[0] }
 
 // peers is who is there. It is changed by the bus's goroutine and the ticker.
 type peers struct {
 	mu    sync.Mutex
-	nodes map[string]*node
+	nodes map[string]*peer
 }
 
 // news is what a heartbeat, or its absence, means.
 type news struct {
 	// gone nodes take their links and their users with them.
-	gone []*node
+	gone []*peer
 	// lost: something of a logic node's may be missing since this position.
 	lost  bool
 	since uint64
 }
 
-func (n *news) missing(x *node) {
+func (n *news) missing(x *peer) {
 	if x.roles&roleLogic == 0 || len(x.positions) == 0 {
 		return
 	}
@@ -117,7 +117,7 @@ func (p *peers) heard(h beat, now time.Time) (n news) {
 	}
 	x := old
 	if x == nil {
-		x = &node{seed: seedOf(h.name)}
+		x = &peer{seed: seedOf(h.name)}
 		p.nodes[h.name] = x
 	}
 	x.beat, x.heard = h, now
@@ -177,16 +177,16 @@ func (p *peers) timeline() string {
 }
 
 // list is everybody with a role, by name.
-func (p *peers) list(role uint64) []node {
+func (p *peers) list(role uint64) []peer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var all []node
+	var all []peer
 	for _, x := range p.nodes {
 		if x.roles&role != 0 {
 			all = append(all, *x)
 		}
 	}
-	slices.SortFunc(all, func(a, b node) int {
+	slices.SortFunc(all, func(a, b peer) int {
 		if a.name < b.name {
 			return -1
 		}
