@@ -134,7 +134,7 @@ func (c *Calls) updateProfile(ctx context.Context, actor im.Actor, r *wire.Updat
 		return nil, err
 	}
 	if r.GetDmPolicy() != wire.DmPolicy_DM_POLICY_UNSPECIFIED {
-		c.Contacts.InvalidateUser(actor.User)
+		c.Contacts.InvalidateUser(ctx, actor.User)
 	}
 	return &wire.UpdateProfileResponse{User: wireUser(u), DmPolicy: wire.DmPolicy(u.DMPolicy)}, nil
 }

@@ -106,8 +106,9 @@ type Options struct {
 	OpenFor time.Duration
 	// Changed is called when a change may have altered who may write to whom, for
 	// the app to tell other processes, which call Forget: between a and b, or, with
-	// b empty, to a. It must not block.
-	Changed func(a, b im.UserID)
+	// b empty, to a. The change is answered when it returns: it may wait for the
+	// others' word, a few seconds at most.
+	Changed func(ctx context.Context, a, b im.UserID)
 	// CachedPairs bounds the permissions kept in RAM (about 150 bytes each).
 	// Default 100,000.
 	CachedPairs int
@@ -134,7 +135,7 @@ func New(store Store, outbox Driver, o Options) *Service {
 		o.Control = func(im.Control) {}
 	}
 	if o.Changed == nil {
-		o.Changed = func(_, _ im.UserID) {}
+		o.Changed = func(context.Context, im.UserID, im.UserID) {}
 	}
 	if o.OpenFor <= 0 {
 		o.OpenFor = time.Minute
@@ -321,10 +322,10 @@ func (s *Service) change(ctx context.Context, actor im.Actor, user im.UserID, de
 	})
 	// Also after an error: a commit may have succeeded without our learning of it.
 	s.gates.forget(actor.User, user)
-	if moved {
-		s.o.Changed(actor.User, user)
-	}
 	s.unwatch(actor.User, user, blocked || removed, removed)
+	if moved {
+		s.o.Changed(ctx, actor.User, user)
+	}
 	if err != nil {
 		return Contact{}, fmt.Errorf("change contact: %w", err)
 	}

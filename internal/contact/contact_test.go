@@ -383,7 +383,7 @@ func TestMaySend(t *testing.T) {
 		if _, err := w.db.UpdateUser(t.Context(), u, nil, p); err != nil {
 			t.Fatal(err)
 		}
-		w.InvalidateUser(u)
+		w.InvalidateUser(t.Context(), u)
 	}
 	for _, step := range []struct {
 		do     string

@@ -84,9 +84,9 @@ func (s *Service) remember(from, to im.UserID, open bool, asked int64, epoch uin
 
 // InvalidateUser makes the next MaySend to a user look again: for whoever
 // changed their policy. Other processes are told.
-func (s *Service) InvalidateUser(user im.UserID) {
+func (s *Service) InvalidateUser(ctx context.Context, user im.UserID) {
 	s.Forget(user, "")
-	s.o.Changed(user, "")
+	s.o.Changed(ctx, user, "")
 }
 
 // Forget takes the news of a change by another process (see Options.Changed):

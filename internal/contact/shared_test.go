@@ -1,6 +1,7 @@
 package contact_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -22,9 +23,11 @@ type processes struct {
 func newProcesses(t *testing.T, users ...im.UserID) *processes {
 	p := &processes{world: newWorld(t, users...), clock: now}
 	p.Service = contact.New(p.store, p.runner, contact.Options{Shared: true, Now: func() time.Time { return now },
-		Changed: func(a, b im.UserID) { p.news = append(p.news, [2]im.UserID{a, b}) }})
+		Changed: func(_ context.Context, a, b im.UserID) { p.news = append(p.news, [2]im.UserID{a, b}) }})
 	p.second = contact.New(p.store, p.runner, contact.Options{Shared: true, Now: func() time.Time { return p.clock },
-		Changed: func(a, b im.UserID) { t.Errorf("the second tells of %s and %s, which it was told", a, b) }})
+		Changed: func(_ context.Context, a, b im.UserID) {
+			t.Errorf("the second tells of %s and %s, which it was told", a, b)
+		}})
 	return p
 }
 
@@ -96,7 +99,7 @@ func TestNewsFromElsewhere(t *testing.T) {
 		if _, err := p.db.UpdateUser(t.Context(), "c", nil, policy); err != nil {
 			t.Fatal(err)
 		}
-		p.InvalidateUser("c")
+		p.InvalidateUser(t.Context(), "c")
 	}
 	p.steps("a asks b", "b accepts a", "b accepts a", "a asks b") // the last two change nothing
 	wantCode(t, p.do("a asks nobody"), im.CodeNotFound)

@@ -12,13 +12,14 @@
 //
 //	hb         heartbeats of all nodes, every 250 ms
 //	l.<node>   to a logic node: sends and requests (link.go → serve.go)
-//	n.<node>   to a gateway or API node: answers, and who is online where
+//	n.<node>   to any node: answers, who is online where, and what was forgotten
 //	u.<user>   parcels for a user's connections; gateways subscribe while they have any
 //	g.<group>  parcels for a group's members; likewise
 //	add        entries that add members to a group once more, to all gateways: those
 //	           who are added may be where nobody listens to the group yet
 //	ctl        Controls, to all gateways
-//	inv        pairs of users whose relation changed, to all logic nodes
+//	inv        pairs of users whose relation changed, to all logic nodes, which
+//	           confirm it: a block that was answered counts everywhere (forget.go)
 //	p.<user>   a user came or went; gateways subscribe while somebody here watches
 //	pq         asks all gateways which of some users are online
 //
@@ -52,7 +53,8 @@
 // and judges; a writer per logic node gathers what goes to it; shards of the
 // serving side take sends, each conversation always the same one; requests have a
 // goroutine each, bounded in number. router.mu guards what is under way and
-// peers.mu who is there; asking.mu what goes back to one node. None is held while
+// peers.mu who is there; asking.mu what goes back to one node; forgettings.mu
+// whose word is waited for. None is held while
 // calling out, but that router.mu is held when a link's queue is filled; they
 // are not held together, except peers.mu inside router.mu.
 //

@@ -98,10 +98,11 @@ func (r *reader) request() asked {
 	return q
 }
 
-// The two kinds of messages on n.<node>.
+// The kinds of messages on n.<node>.
 const (
 	downAnswers  = 'a'
 	downPresence = 'p'
+	downForgot   = 'f'
 )
 
 // down is the head of a frame of answers.

@@ -66,6 +66,7 @@ type Node struct {
 	started  chan struct{}
 
 	repairs repairs
+	forgets forgettings
 	touched bool // something was queued for the gateway's sessions; the bus's goroutine
 	done    chan struct{}
 	closing sync.Once
@@ -319,8 +320,7 @@ func (h handler) Message(subject string, data []byte) {
 	case kind == "n":
 		n.fromNode(data)
 	case kind == "inv" && n.served != nil:
-		in := opened(data)
-		n.served.backend.Forget(im.UserID(in.string()), im.UserID(in.string()))
+		n.forget(data)
 	case g == nil:
 	case kind == "u" || kind == "g":
 		if p, ok := readParcel(data); ok {
@@ -391,11 +391,7 @@ func (n *Node) fromNode(data []byte) {
 		n.router.answers(data)
 	case downPresence:
 		n.presenceAnswer(data)
+	case downForgot:
+		n.forgot(data)
 	}
-}
-
-// Forget tells the logic nodes that two users' relation changed.
-func (n *Node) Forget(a, b im.UserID) {
-	n.bus.Publish("inv", putString(putString([]byte{version}, a), b))
-	n.bus.Flush()
 }

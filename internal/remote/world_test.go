@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -162,7 +164,21 @@ func (b *brain) Standing(_ context.Context, u im.UserID) (im.Standing, error) {
 func (b *brain) Forget(x, y im.UserID) {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
-	b.store.calls["forget "+string(x)+" "+string(y)]++
+	b.store.calls["forget "+string(x)+" "+string(y)+" at "+b.name]++
+}
+
+// forgot lists the nodes that forgot what they knew of a pair, and forgets it.
+func (w *world) forgot(x, y im.UserID) (nodes []string) {
+	w.store.mu.Lock()
+	defer w.store.mu.Unlock()
+	for call := range w.store.calls {
+		if name, ok := strings.CutPrefix(call, "forget "+string(x)+" "+string(y)+" at "); ok {
+			nodes = append(nodes, name)
+			delete(w.store.calls, call)
+		}
+	}
+	slices.Sort(nodes)
+	return nodes
 }
 
 // door is the gateway of a node: it notes what comes.
