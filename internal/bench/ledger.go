@@ -111,19 +111,37 @@ type stream struct {
 	pushed  uint64
 	mark    uint64 // to be marked as received
 	pulling bool
+	// pulled are the seqs that a pull brought and no push did yet.
+	pulled []uint64
 }
 
-// verdict is what is wrong with an entry that came.
-type verdict struct{ duplicated, disordered, fresh bool }
+// verdict is what is wrong with an entry that came. Nothing is with one that was
+// overtaken: its push was under way when a beacon made the client pull it, and
+// SPEC §6.1 has the client ignore it. A second such push is a duplicate.
+type verdict struct{ duplicated, overtaken, disordered, fresh bool }
 
 // push takes an entry that the server pushed.
 func (s *stream) push(seq, id uint64) verdict {
 	v := s.take(seq, id)
 	if v.duplicated {
-		return v
+		i := slices.Index(s.pulled, seq)
+		if i < 0 {
+			return v
+		}
+		s.pulled = slices.Delete(s.pulled, i, i+1)
+		v = verdict{overtaken: true, disordered: id != 0 && !s.topic.stands(seq, id)}
 	}
 	v.disordered = v.disordered || seq < s.pushed
 	s.pushed = max(s.pushed, seq)
+	return v
+}
+
+// pull takes an entry that a pull brought.
+func (s *stream) pull(seq, id uint64) verdict {
+	v := s.take(seq, id)
+	if v.fresh {
+		s.pulled = append(s.pulled, seq)
+	}
 	return v
 }
 

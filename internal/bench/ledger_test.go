@@ -17,22 +17,28 @@ func TestStreamVerdicts(t *testing.T) {
 	step("the own ack before the peer's push", s.take(6, 66), verdict{fresh: true}, false)
 	step("the peer's", s.push(5, 55), verdict{fresh: true}, false)
 	step("one is missing", s.push(8, 88), verdict{fresh: true}, true)
-	step("pulled", s.take(7, 77), verdict{fresh: true}, false)
-	step("pulled once more", s.take(7, 77), verdict{duplicated: true}, false)
-	step("beyond another gap", s.push(11, 111), verdict{fresh: true}, true)
-	step("pushed late", s.push(10, 110), verdict{fresh: true, disordered: true}, true)
-	if at.stands(9, 99); !at.stands(9, 99) || at.stands(9, 98) {
+	step("pulled", s.pull(7, 77), verdict{fresh: true}, false)
+	step("pulled once more", s.pull(7, 77), verdict{duplicated: true}, false)
+	step("its push, after that of 8", s.push(7, 77), verdict{overtaken: true, disordered: true}, false)
+	step("after a beacon", s.pull(9, 99), verdict{fresh: true}, false)
+	step("its push", s.push(9, 99), verdict{overtaken: true}, false)
+	step("its push again", s.push(9, 99), verdict{duplicated: true}, false)
+	step("pulled as well", s.pull(10, 100), verdict{fresh: true}, false)
+	step("another one is pushed", s.push(10, 101), verdict{overtaken: true, disordered: true}, false)
+	step("beyond another gap", s.push(13, 133), verdict{fresh: true}, true)
+	step("pushed late", s.push(12, 122), verdict{fresh: true, disordered: true}, true)
+	if at.stands(11, 111); !at.stands(11, 111) || at.stands(11, 110) {
 		t.Error("two messages stand at one seq")
 	}
-	step("another one than its sender was told", s.push(9, 98), verdict{fresh: true, disordered: true}, false)
-	if s.next != 12 || len(s.ahead) != 0 {
+	step("another one than its sender was told", s.push(11, 110), verdict{fresh: true, disordered: true}, false)
+	if s.next != 14 || len(s.ahead) != 0 {
 		t.Errorf("next %d, ahead %v", s.next, s.ahead)
 	}
-	if lost := s.misses([]ackedSeq{{2, 22}, {4, 44}, {8, 88}, {12, 120}}); lost != 1 {
-		t.Errorf("%d lost, only seq 12 is", lost)
+	if lost := s.misses([]ackedSeq{{2, 22}, {4, 44}, {8, 88}, {14, 144}}); lost != 1 {
+		t.Errorf("%d lost, only seq 14 is", lost)
 	}
-	if lost := s.misses([]ackedSeq{{9, 99}}); lost != 1 {
-		t.Errorf("%d lost: at 9 stands another message", lost)
+	if lost := s.misses([]ackedSeq{{11, 111}}); lost != 1 {
+		t.Errorf("%d lost: at 11 stands another message", lost)
 	}
 }
 

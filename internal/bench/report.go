@@ -88,8 +88,11 @@ type Report struct {
 	// answer when the run ended.
 	Rejected   uint64 `json:"rejected"`
 	Unanswered uint64 `json:"unanswered"`
-	// Pulled of the delivered came by a pull after a gap, not by a push.
-	Pulled uint64 `json:"pulled"`
+	// Pulled of the delivered came by a pull, after a gap or a beacon, not by a push;
+	// Overtaken of these were pushed afterwards all the same, which a client ignores
+	// (SPEC §6.1) and which costs traffic only.
+	Pulled    uint64 `json:"pulled"`
+	Overtaken uint64 `json:"overtaken"`
 
 	Seconds    float64 `json:"seconds"`
 	AckedPerS  float64 `json:"acked_per_s"`

@@ -40,7 +40,7 @@ func (r *Report) table(b *strings.Builder, title string) {
 		if r.Delivery.Count > 0 {
 			line("delivery p50/p99", "%10.2f / %.2f ms   max %.1f", r.Delivery.P50, r.Delivery.P99, r.Delivery.Max)
 		}
-		line("of every message", "lost %d  duplicated %d  disordered %d  (sent %d, rejected %d, unanswered %d, pulled %d)", r.Lost, r.Duplicated, r.Disordered, r.Sent, r.Rejected, r.Unanswered, r.Pulled)
+		line("of every message", "lost %d  duplicated %d  disordered %d  (sent %d, rejected %d, unanswered %d, pulled %d, pushed afterwards %d)", r.Lost, r.Duplicated, r.Disordered, r.Sent, r.Rejected, r.Unanswered, r.Pulled, r.Overtaken)
 	} else if r.Scenario == ScenarioIdle {
 		line("server CPU", "%10.2f %% of a core", r.Server.CPUPercent)
 	}

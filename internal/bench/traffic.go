@@ -45,6 +45,7 @@ type stats struct {
 	Rejected   uint64  `json:"rejected"`
 	Delivered  uint64  `json:"delivered"`
 	Pulled     uint64  `json:"pulled"`
+	Overtaken  uint64  `json:"overtaken"`
 	Duplicated uint64  `json:"duplicated"`
 	Disordered uint64  `json:"disordered"`
 	Unanswered uint64  `json:"unanswered"`
@@ -78,7 +79,7 @@ type traffic struct {
 	direct, lastMember histogram
 	round              atomic.Pointer[round]
 
-	sent, acked, rejected, delivered, pulled, duplicated, disordered, frames atomic.Uint64
+	sent, acked, rejected, delivered, pulled, overtaken, duplicated, disordered, frames atomic.Uint64
 
 	failed  chan error
 	readers sync.WaitGroup
@@ -271,7 +272,7 @@ func (t *traffic) lost(promised map[string][]ackedSeq) (lost uint64) {
 func (t *traffic) stats() *stats {
 	s := &stats{
 		Sent: t.sent.Load(), Acked: t.acked.Load(), Rejected: t.rejected.Load(), Delivered: t.delivered.Load(), Pulled: t.pulled.Load(),
-		Duplicated: t.duplicated.Load(), Disordered: t.disordered.Load(), Frames: t.frames.Load(), CPU: ownCPU(),
+		Overtaken: t.overtaken.Load(), Duplicated: t.duplicated.Load(), Disordered: t.disordered.Load(), Frames: t.frames.Load(), CPU: ownCPU(),
 		Ack: t.ack.counted(), Delivery: t.delivery.counted(),
 		Direct: t.direct.counted(), LastMember: t.lastMember.counted(),
 	}

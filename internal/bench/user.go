@@ -214,13 +214,15 @@ func (u *user) onEntry(e *wire.Entry, now time.Time, pushed bool) {
 	if pushed {
 		v = s.push(e.Seq, id)
 	} else {
-		v = s.take(e.Seq, id)
+		v = s.pull(e.Seq, id)
 	}
 	switch {
 	case v.duplicated && pushed && e.Sender != u.id:
 		u.t.duplicated.Add(1)
 	case v.disordered:
 		u.t.disordered.Add(1)
+	case v.overtaken:
+		u.t.overtaken.Add(1)
 	}
 	if pushed && s.gap() {
 		u.pull(s)
