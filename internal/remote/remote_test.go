@@ -404,6 +404,15 @@ func TestRequests(t *testing.T) {
 		if _, err := logic.Call(ctx, im.Actor{User: "ann"}, "fail", nil); im.CodeOf(err) != im.CodeNotFound {
 			t.Fatal(err)
 		}
+		// One that makes a node panic ends there, and the node goes on.
+		for range 4 {
+			if _, err := logic.Call(ctx, im.Actor{User: "ann"}, "panic", []byte("x")); im.CodeOf(err) != im.CodeInternal {
+				t.Fatal(err)
+			}
+		}
+		if n := w.store.calls["x"]; n != 4 {
+			t.Fatalf("four calls were carried out %d times", n)
+		}
 		if st, err := w.nodes["g1"].Standing(ctx, "ann"); err != nil || st.Groups[0].Roster != 7 || len(st.Sessions) != 1 {
 			t.Fatal(st, err)
 		}

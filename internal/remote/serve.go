@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"encoding/binary"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -323,6 +324,7 @@ func (s *server) answer(q *served) {
 	}
 	ctx, cancel := context.WithTimeout(s.ctx, timeout)
 	defer cancel()
+	defer s.recover(q)
 	body, err := s.carryOut(ctx, q.kind, &reader{b: q.body})
 	if err != nil {
 		if im.CodeOf(err) == im.CodeInternal {
@@ -332,6 +334,16 @@ func (s *server) answer(q *served) {
 		return
 	}
 	q.to.answer(q.number, body)
+}
+
+// recover turns a panic into the end of this request: whoever asks again could
+// take down one node after the other with it.
+func (s *server) recover(q *served) {
+	if r := recover(); r != nil {
+		s.node.metrics.panics.Inc()
+		s.node.o.Logger.Error("remote: panic", "kind", q.kind, "from", q.to.name, "panic", r, "stack", string(debug.Stack()))
+		q.to.error(q.number, im.Errorf(im.CodeInternal, "the server failed"))
+	}
 }
 
 // carryOut asks the logic of this process.

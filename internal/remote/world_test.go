@@ -129,6 +129,9 @@ func (b *brain) Call(_ context.Context, _ im.Actor, method string, payload []byt
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
 	b.store.calls[string(payload)]++
+	if method == "panic" {
+		panic("as it is asked to")
+	}
 	if method == "fail" {
 		return nil, im.Errorf(im.CodeNotFound, "no such thing")
 	}
