@@ -16,7 +16,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"golang.org/x/sys/unix"
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/pgtest"
@@ -75,28 +74,6 @@ func TestEncodingRefused(t *testing.T) {
 	latin.Path = "/" + name
 	if _, err := Open(t.Context(), latin.String(), Options{}); err == nil || !strings.Contains(err.Error(), "LATIN1") {
 		t.Errorf("it was opened: %v", err)
-	}
-}
-
-// The kernel gives up a peer that is gone.
-func TestUserTimeout(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	c, err := dialer(time.Second, 0)(t.Context(), "tcp", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	raw, err := c.(*net.TCPConn).SyscallConn()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ms int
-	if e := raw.Control(func(fd uintptr) { ms, err = unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT) }); e != nil || err != nil || ms != 10_000 {
-		t.Errorf("TCP_USER_TIMEOUT is %d ms, %v %v", ms, e, err)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/pgdial"
 )
 
 const (
@@ -54,7 +55,7 @@ func (j *Journal) poolConfig(url string, conns int32) (*pgxpool.Config, error) {
 	}
 	c.MaxConns = conns
 	c.ConnConfig.ConnectTimeout = connectTimeout
-	c.ConnConfig.DialFunc = j.dialer().DialContext
+	c.ConnConfig.DialFunc = pgdial.Dialer(connectTimeout, j.o.UserTimeout).DialContext
 	maps.Copy(c.ConnConfig.RuntimeParams, sessionSettings())
 	c.AfterConnect = j.prepare
 	c.PingTimeout = connectTimeout
@@ -62,19 +63,6 @@ func (j *Journal) poolConfig(url string, conns int32) (*pgxpool.Config, error) {
 		return p.IdleDuration > idlePing || suspicious(p.Conn.PgConn().Conn())
 	}
 	return c, nil
-}
-
-func (j *Journal) dialer() *net.Dialer {
-	return &net.Dialer{
-		Timeout:         connectTimeout,
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
-		Control: func(network, _ string, raw syscall.RawConn) error {
-			if network != "tcp4" && network != "tcp6" && network != "tcp" {
-				return nil
-			}
-			return setUserTimeout(raw, j.o.UserTimeout)
-		},
-	}
 }
 
 // suspicious tells that there is something to read from a connection that is

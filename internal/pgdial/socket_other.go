@@ -1,0 +1,11 @@
+//go:build !linux
+
+package pgdial
+
+import (
+	"syscall"
+	"time"
+)
+
+// userTimeout: only Linux has it; elsewhere keep-alives notice, later.
+func userTimeout(time.Duration) func(string, string, syscall.RawConn) error { return nil }
