@@ -233,6 +233,46 @@ func TestANodeJoins(t *testing.T) {
 	})
 }
 
+// What follows an unanswered message goes where that one is, though its
+// conversation belongs to a node that came meanwhile; then everything goes home.
+func TestANodeJoinsUnderASend(t *testing.T) {
+	in(t, "g1 l1", func(t *testing.T, w *world) {
+		const n = 20
+		w.hub.Block("l1") // as if it were busy
+		var all []*sent
+		for i := range n {
+			all = append(all, w.send("g1", "a", dm(i)))
+		}
+		w.add("l2")
+		moved := 0
+		for i := range n {
+			if w.nodes["g1"].router.home(string(dm(i)), time.Now()).name == "l2" {
+				moved++
+			}
+			all = append(all, w.send("g1", "a", dm(i)))
+		}
+		pass(10 * time.Millisecond)
+		if moved == 0 || w.store.pos != 0 {
+			t.Fatalf("%d of %d conversations have a new home, %d messages are stored", moved, n, w.store.pos)
+		}
+		w.hub.Unblock("l1")
+		pass(100 * time.Millisecond)
+		w.stored(all)
+
+		w.hub.Block("l1")
+		for i := range n {
+			all = append(all, w.send("g1", "a", dm(i)))
+		}
+		pass(10 * time.Millisecond)
+		if stored := int(w.store.pos) - 2*n; stored != moved {
+			t.Errorf("%d messages went to the new home, want %d", stored, moved)
+		}
+		w.hub.Unblock("l1")
+		pass(100 * time.Millisecond)
+		w.stored(all)
+	})
+}
+
 // A node that leaves finishes what it has and is sent nothing more.
 func TestANodeLeaves(t *testing.T) {
 	in(t, "g1 g2 l1 l2", func(t *testing.T, w *world) {
