@@ -24,6 +24,10 @@ func (l *logic) Authenticate(ctx context.Context, h im.Handshake) (im.Actor, err
 	return l.accounts.Authenticate(ctx, h)
 }
 
+func (l *logic) Mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64, reply func(error)) {
+	reply(l.Service.Mark(ctx, from, c, received, read))
+}
+
 func (l *logic) Call(ctx context.Context, from im.Actor, method string, payload []byte) ([]byte, error) {
 	return l.calls.Call(ctx, from, method, payload)
 }

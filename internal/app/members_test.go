@@ -55,7 +55,7 @@ func TestWhatIsInRAMFollowsEveryChange(t *testing.T) {
 
 	mark := func(seq uint64, code im.Code) {
 		t.Helper()
-		if err := a.logic.Mark(t.Context(), as("carol"), c, seq, seq); im.CodeOf(err) != code {
+		if err := a.messaging.Mark(t.Context(), as("carol"), c, seq, seq); im.CodeOf(err) != code {
 			t.Errorf("mark at %d: %v, want %q", seq, err, code)
 		}
 	}

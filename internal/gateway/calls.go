@@ -27,7 +27,7 @@ type calls struct {
 }
 
 func (s *session) onCall(c *command, f *wire.ClientFrame) {
-	s.flushMarks()
+	s.settleMarks()
 	if s.calls == nil {
 		s.calls = new(calls)
 	}

@@ -105,38 +105,61 @@ func (s *session) mark(c *command, f *wire.ClientFrame, conversation string, rec
 		s.refuse(c, f, err)
 		return
 	}
-	for i := range s.marks {
-		if m := &s.marks[i]; m.conversation == conv {
+	if s.marks == nil {
+		s.marks = &marks{answered: s.answerMark}
+	}
+	w := s.marks
+	for i := range w.waiting {
+		if m := &w.waiting[i]; m.conversation == conv {
 			m.received, m.read = max(m.received, received), max(m.read, read)
 			return
 		}
 	}
-	s.marks = append(s.marks, markSet{conv, received, read})
-	if len(s.marks) >= marksHeld {
+	w.waiting = append(w.waiting, markSet{conv, received, read})
+	if len(w.waiting) >= marksHeld {
 		s.flushMarks()
 	}
 }
 
+// flushMarks passes on what was gathered. It does not wait for the answers.
 func (s *session) flushMarks() {
-	if len(s.marks) == 0 {
+	w := s.marks
+	if w == nil || len(w.waiting) == 0 {
 		return
 	}
-	for _, m := range s.marks {
-		if err := s.g.o.Logic.Mark(s.g.ctx, s.actor, m.conversation, m.received, m.read); err != nil {
-			s.logInternal("mark", err)
-			s.send(errorFrame(err))
-		}
+	s.ob.mu.Lock()
+	s.ob.marking += int32(len(w.waiting))
+	s.ob.mu.Unlock()
+	for _, m := range w.waiting {
+		s.g.o.Logic.Mark(s.g.ctx, s.actor, m.conversation, m.received, m.read, w.answered)
 	}
-	if cap(s.marks) > 8 {
-		s.marks = nil // an idle session holds little
+	if cap(w.waiting) > 8 {
+		w.waiting = nil // an idle session holds little
 	}
-	s.marks = s.marks[:0]
+	w.waiting = w.waiting[:0]
+}
+
+// answerMark tells the client of a mark that was refused; others have no answer.
+func (s *session) answerMark(err error) {
+	o := &s.ob
+	o.mu.Lock()
+	o.marking--
+	if o.marking == 0 || o.marking == marksUnderway/2 {
+		o.signal()
+	}
+	o.mu.Unlock()
+	if err != nil {
+		s.logInternal("mark", err)
+		s.send(errorFrame(err))
+		s.markDirty()
+		s.g.Flush()
+	}
 }
 
 func (s *session) onSync(c *command, f *wire.ClientFrame) { s.sync(f.GetSync()) }
 
 func (s *session) sync(p *wire.Sync) {
-	s.flushMarks()
+	s.settleMarks()
 	ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
 	defer cancel()
 	q, err := contract.SyncQuery(p)
@@ -157,7 +180,6 @@ func (s *session) sync(p *wire.Sync) {
 
 func (s *session) onPull(c *command, f *wire.ClientFrame) {
 	p := f.GetPull()
-	s.flushMarks()
 	q, err := contract.PullQuery(p)
 	if err != nil {
 		s.refuse(c, f, err)

@@ -31,7 +31,7 @@ type fakeLogic struct {
 
 	authenticate func(im.Handshake) (im.Actor, error)
 	send         func(im.Actor, im.Message, func(im.Ack, error))
-	mark         func(im.ConversationID, uint64, uint64) error
+	mark         func(im.ConversationID, uint64, uint64, func(error))
 	sync         func(im.SyncQuery) (im.SyncResult, error)
 	pull         func(im.PullQuery) (im.PullResult, error)
 	compare      func(string, uint64) (bool, string, error)
@@ -69,14 +69,15 @@ func (l *fakeLogic) Send(_ context.Context, from im.Actor, m im.Message, reply f
 	reply(im.Ack{Seq: seq, Count: seq, Stored: time.UnixMilli(1000)}, nil)
 }
 
-func (l *fakeLogic) Mark(_ context.Context, from im.Actor, c im.ConversationID, received, read uint64) error {
+func (l *fakeLogic) Mark(_ context.Context, from im.Actor, c im.ConversationID, received, read uint64, reply func(error)) {
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.marks = append(l.marks, im.Mark{User: from.User, Conversation: c, Received: received, Read: read})
+	l.mu.Unlock()
 	if l.mark != nil {
-		return l.mark(c, received, read)
+		l.mark(c, received, read, reply)
+		return
 	}
-	return nil
+	reply(nil)
 }
 
 func (l *fakeLogic) Sync(_ context.Context, _ im.Actor, q im.SyncQuery) (im.SyncResult, error) {

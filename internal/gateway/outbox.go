@@ -62,6 +62,7 @@ type outbox struct {
 	// taken is how many bytes the writer has in its hands.
 	taken    int
 	inflight int32 // sends without an answer
+	marking  int32 // marks without an answer
 	hold     bool
 	writing  bool
 	lagging  bool

@@ -21,8 +21,10 @@ const (
 	// frames; leaveTime the same when it leaves in peace (drain, Bye).
 	finishTime = 500 * time.Millisecond
 	leaveTime  = 5 * time.Second
-	// marksHeld is how many conversations' marks are gathered at most.
-	marksHeld = 64
+	// marksHeld is how many conversations' marks are gathered at most, and
+	// marksUnderway how many may be without an answer while more is read.
+	marksHeld     = 64
+	marksUnderway = 4 * marksHeld
 	// parkAfter is how long a connection is silent before it gives its goroutine
 	// back. Parking and coming back take a few microseconds, so one that says more
 	// keeps its goroutine.
@@ -47,7 +49,7 @@ type session struct {
 	loginSeq uint64
 
 	buckets [rateClasses]bucket
-	marks   []markSet
+	marks   *marks    // nil before the first
 	now     time.Time // when the message that is handled arrived
 
 	ob outbox
@@ -82,7 +84,13 @@ type session struct {
 	watching []im.UserID
 }
 
-// markSet is marks that wait for the end of the read buffer.
+// marks are those that wait for the end of the read buffer.
+type marks struct {
+	waiting  []markSet
+	answered func(error) // answerMark, bound once
+}
+
+// markSet is the furthest marks in a conversation.
 type markSet struct {
 	conversation   im.ConversationID
 	received, read uint64
@@ -254,12 +262,27 @@ func (s *session) settleSends() {
 	s.waiting.Store(false)
 }
 
-// backpressure stops reading while too many sends are unanswered or too many
-// answers wait to be written (SPEC §5.4, §6.4).
+// settleMarks passes the marks on and waits until they are answered: what is
+// asked next sees them.
+func (s *session) settleMarks() {
+	s.flushMarks()
+	s.ob.mu.Lock()
+	busy := s.ob.marking > 0
+	s.ob.mu.Unlock()
+	if !busy {
+		return
+	}
+	s.waiting.Store(true)
+	s.ob.waitWhile(func() bool { return s.ob.marking > 0 && !s.ob.closed })
+	s.waiting.Store(false)
+}
+
+// backpressure stops reading while too much is unanswered or too many answers
+// wait to be written (SPEC §5.4, §6.4).
 func (s *session) backpressure() {
 	o, l := &s.ob, &s.g.o.Limits
 	o.mu.Lock()
-	over := !o.closed && (int(o.inflight) >= l.InFlight || o.queued() > l.QueueBytes)
+	over := !o.closed && (int(o.inflight) >= l.InFlight || o.marking >= marksUnderway || o.queued() > l.QueueBytes)
 	o.mu.Unlock()
 	if !over {
 		return
@@ -268,7 +291,7 @@ func (s *session) backpressure() {
 	s.flush()
 	s.waiting.Store(true)
 	o.waitWhile(func() bool {
-		return !o.closed && (int(o.inflight) >= l.InFlight || o.queued() > l.QueueBytes)
+		return !o.closed && (int(o.inflight) >= l.InFlight || o.marking >= marksUnderway || o.queued() > l.QueueBytes)
 	})
 	s.seen.Store(s.g.wheel.now.Load())
 	s.waiting.Store(false)

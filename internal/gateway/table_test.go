@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -161,7 +160,7 @@ func (l *fakeLogic) deny() {
 	defer l.mu.Unlock()
 	l.authenticate = func(im.Handshake) (im.Actor, error) { return im.Actor{}, err }
 	l.send = func(_ im.Actor, _ im.Message, reply func(im.Ack, error)) { reply(im.Ack{}, err) }
-	l.mark = func(im.ConversationID, uint64, uint64) error { return err }
+	l.mark = func(_ im.ConversationID, _, _ uint64, reply func(error)) { reply(err) }
 	l.sync = func(im.SyncQuery) (im.SyncResult, error) { return im.SyncResult{}, err }
 	l.pull = func(im.PullQuery) (im.PullResult, error) { return im.PullResult{}, err }
 	l.compare = func(string, uint64) (bool, string, error) { return false, "", err }
@@ -225,25 +224,6 @@ func TestAnswersKeepTheOrderOfTheSends(t *testing.T) {
 		replies[1](im.Ack{Seq: 2}, nil)
 		w.g.Flush()
 		p.want("ack 3 dm:ann:bob 2")
-	})
-}
-
-func TestMarksAreCombined(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t)
-		mark := func(c string, seq uint64) *wire.ClientFrame {
-			return wire.NewClientFrame(&wire.Received{Conversation: c, Seq: seq})
-		}
-		c := newScript(wire.Protobuf(), hello("ann", "d1", wire.DeviceClass_DEVICE_CLASS_PHONE),
-			mark("dm:ann:bob", 1), mark("dm:ann:bob", 2), mark("grp:g", 9), mark("dm:ann:bob", 3),
-			wire.NewClientFrame(&wire.Read{Conversation: "dm:ann:bob", Seq: 2}))
-		go w.g.Serve(c)
-		synctest.Wait()
-		got := w.logic.markList()
-		want := []im.Mark{{User: "ann", Conversation: "dm:ann:bob", Received: 3, Read: 2}, {User: "ann", Conversation: "grp:g", Received: 9}}
-		if !slices.Equal(got, want) {
-			t.Fatalf("marks %v, want %v", got, want)
-		}
 	})
 }
 

@@ -23,8 +23,10 @@ type Logic interface {
 	// yet: it is refused as unavailable. Otherwise the end of ctx changes nothing.
 	Send(ctx context.Context, from Actor, msg Message, reply func(Ack, error))
 
-	// Mark moves the actor's marks forward. Marks beyond the head are refused.
-	Mark(ctx context.Context, from Actor, c ConversationID, received, read uint64) error
+	// Mark moves the actor's marks forward. Marks beyond the head are refused. It
+	// does not wait for another process: reply is called exactly once, from any
+	// goroutine, perhaps before Mark returns. reply must not block.
+	Mark(ctx context.Context, from Actor, c ConversationID, received, read uint64, reply func(error))
 
 	// Sync answers what changed since a position, or a page of the conversation list.
 	Sync(ctx context.Context, from Actor, q SyncQuery) (SyncResult, error)

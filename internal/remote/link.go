@@ -45,8 +45,10 @@ type link struct {
 	// Frames written and read.
 	written, read uint64
 	progress      time.Time // the last answer or write
-	wake          chan struct{}
-	closed        chan struct{}
+	// soon: the writer is woken within markDelay.
+	soon   bool
+	wake   chan struct{}
+	closed chan struct{}
 }
 
 // againAfter is how long what a node says may be older than our last attempt.
@@ -74,6 +76,15 @@ func (l *link) signal() {
 	select {
 	case l.wake <- struct{}{}:
 	default:
+	}
+}
+
+// signalSoon wakes the writer within markDelay: what waits is in no hurry. Caller
+// holds router.mu.
+func (l *link) signalSoon() {
+	if !l.soon {
+		l.soon = true
+		time.AfterFunc(markDelay, l.signal)
 	}
 }
 
@@ -259,7 +270,7 @@ func (l *link) frame(buf []byte) (frame []byte, more bool) {
 	l.written++
 	head := up{from: r.node.o.Name, instance: l.id, to: l.instance, number: l.written, first: first, restart: l.restart, sends: uint64(sends)}
 	buf = head.append(buf)
-	l.restart, l.probe = false, false
+	l.restart, l.probe, l.soon = false, false, false
 	for _, s := range l.queue[:sends] {
 		s.written = now
 		buf = putSend(buf, s)

@@ -17,16 +17,26 @@ func (r *router) Authenticate(ctx context.Context, h im.Handshake) (im.Actor, er
 		(*reader).actor)
 }
 
-// Mark only moves forward, so it may be repeated.
-func (r *router) Mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64) error {
-	_, err := ask1(ctx, r, askMark, string(c), true,
-		func(l im.Logic) (struct{}, error) { return struct{}{}, l.Mark(ctx, from, c, received, read) },
-		func() []byte {
-			m := markAsk{user: from.User, conversation: c, received: received, read: read}
-			return m.append(nil)
-		},
-		func(*reader) struct{} { return struct{}{} })
-	return err
+// Mark only moves forward, so it may be repeated. Nobody waits for it: it leaves
+// with whatever goes to its node next, after markDelay at the latest, and so does
+// the answer. A frame of its own would cost as much as a message.
+func (r *router) Mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64, done func(error)) {
+	if local := r.localFor(string(c)); local != nil {
+		local.Mark(ctx, from, c, received, read, done)
+		return
+	}
+	m := markAsk{user: from.User, conversation: c, received: received, read: read}
+	q := &request{kind: askMark, key: string(c), body: m.append(nil), again: true, deadline: r.node.now().Add(defaultTime)}
+	q.then = func(x reply) {
+		if x.local != nil {
+			x.local.Mark(ctx, from, c, received, read, done)
+			return
+		}
+		done(x.err)
+	}
+	if err := r.start(q); err != nil {
+		done(err)
+	}
 }
 
 func (r *router) Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error) {

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -45,6 +44,15 @@ func (w *world) burst(n int, pause time.Duration) (all []*sent) {
 			pass(pause)
 		}
 	}
+	return all
+}
+
+// burst1 is burst through one gateway, answered.
+func (w *world) burst1(node string, n int) (all []*sent) {
+	for i := range n {
+		all = append(all, w.send(node, "a", dm(i%10)))
+	}
+	pass(4 * commitTime)
 	return all
 }
 
@@ -458,48 +466,6 @@ func TestRequests(t *testing.T) {
 		}
 		if tl := w.nodes["g1"].Timeline(); tl != "t" {
 			t.Fatal(tl)
-		}
-	})
-}
-
-// A change of two users' relation is answered when every logic node knows: what
-// the bus loses is told again, and nobody waits longer than for a judgement.
-func TestForget(t *testing.T) {
-	in(t, "g1 l1 l2 l3", func(t *testing.T, w *world) {
-		forget := func(node string, want ...string) time.Duration {
-			t.Helper()
-			began := time.Now()
-			w.nodes[node].Forget(t.Context(), "ann", "bob")
-			took := time.Since(began)
-			if got := w.forgot("ann", "bob"); !slices.Equal(got, want) {
-				t.Fatalf("%v forgot within %s, want %v", got, took, want)
-			}
-			return took
-		}
-		forget("l1", "l2", "l3") // l1 did so itself
-		if d := forget("g1", "l1", "l2", "l3"); d >= forgetAgain {
-			t.Fatalf("took %s on a good bus", d)
-		}
-		// Not so bad that somebody seems gone: five heartbeats in a row.
-		w.hub.SetFaults(mem.Faults{Drop: 0.1, Duplicate: 0.2, Reorder: 0.2, Delay: time.Millisecond})
-		for range 20 {
-			forget("l1", "l2", "l3")
-		}
-		w.hub.SetFaults(mem.Faults{})
-		pass(2 * beatEvery)
-		w.forgot("ann", "bob")
-
-		w.kill("l3")
-		if d := forget("l1", "l2"); d < deadAfter-2*beatEvery || d > deadAfter+2*beatEvery {
-			t.Fatalf("took %s beside a dead node", d)
-		}
-		w.kill("l2")
-		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
-		defer cancel()
-		began := time.Now()
-		w.nodes["l1"].Forget(ctx, "ann", "cem")
-		if d := time.Since(began); d != time.Millisecond {
-			t.Fatalf("waited %s without its caller", d)
 		}
 	})
 }

@@ -22,8 +22,12 @@ type request struct {
 	sent    bool  // written at least once
 	asked   time.Time
 	partial []byte
-	done    chan reply // capacity 1
 	over    bool
+	// One of the two takes the reply: who waits for it, until the deadline or less
+	// long; or, where nobody does, a function in a goroutine of its own. The router
+	// sees to its deadline.
+	done chan reply // capacity 1
+	then func(reply)
 }
 
 // reply is the answer to a request.
@@ -37,14 +41,21 @@ type reply struct {
 // defaultTime bounds requests whose context has no deadline.
 const defaultTime = 30 * time.Second
 
-func (q *request) end(x reply) {
-	if !q.over {
-		q.over = true
+// end gives a request its reply. Caller holds mu.
+func (r *router) end(q *request, x reply) {
+	delete(r.pending, q.number)
+	switch {
+	case q.over:
+		return
+	case q.then != nil:
+		r.wg.Go(func() { q.then(x) })
+	default:
 		q.done <- x
 	}
+	q.over = true
 }
 
-func (q *request) fail(err error) { q.end(reply{err: err}) }
+func (r *router) fail(q *request, err error) { r.end(q, reply{err: err}) }
 
 // localFor returns this process's own logic when it is the home of key.
 func (r *router) localFor(key string) im.Logic {
@@ -65,21 +76,9 @@ func (r *router) ask(ctx context.Context, kind byte, key string, again bool, bod
 		deadline = now.Add(defaultTime)
 	}
 	q := &request{kind: kind, key: key, body: body, again: again, deadline: deadline, done: make(chan reply, 1)}
-	r.mu.Lock()
-	if r.closed || len(r.pending) >= maxUnderway {
-		closed := r.closed
-		r.mu.Unlock()
-		if closed {
-			return nil, nil, im.Errorf(im.CodeUnavailable, "the server is stopping")
-		}
-		return nil, nil, &im.Error{Code: im.CodeOverloaded, Message: "too many requests are under way", RetryAfter: 200 * time.Millisecond}
+	if err := r.start(q); err != nil {
+		return nil, nil, err
 	}
-	r.requests++
-	q.number = r.requests
-	r.pending[q.number] = q
-	r.route(q, now)
-	r.mu.Unlock()
-
 	timer := time.NewTimer(deadline.Sub(now))
 	defer timer.Stop()
 	select {
@@ -103,11 +102,27 @@ func (r *router) ask(ctx context.Context, kind byte, key string, again bool, bod
 	return nil, nil, im.Errorf(im.CodeUnavailable, "no node answers now")
 }
 
+// start numbers a request and gives it to its home.
+func (r *router) start(q *request) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return im.Errorf(im.CodeUnavailable, "the server is stopping")
+	case len(r.pending) >= maxUnderway:
+		return &im.Error{Code: im.CodeOverloaded, Message: "too many requests are under way", RetryAfter: 200 * time.Millisecond}
+	}
+	r.requests++
+	q.number = r.requests
+	r.pending[q.number] = q
+	r.route(q, r.node.now())
+	return nil
+}
+
 // route gives a request to its home, or lets it wait for one. Caller holds mu.
 func (r *router) route(q *request, now time.Time) {
 	if q.sent && !q.again {
-		delete(r.pending, q.number)
-		q.fail(im.Errorf(im.CodeUnknown, "the node that was asked is gone; this may or may not have been done"))
+		r.fail(q, im.Errorf(im.CodeUnknown, "the node that was asked is gone; this may or may not have been done"))
 		return
 	}
 	l := r.home(q.key, now)
@@ -115,12 +130,15 @@ func (r *router) route(q *request, now time.Time) {
 		return
 	}
 	if l.local != nil {
-		delete(r.pending, q.number)
-		q.end(reply{local: l.local})
+		r.end(q, reply{local: l.local})
 		return
 	}
 	q.link, q.partial = l, nil
 	l.asks = append(l.asks, q)
+	if q.kind == askMark {
+		l.signalSoon()
+		return
+	}
 	l.signal()
 }
 
@@ -132,8 +150,7 @@ func (r *router) part(number uint64, l *link, last bool, part []byte) {
 	}
 	q.partial = append(q.partial, part...)
 	if last {
-		delete(r.pending, number)
-		q.end(reply{body: q.partial})
+		r.end(q, reply{body: q.partial})
 	}
 }
 
@@ -150,8 +167,7 @@ func (r *router) refused(number uint64, l *link, err error, now time.Time) {
 		r.route(q, now)
 		return
 	}
-	delete(r.pending, number)
-	q.fail(err)
+	r.fail(q, err)
 }
 
 // askAgain repeats the requests whose answers may be lost; others wait for

@@ -24,6 +24,8 @@ const (
 	// attemptTime is how long an answer to something that may be repeated is awaited
 	// before it is repeated.
 	attemptTime = 3 * time.Second
+	// markDelay is how long marks, and their answers, wait for something to leave with.
+	markDelay = 10 * time.Millisecond
 	// maxUnderway bounds the sends without an answer, over all nodes.
 	maxUnderway      = 1 << 16
 	maxUnderwayBytes = 128 << 20
@@ -288,6 +290,10 @@ func (r *router) tick(now time.Time) {
 		l.tick(now)
 	}
 	for _, q := range r.pending {
+		if q.then != nil && now.After(q.deadline) {
+			r.fail(q, im.Errorf(im.CodeUnavailable, "no node answers now"))
+			continue
+		}
 		if q.again && q.link != nil && q.link.local == nil && q.sent && now.Sub(q.asked) > attemptTime {
 			q.link = nil
 			r.route(q, now)
@@ -309,8 +315,7 @@ func (r *router) close() {
 	}
 	r.waiting = nil
 	for _, q := range r.pending {
-		q.fail(im.Errorf(im.CodeUnavailable, "the server is stopping"))
-		delete(r.pending, q.number)
+		r.fail(q, im.Errorf(im.CodeUnavailable, "the server is stopping"))
 	}
 	r.mu.Unlock()
 	give(answers)

@@ -54,6 +54,7 @@ type server struct {
 
 	mu    sync.Mutex
 	dirty []*asking // with answers that wait for a flush
+	soon  bool      // there is one within markDelay
 }
 
 // asking is a node that asks, and what goes back to it.
@@ -282,11 +283,21 @@ func (a *asking) publish() {
 	a.s.node.bus.Publish(a.subject, a.frame)
 }
 
+// flushSoon writes them within markDelay.
+func (s *server) flushSoon() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.soon {
+		s.soon = true
+		time.AfterFunc(markDelay, s.flush)
+	}
+}
+
 // flush writes all answers that wait.
 func (s *server) flush() {
 	s.mu.Lock()
 	all := s.dirty
-	s.dirty = nil
+	s.dirty, s.soon = nil, false
 	s.mu.Unlock()
 	if len(all) == 0 {
 		return
@@ -309,6 +320,10 @@ func (s *server) run() {
 			s.wg.Go(func() {
 				defer func() { <-s.slots }()
 				s.answer(&q)
+				if q.kind == askMark {
+					s.flushSoon()
+					return
+				}
 				s.flush()
 			})
 		case <-s.ctx.Done():
@@ -354,7 +369,9 @@ func (s *server) carryOut(ctx context.Context, kind byte, in *reader) (body []by
 		return putActor(nil, &a), err
 	case askMark:
 		m := in.mark()
-		return nil, s.logic.Mark(ctx, im.Actor{User: m.user}, m.conversation, m.received, m.read)
+		done := make(chan error, 1)
+		s.logic.Mark(ctx, im.Actor{User: m.user}, m.conversation, m.received, m.read, func(err error) { done <- err })
+		return nil, <-done
 	case askSync:
 		from := in.actor()
 		res, err := s.logic.Sync(ctx, from, in.syncQuery())

@@ -25,10 +25,11 @@ type store struct {
 	refuse  map[string]bool // nodes that find no conversation
 	fail    map[string]int  // how many messages each node cannot store
 	calls   map[string]int  // how often each Call was carried out
+	marks   map[im.ConversationID]uint64
 }
 
 func newStore() *store {
-	return &store{entries: map[im.ConversationID][]im.Entry{}, ids: map[im.MessageID]im.Ack{}, away: map[string]bool{}, fail: map[string]int{}, refuse: map[string]bool{}, calls: map[string]int{}}
+	return &store{entries: map[im.ConversationID][]im.Entry{}, ids: map[im.MessageID]im.Ack{}, away: map[string]bool{}, fail: map[string]int{}, refuse: map[string]bool{}, calls: map[string]int{}, marks: map[im.ConversationID]uint64{}}
 }
 
 func (s *store) append(from im.UserID, m im.Message) (ack im.Ack, e im.Entry, fresh bool) {
@@ -119,7 +120,16 @@ func (b *brain) Send(ctx context.Context, from im.Actor, m im.Message, reply fun
 	}
 }
 
-func (b *brain) Mark(context.Context, im.Actor, im.ConversationID, uint64, uint64) error { return nil }
+func (b *brain) Mark(_ context.Context, _ im.Actor, c im.ConversationID, received, _ uint64, reply func(error)) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	if received > uint64(len(b.store.entries[c])) {
+		reply(im.Errorf(im.CodeInvalidArgument, "beyond the last entry"))
+		return
+	}
+	b.store.marks[c] = max(b.store.marks[c], received)
+	reply(nil)
+}
 
 func (b *brain) Sync(_ context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error) {
 	return im.SyncResult{Timeline: "t", Position: q.Position + string(from.User), Conversations: []im.ConversationState{{Title: string(make([]byte, q.Limit))}}}, nil
