@@ -141,6 +141,11 @@ func (s *session) flushMarks() {
 
 // answerMark tells the client of a mark that was refused; others have no answer.
 func (s *session) answerMark(err error) {
+	if err != nil { // first: what waits for this answer must not overtake it
+		s.logInternal("mark", err)
+		s.send(errorFrame(err))
+		s.flush()
+	}
 	o := &s.ob
 	o.mu.Lock()
 	o.marking--
@@ -148,12 +153,6 @@ func (s *session) answerMark(err error) {
 		o.signal()
 	}
 	o.mu.Unlock()
-	if err != nil {
-		s.logInternal("mark", err)
-		s.send(errorFrame(err))
-		s.markDirty()
-		s.g.Flush()
-	}
 }
 
 func (s *session) onSync(c *command, f *wire.ClientFrame) { s.sync(f.GetSync()) }
@@ -230,9 +229,10 @@ func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
 }
 
 func (s *session) onPing(c *command, f *wire.ClientFrame) {
-	s.flushMarks()
 	p, pong := f.GetPing(), &wire.Pong{ServerTimeMs: s.now.UnixMilli()}
+	// With a position the client takes its marks for stored.
 	if p.Digest != nil && p.Position != "" {
+		s.settleMarks()
 		ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
 		defer cancel()
 		same, position, err := s.g.o.Logic.Compare(ctx, s.actor, p.Position, *p.Digest)

@@ -24,7 +24,7 @@ const (
 	// marksHeld is how many conversations' marks are gathered at most, and
 	// marksUnderway how many may be without an answer while more is read.
 	marksHeld     = 64
-	marksUnderway = 4 * marksHeld
+	marksUnderway = 2 * marksHeld
 	// parkAfter is how long a connection is silent before it gives its goroutine
 	// back. Parking and coming back take a few microseconds, so one that says more
 	// keeps its goroutine.
@@ -272,8 +272,10 @@ func (s *session) settleMarks() {
 	if !busy {
 		return
 	}
+	s.flush()
 	s.waiting.Store(true)
 	s.ob.waitWhile(func() bool { return s.ob.marking > 0 && !s.ob.closed })
+	s.seen.Store(s.g.wheel.now.Load())
 	s.waiting.Store(false)
 }
 

@@ -258,6 +258,7 @@ func (l *link) frame(buf []byte) (frame []byte, more bool) {
 	now := r.node.now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	l.soon = false // also when what it was for went another way
 	if len(l.queue) == 0 && len(l.asks) == 0 && !l.probe {
 		return nil, false
 	}
@@ -270,7 +271,7 @@ func (l *link) frame(buf []byte) (frame []byte, more bool) {
 	l.written++
 	head := up{from: r.node.o.Name, instance: l.id, to: l.instance, number: l.written, first: first, restart: l.restart, sends: uint64(sends)}
 	buf = head.append(buf)
-	l.restart, l.probe, l.soon = false, false, false
+	l.restart, l.probe = false, false
 	for _, s := range l.queue[:sends] {
 		s.written = now
 		buf = putSend(buf, s)
@@ -300,7 +301,9 @@ func (l *link) takeAsks() (asks []*request) {
 		}
 		n++
 	}
-	l.asks = append(l.asks[:0], l.asks[n:]...)
+	rest := copy(l.asks, l.asks[n:])
+	clear(l.asks[rest:]) // let go of who asked
+	l.asks = l.asks[:rest]
 	return asks
 }
 

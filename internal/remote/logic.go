@@ -25,11 +25,27 @@ func (r *router) Mark(ctx context.Context, from im.Actor, c im.ConversationID, r
 		local.Mark(ctx, from, c, received, read, done)
 		return
 	}
+	// A panic ends the mark, as it would end the session that asked.
+	ours := func(l im.Logic) {
+		answered := false
+		defer func() {
+			if p := recover(); p != nil {
+				r.node.panicked("mark", p)
+				if !answered {
+					done(im.Errorf(im.CodeInternal, "the server failed"))
+				}
+			}
+		}()
+		l.Mark(ctx, from, c, received, read, func(err error) {
+			answered = true
+			done(err)
+		})
+	}
 	m := markAsk{user: from.User, conversation: c, received: received, read: read}
 	q := &request{kind: askMark, key: string(c), body: m.append(nil), again: true, deadline: r.node.now().Add(defaultTime)}
 	q.then = func(x reply) {
 		if x.local != nil {
-			x.local.Mark(ctx, from, c, received, read, done)
+			ours(x.local)
 			return
 		}
 		done(x.err)

@@ -1,7 +1,9 @@
 package remote
 
 import (
+	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,5 +106,93 @@ func TestMarksLeaveWithMessages(t *testing.T) {
 			t.Errorf("%d frames out and %d in for a message and ten marks", n-written, m-read)
 		}
 		w.stored(all)
+	})
+}
+
+// A mark that waited for company when its node was given up goes its way with
+// the next one, though nothing else is sent.
+func TestMarksAfterAMove(t *testing.T) {
+	in(t, "g1 l1", func(t *testing.T, w *world) {
+		w.stored(w.burst1("g1", 10))
+		var answered atomic.Int32
+		mark := func(c im.ConversationID) {
+			w.nodes["g1"].Logic().Mark(t.Context(), im.Actor{User: "b"}, c, 1, 0, func(err error) {
+				if err != nil {
+					t.Error(err)
+				}
+				answered.Add(1)
+			})
+		}
+		w.store.setAway("l1", true)
+		mark(dm(1))
+		w.send("g1", "a", dm(0)) // which the node turns away
+		pass(2 * suspectTime)
+		w.store.setAway("l1", false)
+		pass(sendPatience)
+		mark(dm(2))
+		pass(3 * markDelay)
+		if n := answered.Load(); n != 2 {
+			t.Fatalf("%d of two marks are answered", n)
+		}
+	})
+}
+
+// What a node cannot do now, or never, to a mark: it is asked again, or told.
+func TestMarksThatFail(t *testing.T) {
+	in(t, "gl1 l2", func(t *testing.T, w *world) {
+		var there im.ConversationID
+		for i := 0; w.nodes["gl1"].router.home(string(there), time.Now()).name != "l2" || i == 0; i++ {
+			there = dm(i)
+		}
+		all := []*sent{w.send("gl1", "a", there)}
+		pass(100 * time.Millisecond)
+		w.stored(all)
+		var mu sync.Mutex
+		var got []im.Code
+		mark := func(c im.ConversationID) {
+			w.nodes["gl1"].Logic().Mark(t.Context(), im.Actor{User: "b"}, c, 1, 0, func(err error) {
+				mu.Lock()
+				got = append(got, im.CodeOf(err))
+				mu.Unlock()
+			})
+		}
+		want := func(codes ...im.Code) {
+			t.Helper()
+			mu.Lock()
+			defer mu.Unlock()
+			if !slices.Equal(got, codes) {
+				t.Fatalf("answers %q, want %q", got, codes)
+			}
+			got = nil
+		}
+		errs := []error{im.Errorf(im.CodeOverloaded, "later"), nil}
+		w.store.onMark = func() error {
+			err := errs[0]
+			errs = errs[1:]
+			return err
+		}
+		mark(there)
+		pass(attemptTime / 2)
+		want()
+		pass(attemptTime)
+		want("")
+		if w.store.marks[there] != 1 {
+			t.Error("the mark is not stored")
+		}
+
+		// A panic ends the mark where it happens: there, and here when it has moved.
+		w.store.onMark = func() error { panic("as it is asked to") }
+		mark(there)
+		pass(3 * markDelay)
+		want(im.CodeInternal)
+		w.hub.Block("l2")
+		mark(there)
+		pass(3 * markDelay)
+		w.kill("l2")
+		pass(2 * deadAfter)
+		want(im.CodeInternal)
+		w.store.onMark = nil
+		mark(there)
+		want("")
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"log/slog"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -87,7 +88,8 @@ func New(o Options) (*Node, error) {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	n := &Node{o: o, instance: binary.BigEndian.Uint64(b[:]), started: make(chan struct{}), done: make(chan struct{})}
-	n.peers.nodes = map[string]*peer{}
+	n.peers.nodes, n.peers.lost = map[string]*peer{}, map[string]absent{}
+	n.forgets.last = n.instance >> 16 // no earlier life's word counts
 	n.dispatch.node = n
 	n.router = newRouter(n)
 	n.metrics = newMetrics(n, o.Registerer)
@@ -297,6 +299,12 @@ func (n *Node) missed(x news) {
 	if x.lost && n.served != nil {
 		n.served.backend.Forget("", "")
 	}
+}
+
+// panicked notes what a panic was about, from the function that recovered it.
+func (n *Node) panicked(what string, p any) {
+	n.metrics.panics.Inc()
+	n.o.Logger.Error("remote: panic", "in", what, "panic", p, "stack", string(debug.Stack()))
 }
 
 // handler is the bus's side of a Node.

@@ -79,7 +79,19 @@ func (n *peer) since() uint64 { return n.positions[0] }
 type peers struct {
 	mu    sync.Mutex
 	nodes map[string]*peer
+	// lost are the logic nodes that stopped being heard. Others may hear them all
+	// the while: what they store until they are heard again is missing here.
+	lost map[string]absent
 }
+
+// absent is a node that is not heard.
+type absent struct {
+	since uint64 // a position before which nothing of its is missing here
+	at    time.Time
+}
+
+// absentFor is how long a node that is not heard is remembered.
+const absentFor = time.Hour
 
 // news is what a heartbeat, or its absence, means.
 type news struct {
@@ -119,6 +131,12 @@ func (p *peers) heard(h beat, now time.Time) (n news) {
 	if x == nil {
 		x = &peer{seed: seedOf(h.name)}
 		p.nodes[h.name] = x
+		if gone, ok := p.lost[h.name]; ok {
+			delete(p.lost, h.name)
+			if !n.lost || gone.since < n.since {
+				n.lost, n.since = true, gone.since
+			}
+		}
 	}
 	x.beat, x.heard = h, now
 	if !h.ready {
@@ -140,6 +158,14 @@ func (p *peers) judge(now time.Time) (n news) {
 			delete(p.nodes, name)
 			n.gone = append(n.gone, x)
 			n.missing(x)
+			if x.roles&roleLogic != 0 && len(x.positions) > 0 {
+				p.lost[name] = absent{x.since(), now}
+			}
+		}
+	}
+	for name, x := range p.lost {
+		if now.Sub(x.at) > absentFor {
+			delete(p.lost, name)
 		}
 	}
 	return n

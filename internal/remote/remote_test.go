@@ -397,6 +397,31 @@ func TestLostPushesAreCompared(t *testing.T) {
 	})
 }
 
+// What a node hands on while one gateway does not hear it, though others do, is
+// compared when it is heard again.
+func TestAGatewayDoesNotHearOneNode(t *testing.T) {
+	in(t, "g1 g2 l1 l2", func(t *testing.T, w *world) {
+		w.doors["g2"].online["b00"] = true
+		w.nodes["g2"].UserHere("b00")
+		pass(3 * time.Second)
+		home := w.nodes["g1"].router.home(string(dm(0)), time.Now()).name
+		w.hub.Partition("g2", home)
+		pass(5 * time.Second)
+		s := w.send("g1", "a00", dm(0))
+		pass(time.Second)
+		w.stored([]*sent{s})
+		pass(5 * time.Second)
+		if got := w.doors["g2"].entries["b00"]; len(got) != 0 || w.doors["g2"].heads[dm(0)] != 0 {
+			t.Fatalf("through the partition came %v", got)
+		}
+		w.hub.Heal("g2", home)
+		pass(2 * time.Second)
+		if got := w.doors["g2"].heads[dm(0)]; got != 1 {
+			t.Fatalf("head %d", got)
+		}
+	})
+}
+
 // The same after a time without any connection between a gateway and the rest.
 func TestAGatewayIsCutOff(t *testing.T) {
 	in(t, "g1 g2 l1", func(t *testing.T, w *world) {

@@ -44,15 +44,18 @@ const defaultTime = 30 * time.Second
 // end gives a request its reply. Caller holds mu.
 func (r *router) end(q *request, x reply) {
 	delete(r.pending, q.number)
-	switch {
-	case q.over:
+	if q.over {
 		return
-	case q.then != nil:
-		r.wg.Go(func() { q.then(x) })
-	default:
-		q.done <- x
 	}
 	q.over = true
+	if q.then == nil {
+		q.done <- x
+		return
+	}
+	then := q.then
+	q.then = nil // it may stay in a queue for a while; who asked need not
+	r.marks--
+	r.wg.Go(func() { then(x) })
 }
 
 func (r *router) fail(q *request, err error) { r.end(q, reply{err: err}) }
@@ -109,8 +112,11 @@ func (r *router) start(q *request) error {
 	switch {
 	case r.closed:
 		return im.Errorf(im.CodeUnavailable, "the server is stopping")
-	case len(r.pending) >= maxUnderway:
+	case len(r.pending) >= maxUnderway, q.then != nil && r.marks >= maxMarks:
 		return &im.Error{Code: im.CodeOverloaded, Message: "too many requests are under way", RetryAfter: 200 * time.Millisecond}
+	}
+	if q.then != nil {
+		r.marks++
 	}
 	r.requests++
 	q.number = r.requests
@@ -165,6 +171,10 @@ func (r *router) refused(number uint64, l *link, err error, now time.Time) {
 		l.suspect = now.Add(suspectTime)
 		q.link = nil
 		r.route(q, now)
+		return
+	}
+	if q.then != nil && im.CodeOf(err) == im.CodeOverloaded {
+		q.asked = now // nobody waits: it is asked again after attemptTime
 		return
 	}
 	r.fail(q, err)

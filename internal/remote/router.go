@@ -26,6 +26,9 @@ const (
 	attemptTime = 3 * time.Second
 	// markDelay is how long marks, and their answers, wait for something to leave with.
 	markDelay = 10 * time.Millisecond
+	// maxMarks bounds the marks without an answer: they must leave room for what
+	// somebody waits for.
+	maxMarks = 1 << 14
 	// maxUnderway bounds the sends without an answer, over all nodes.
 	maxUnderway      = 1 << 16
 	maxUnderwayBytes = 128 << 20
@@ -45,6 +48,7 @@ type router struct {
 	// pending requests by their number, those without a node now included.
 	pending  map[uint64]*request
 	requests uint64
+	marks    int // of pending, the marks
 	lastLink uint64
 	underway int
 	bytes    int

@@ -3,7 +3,7 @@ package remote
 import (
 	"context"
 	"encoding/binary"
-	"runtime/debug"
+	"fmt"
 	"sync"
 	"time"
 
@@ -355,8 +355,7 @@ func (s *server) answer(q *served) {
 // take down one node after the other with it.
 func (s *server) recover(q *served) {
 	if r := recover(); r != nil {
-		s.node.metrics.panics.Inc()
-		s.node.o.Logger.Error("remote: panic", "kind", q.kind, "from", q.to.name, "panic", r, "stack", string(debug.Stack()))
+		s.node.panicked(fmt.Sprintf("request %d of %s", q.kind, q.to.name), r)
 		q.to.error(q.number, im.Errorf(im.CodeInternal, "the server failed"))
 	}
 }

@@ -26,6 +26,7 @@ type store struct {
 	fail    map[string]int  // how many messages each node cannot store
 	calls   map[string]int  // how often each Call was carried out
 	marks   map[im.ConversationID]uint64
+	onMark  func() error // nil: they are stored
 }
 
 func newStore() *store {
@@ -123,6 +124,12 @@ func (b *brain) Send(ctx context.Context, from im.Actor, m im.Message, reply fun
 func (b *brain) Mark(_ context.Context, _ im.Actor, c im.ConversationID, received, _ uint64, reply func(error)) {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
+	if f := b.store.onMark; f != nil {
+		if err := f(); err != nil {
+			reply(err)
+			return
+		}
+	}
 	if received > uint64(len(b.store.entries[c])) {
 		reply(im.Errorf(im.CodeInvalidArgument, "beyond the last entry"))
 		return
