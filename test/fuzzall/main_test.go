@@ -62,12 +62,33 @@ func TestRun(t *testing.T) {
 			var out strings.Builder
 			err := run(t.Context(), options{time: 300 * time.Millisecond, parallel: 1, memory: 512, match: c.match, packages: []string{"./..."}}, &out)
 			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
-				t.Errorf("error %v, want %q", err, c.err)
+				t.Errorf("error %v, want %q; the output:\n%s", err, c.err, out.String())
 			}
 			if !strings.Contains(out.String(), c.output) {
 				t.Errorf("no %q in\n%s", c.output, out.String())
 			}
 		})
+	}
+}
+
+// The end of the time is no finding, whatever Go says of it; the same words from
+// a target are one.
+func TestTimeIsOver(t *testing.T) {
+	const begin = "fuzz: elapsed: 0s, gathering baseline coverage: 1/1 completed, now fuzzing with 1 workers\n"
+	for name, c := range map[string]struct {
+		output string
+		want   bool
+	}{
+		"time":    {begin + "--- FAIL: FuzzGood (0.31s)\n    context deadline exceeded\nFAIL\n", true},
+		"found":   {begin + "--- FAIL: FuzzBad (0.02s)\n    --- FAIL: FuzzBad (0.00s)\n        a_test.go:12: context deadline exceeded\n    \n    Failing input written to testdata/fuzz/FuzzBad/1\nFAIL\n", false},
+		"died":    {begin + "--- FAIL: FuzzGreedy (0.10s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\n    Failing input written to testdata/fuzz/FuzzGreedy/1\nFAIL\n", false},
+		"seed":    {"--- FAIL: FuzzBad (0.00s)\n    --- FAIL: FuzzBad/seed#0 (0.00s)\n        a_test.go:12: context deadline exceeded\nFAIL\n", false},
+		"other":   {"--- FAIL: FuzzBad (0.00s)\n    no such file\nFAIL\n", false},
+		"nothing": {"", false},
+	} {
+		if got := onlyTimeIsOver(c.output); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 
