@@ -40,9 +40,10 @@ func fuzz(ctx context.Context, o options, binary string, t target) result {
 	// A run that hangs is a failure as well.
 	ctx, cancel := context.WithTimeout(ctx, o.time+2*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary,
+	command := limited(uint64(o.memory)<<20+addressSpace, binary,
 		"-test.fuzz=^"+t.name+"$", "-test.run=^$", "-test.fuzztime="+o.time.String(),
 		"-test.parallel="+strconv.Itoa(o.parallel), "-test.fuzzcachedir="+cache, "-test.timeout=0")
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
 	cmd.Dir = t.dir
 	cmd.Env = append(os.Environ(), fmt.Sprintf("GOMEMLIMIT=%dMiB", o.memory))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // lets it end its workers
@@ -50,17 +51,12 @@ func fuzz(ctx context.Context, o options, binary string, t target) result {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	start := time.Now()
-	if err = cmd.Start(); err == nil {
-		// The workers, which are started later, inherit it.
-		err = limitAddressSpace(cmd.Process.Pid, uint64(o.memory)<<20+addressSpace)
-		if err != nil {
-			_ = cmd.Cancel()
-		}
-		if werr := cmd.Wait(); err == nil {
-			err = werr
-		}
-	}
+	err = cmd.Run()
 	r.took = time.Since(start)
+	if cmd.ProcessState == nil {
+		r.failed, r.output = true, err.Error() // it was not started
+		return r
+	}
 	if u, ok := cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		r.maxRSS = maxRSSBytes(u)
 	}

@@ -1,19 +1,16 @@
 package main
 
 import (
-	"fmt"
+	"strconv"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
 
-// limitAddressSpace bounds what a process may map: an allocation that follows
-// from a number in the input ends it instead of the machine.
-func limitAddressSpace(pid int, bytes uint64) error {
-	if err := unix.Prlimit(pid, unix.RLIMIT_AS, &unix.Rlimit{Cur: bytes, Max: bytes}, nil); err != nil {
-		return fmt.Errorf("bound the memory of process %d: %w", pid, err)
-	}
-	return nil
+// limited is a command whose process, and all that it starts, may map so many
+// bytes: an allocation that follows from a number in the input ends it instead
+// of the machine. The shell sets the limit before the program begins, so that
+// none of its workers can be earlier.
+func limited(bytes uint64, command ...string) []string {
+	return append([]string{"sh", "-c", `ulimit -v "$0" && exec "$@"`, strconv.FormatUint(bytes>>10, 10)}, command...)
 }
 
 func maxRSSBytes(u *syscall.Rusage) int64 { return u.Maxrss << 10 }

@@ -60,7 +60,7 @@ func TestRun(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			scratch(t, c.src)
 			var out strings.Builder
-			err := run(t.Context(), options{time: 300 * time.Millisecond, parallel: 1, memory: 512, match: c.match, packages: []string{"./..."}}, &out)
+			err := run(t.Context(), options{time: time.Second, parallel: 1, memory: 512, match: c.match, packages: []string{"./..."}}, &out)
 			if c.err == "" && err != nil || c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) {
 				t.Errorf("error %v, want %q; the output:\n%s", err, c.err, out.String())
 			}
