@@ -250,31 +250,28 @@ func (s *session) refuse(c *command, f *wire.ClientFrame, err error) {
 // settleSends waits until all sends are answered, so that an error of the
 // gateway's own does not overtake their answers (SPEC §5.1).
 func (s *session) settleSends() {
-	s.ob.mu.Lock()
-	busy := s.ob.inflight > 0
-	s.ob.mu.Unlock()
-	if !busy {
-		return
-	}
-	s.flush()
-	s.waiting.Store(true)
-	s.ob.waitWhile(func() bool { return s.ob.inflight > 0 && !s.ob.closed })
-	s.waiting.Store(false)
+	s.await(func() bool { return s.ob.inflight > 0 && !s.ob.closed })
 }
 
 // settleMarks passes the marks on and waits until they are answered: what is
 // asked next sees them.
 func (s *session) settleMarks() {
 	s.flushMarks()
+	s.await(func() bool { return s.ob.marking > 0 && !s.ob.closed })
+}
+
+// await reads nothing while cond holds, which runs under the outbox's mu, and
+// writes what is queued before. The client's silence meanwhile proves nothing.
+func (s *session) await(cond func() bool) {
 	s.ob.mu.Lock()
-	busy := s.ob.marking > 0
+	wait := cond()
 	s.ob.mu.Unlock()
-	if !busy {
+	if !wait {
 		return
 	}
 	s.flush()
 	s.waiting.Store(true)
-	s.ob.waitWhile(func() bool { return s.ob.marking > 0 && !s.ob.closed })
+	s.ob.waitWhile(cond)
 	s.seen.Store(s.g.wheel.now.Load())
 	s.waiting.Store(false)
 }
@@ -283,20 +280,16 @@ func (s *session) settleMarks() {
 // wait to be written (SPEC §5.4, §6.4).
 func (s *session) backpressure() {
 	o, l := &s.ob, &s.g.o.Limits
-	o.mu.Lock()
-	over := !o.closed && (int(o.inflight) >= l.InFlight || o.marking >= marksUnderway || o.queued() > l.QueueBytes)
-	o.mu.Unlock()
-	if !over {
-		return
-	}
-	s.flushMarks()
-	s.flush()
-	s.waiting.Store(true)
-	o.waitWhile(func() bool {
+	over := func() bool {
 		return !o.closed && (int(o.inflight) >= l.InFlight || o.marking >= marksUnderway || o.queued() > l.QueueBytes)
-	})
-	s.seen.Store(s.g.wheel.now.Load())
-	s.waiting.Store(false)
+	}
+	o.mu.Lock()
+	wait := over()
+	o.mu.Unlock()
+	if wait {
+		s.flushMarks()
+		s.await(over)
+	}
 }
 
 func (s *session) isEnding() bool {

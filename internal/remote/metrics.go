@@ -29,7 +29,7 @@ func newMetrics(n *Node, reg prometheus.Registerer) *metrics {
 		lost:     counter("skein_cluster_lost_total", "Times the bus told that it may have lost messages to this node."),
 		stalls:   counter("skein_cluster_stalls_total", "Times this process stood still for longer than its heartbeat allows."),
 		repeats:  counter("skein_cluster_repeated_sends_total", "Messages passed to a logic node once more because an answer or they themselves were lost."),
-		panics:   counter("skein_cluster_panics_total", "Panics that ended a request of another node."),
+		panics:   counter("skein_cluster_panics_total", "Panics that ended a request of another node, or a mark."),
 		repaired: counter("skein_cluster_compared_heads_total", "Conversations whose heads were compared after a loss."),
 	}
 }
