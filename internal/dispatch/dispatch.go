@@ -30,6 +30,8 @@ const (
 	remindDelay = 100 * time.Millisecond
 	// maxBeacons bounds the conversations waiting for their beacon.
 	maxBeacons = 200_000
+	// maxAdded is from how many new members on a beacon names no further ones.
+	maxAdded = 10_000
 )
 
 // Dispatcher is the dispatch of one logic role. Use New.
@@ -153,5 +155,11 @@ func (d *Dispatcher) expect(e *im.Entry, due time.Time) {
 		d.beacons[e.Conversation] = b
 	}
 	b.due = due
-	b.head = im.ParcelHead{Conversation: e.Conversation, Seq: e.Seq, Roster: e.Roster}
+	b.head = im.ParcelHead{Conversation: e.Conversation, Seq: e.Seq, Roster: e.Roster, Added: b.head.Added}
+	if ev := e.Event; ev != nil && (ev.Type == im.EventGroupCreated || ev.Type == im.EventMemberAdded) && len(b.head.Added) < maxAdded {
+		b.head.Added = append(b.head.Added, ev.Users...)
+		if ev.Type == im.EventGroupCreated && e.Sender != "" {
+			b.head.Added = append(b.head.Added, e.Sender)
+		}
+	}
 }

@@ -39,6 +39,9 @@ func (g *gateways) Flush()                                   { g.add("flush") }
 func show(p im.Parcel) string {
 	switch {
 	case p.Head != nil:
+		if len(p.Head.Added) > 0 {
+			return fmt.Sprintf("head %d adds %v", p.Head.Seq, p.Head.Added)
+		}
 		return fmt.Sprintf("head %d", p.Head.Seq)
 	case p.Receipt != nil:
 		return fmt.Sprintf("receipt %s %d/%d", p.Receipt.User, p.Receipt.Received, p.Receipt.Read)
@@ -109,6 +112,28 @@ func TestBeaconAfterABurst(t *testing.T) {
 		expect(t, g, "group grp:g head 8", "flush")
 		time.Sleep(time.Minute)
 		expect(t, g)
+	})
+}
+
+// A beacon names those whom its burst added, for they may have missed that they are in.
+func TestBeaconNamesWhoWasAdded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gateways{}
+		d := New(g, time.Now)
+		defer d.Close()
+		grp := im.Group("g")
+		event := func(seq uint64, typ im.EventType, users ...im.UserID) im.Delivery {
+			return im.Delivery{Entry: im.Entry{Conversation: grp, Seq: seq, Kind: im.EntryEvent, Event: &im.Event{Type: typ, Users: users}}}
+		}
+		d.Deliver([]im.Delivery{event(1, im.EventGroupCreated, "a", "b"), event(2, im.EventMemberRemoved, "b")})
+		d.Deliver([]im.Delivery{event(3, im.EventMemberAdded, "c"), delivery(grp, 4, "")})
+		g.take()
+		time.Sleep(2 * time.Second)
+		expect(t, g, "group grp:g head 4 adds [a b c]", "flush")
+		d.Deliver([]im.Delivery{delivery(grp, 5, "")})
+		g.take()
+		time.Sleep(2 * time.Second)
+		expect(t, g, "group grp:g head 5", "flush")
 	})
 }
 

@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"sync"
-
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -22,20 +20,19 @@ func (g *Gateway) ToUsers(to []im.UserID, p im.Parcel) {
 		for i := range p.Entries {
 			g.followFeed(&p.Entries[i])
 		}
-		if c.Kind() != im.KindGroup {
-			g.heads.advance(c, p.Entries[len(p.Entries)-1].Seq)
-		}
 		g.metrics.delivered(p.Entries)
+		known := g.told.locked(c)
+		defer known.mu.Unlock()
+		for _, u := range to {
+			known.advance(c, u, p.Entries[len(p.Entries)-1].Seq)
+		}
 		push := newDelivery(g, p.Entries, p.Origin, len(to))
 		for _, u := range to {
 			g.users.each(u, push.to)
 		}
 		push.end()
 	case p.Head != nil:
-		if g.heads.advance(p.Head.Conversation, p.Head.Seq) {
-			g.metrics.gapRepairs.Add(1)
-			g.frameToUsers(to, headsFrame(p.Head.Conversation, p.Head.Seq), "")
-		}
+		g.userHead(to, p.Head)
 	case p.Receipt != nil:
 		b := g.pools.newReceipt(p.Receipt)
 		g.frameToUsers(to, &b.frame, "")
@@ -44,6 +41,21 @@ func (g *Gateway) ToUsers(to []im.UserID, p im.Parcel) {
 		frame, not := typingFrame(p.Typing)
 		g.frameToUsers(to, frame, not)
 	}
+}
+
+// userHead acts on a beacon of a dm or feed: whoever was not told that far missed
+// something, each of the users by themselves.
+func (g *Gateway) userHead(to []im.UserID, h *im.ParcelHead) {
+	known := g.told.locked(h.Conversation)
+	defer known.mu.Unlock()
+	f := fanout{frame: headsFrame(h.Conversation, h.Seq), typ: frameHeads}
+	for _, u := range to {
+		if known.advance(h.Conversation, u, h.Seq) && g.users.online(u) {
+			g.metrics.gapRepairs.Add(1)
+			g.users.each(u, f.to)
+		}
+	}
+	f.end(&g.pools)
 }
 
 func (g *Gateway) anyOnline(us []im.UserID) bool {
@@ -126,6 +138,13 @@ func (grp *group) send(g *Gateway, frame *wire.ServerFrame, not im.UserID) {
 // the way here.
 func (g *Gateway) groupHead(c im.ConversationID, h *im.ParcelHead) {
 	grp := g.groups.locked(c, false)
+	for _, u := range h.Added {
+		g.users.each(u, func(s *session) {
+			if grp == nil || !grp.has(s) { // or was removed since: reading tells
+				g.verifier.user(u)
+			}
+		})
+	}
 	if grp == nil {
 		return
 	}
@@ -225,7 +244,7 @@ func (grp *group) added(g *Gateway, e *im.Entry) bool {
 	in := adds(e.Event.Type)
 	for _, u := range changedUsers(e) {
 		g.users.each(u, func(s *session) {
-			if _, ok := grp.members[s]; !ok {
+			if !grp.has(s) {
 				in = false
 			}
 		})
@@ -263,7 +282,7 @@ func (g *Gateway) groupRun(grp *group, es []im.Entry, origin []im.ConnectionID) 
 		if event != nil && removes(event.Type) { // also those who are no longer in the registry see why
 			for _, u := range event.Users {
 				g.users.each(u, func(s *session) {
-					if _, ok := grp.members[s]; !ok {
+					if !grp.has(s) {
 						d.to(s)
 					}
 				})
@@ -311,35 +330,4 @@ func changedUsers(e *im.Entry) []im.UserID {
 		return append(e.Event.Users[:len(e.Event.Users):len(e.Event.Users)], e.Sender)
 	}
 	return e.Event.Users
-}
-
-// heads remembers the last entry told here of each dm and feed, for the
-// beacons: bounded, the longest untouched are forgotten. Forgetting one costs a
-// needless Heads.
-type heads struct {
-	mu       sync.Mutex
-	now, old map[im.ConversationID]uint64
-	limit    int
-}
-
-func newHeads(limit int) *heads {
-	return &heads{now: map[im.ConversationID]uint64{}, limit: limit}
-}
-
-// advance moves a conversation's last seq forward and tells whether it did.
-func (h *heads) advance(c im.ConversationID, seq uint64) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	last, ok := h.now[c]
-	if !ok {
-		last = h.old[c]
-	}
-	if seq <= last {
-		return false
-	}
-	if !ok && len(h.now) >= h.limit {
-		h.old, h.now = h.now, map[im.ConversationID]uint64{}
-	}
-	h.now[c] = seq
-	return true
 }

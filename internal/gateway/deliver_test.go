@@ -372,7 +372,7 @@ func TestGapStopsPushesUntilTheRosterIsRead(t *testing.T) {
 		a.hears(t, "heads grp:g#4")
 		w.toGroup(grp, entry(grp, 5, "y"))
 		a.hears(t, "push grp:g#5=y")
-		b.hears(t)
+		b.hears(t, "resync") // and so he learns that he is out
 		if w.g.metrics.gapRepairs.Load() == 0 {
 			t.Fatal("the gap was not counted")
 		}
@@ -399,7 +399,7 @@ func TestGapDuringVerification(t *testing.T) {
 		step <- struct{}{}
 		synctest.Wait()
 		w.toGroup(grp, entry(grp, 7, "secret"))
-		b.hears(t, "heads grp:g#3", "heads grp:g#5", "heads grp:g#6")
+		b.hears(t, "heads grp:g#3", "heads grp:g#5", "heads grp:g#6", "resync")
 	})
 }
 
@@ -444,7 +444,7 @@ func TestGroupBeacon(t *testing.T) {
 		w.set("bob") // entry 2 removed bob, and was lost
 		beacon(2, 0)
 		a.hears(t, "heads grp:g#2", "heads grp:g#2") // at once, and when the roster was read
-		b.hears(t, "heads grp:g#2")
+		b.hears(t, "heads grp:g#2", "resync")
 		w.toGroup(grp, entry(grp, 3, "secret"))
 		a.hears(t, "push grp:g#3=secret")
 		b.hears(t)
@@ -468,7 +468,7 @@ func TestRosterRevisionTellsAGap(t *testing.T) {
 		w.toGroup(grp, with(entry(grp, 4, "secret"), 3))
 		synctest.Wait()
 		w.toGroup(grp, with(entry(grp, 5, "secret"), 3))
-		b.hears(t, "heads grp:g#4")
+		b.hears(t, "heads grp:g#4", "resync")
 	})
 }
 
@@ -488,7 +488,7 @@ func TestLateRosterChange(t *testing.T) {
 		synctest.Wait()
 		w.toGroup(grp, entry(grp, 5, "secret"))
 		a.hears(t, "heads grp:g#4", "push grp:g#5=secret")
-		b.hears(t)
+		b.hears(t, "resync") // and he learns that he is out
 	})
 }
 
@@ -513,7 +513,7 @@ func TestAddedTwice(t *testing.T) {
 		w.toGroup(grp, rosterEntry(grp, 5, im.EventMemberAdded, "bob"))
 		synctest.Wait()
 		w.toGroup(grp, entry(grp, 7, "z"))
-		b.hears(t, "heads grp:g#6", "push grp:g#7=z")
+		b.hears(t, "resync", "push grp:g#7=z")
 	})
 }
 
@@ -527,7 +527,7 @@ func TestSyncRepairsTheRegistry(t *testing.T) {
 			return im.SyncResult{Position: "p", Conversations: []im.ConversationState{{Conversation: grp}}}, nil
 		}
 		a.say(wire.NewClientFrame(&wire.Sync{Number: 1}))
-		a.hears(t, "delta 1 p")
+		a.hears(t, "delta 1 p", "resync") // what came between the two is not known
 		w.toGroup(grp, entry(grp, 9, "x"))
 		a.hears(t, "push grp:g#9=x")
 	})
@@ -562,15 +562,16 @@ func TestRegistryForgets(t *testing.T) {
 	})
 }
 
-func TestHeadsAreBounded(t *testing.T) {
-	h := newHeads(10)
+func TestToldIsBounded(t *testing.T) {
+	sh := newTold(10 * toldShards).locked("dm:a:b")
+	advance := func(i int) bool { return sh.advance(im.DM("x", im.UserID(fmt.Sprint(i))), "x", 1) }
 	for i := range 1000 {
-		h.advance(im.ConversationID(fmt.Sprint(i)), 1)
-		if len(h.now)+len(h.old) > 20 {
-			t.Fatalf("%d are kept", len(h.now)+len(h.old))
+		advance(i)
+		if len(sh.now)+len(sh.old) > 20 {
+			t.Fatalf("%d are kept", len(sh.now)+len(sh.old))
 		}
 	}
-	if h.advance("999", 1) || !h.advance("0", 1) {
+	if advance(999) || !advance(0) {
 		t.Fatal("the newest was forgotten, or the oldest kept")
 	}
 }

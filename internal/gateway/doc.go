@@ -17,7 +17,7 @@
 //
 // Lock order, outer to inner:
 //
-//	presence.mu → groupShard.mu → group.mu → loads.mu → userShard.mu → session.links → outbox.mu → dirty.mu
+//	presence.mu → groupShard.mu → group.mu or toldShard.mu → loads.mu → userShard.mu → session.links → outbox.mu → dirty.mu
 //
 // wheel.mu, connections.mu, verifier.mu, controls.mu and Gateway.mu are leaves. No lock is held
 // while Logic, Options.Standing or a socket write runs.

@@ -13,8 +13,8 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
-// headsKept bounds the dms and feeds whose last entry is remembered.
-const headsKept = 1 << 16
+// toldKept bounds the dms and feeds of which is remembered how far they were told.
+const toldKept = 1 << 16
 
 // Gateway is the connections of this process. It is im.Dispatch for them.
 type Gateway struct {
@@ -35,7 +35,7 @@ type Gateway struct {
 	controls  *controls
 	presence  *presence
 	verifier  *verifier
-	heads     *heads
+	told      *told
 	metrics   *metrics
 	dirty     dirty
 	fanOut    fanOut
@@ -69,7 +69,7 @@ func New(o Options) *Gateway {
 	g.parkTicks = g.wheel.ticks(parkAfter)
 	g.ping = wire.NewServerFrame(&wire.Ping{})
 	g.users, g.groups = newUsers(g), newGroups(o.Peers)
-	g.presence, g.verifier, g.heads = newPresence(g), newVerifier(g), newHeads(headsKept)
+	g.presence, g.verifier, g.told = newPresence(g), newVerifier(g), newTold(toldKept)
 	g.metrics = newMetrics(g, o.Registerer)
 	// Whoever queues also flushes; the turn of the wheel is for what they forgot.
 	g.wg.Go(func() { g.wheel.run(g.ctx.Done(), g.Flush) })

@@ -104,17 +104,27 @@ func (r *groups) count() (n int) {
 }
 
 // join makes s a member. Caller holds the group's lock.
-func (grp *group) join(s *session) {
+func (grp *group) join(s *session) { grp.joins(s) }
+
+// joins is join and tells whether s was none before.
+func (grp *group) joins(s *session) bool {
 	if _, ok := grp.members[s]; ok {
-		return
+		return false
 	}
 	s.links.Lock()
 	defer s.links.Unlock()
 	if s.links.gone {
-		return
+		return false
 	}
 	s.links.groups = append(s.links.groups, grp)
 	grp.members[s] = struct{}{}
+	return true
+}
+
+// has tells whether s is a member. Caller holds the group's lock.
+func (grp *group) has(s *session) bool {
+	_, ok := grp.members[s]
+	return ok
 }
 
 // leave ends a membership. Caller holds the group's lock.
@@ -218,7 +228,8 @@ func (l *loads) overtaken(ld *load, c im.ConversationID) bool {
 }
 
 // loadGroups reads the groups of a user and makes the user's sessions members
-// of exactly those.
+// of exactly those. One that was something else until now missed the entry that
+// changed it, and what followed: it is told to sync.
 //
 // Roster events note themselves first and look the group up second; here the
 // group is looked up first and the note asked for second, under the group's
@@ -247,7 +258,9 @@ func (g *Gateway) loadGroups(ctx context.Context, u im.UserID) error {
 		}
 		if !g.groups.loads.overtaken(ld, c) {
 			for _, s := range sessions {
-				grp.join(s)
+				if grp.joins(s) {
+					s.compare()
+				}
 			}
 		}
 		g.groups.unlock(grp)
@@ -285,6 +298,7 @@ func (g *Gateway) leaveOthers(ld *load, s *session, member map[im.ConversationID
 		grp.mu.Lock()
 		if !g.groups.loads.overtaken(ld, grp.id) {
 			grp.leave(s)
+			s.compare()
 		}
 		g.groups.unlock(grp)
 	}

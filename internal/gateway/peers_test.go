@@ -132,7 +132,7 @@ func TestLostRosterChangeBeforeAnyEntry(t *testing.T) {
 		w.set("ann") // removed, and the news is lost
 		w.g.ToGroup(grp, im.Parcel{Head: &im.ParcelHead{Conversation: grp, Seq: 6, Roster: 4}})
 		synctest.Wait()
-		a.hears(t, "heads grp:g#5", "heads grp:g#6")
+		a.hears(t, "heads grp:g#5", "heads grp:g#6", "resync")
 		w.toGroup(grp, entry(grp, 7, "not for ann"))
 		a.hears(t)
 	})

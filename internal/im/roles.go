@@ -185,6 +185,9 @@ type ParcelHead struct {
 	Conversation ConversationID
 	Seq          uint64
 	Roster       uint64
+	// Added are those whom entries before this beacon made members: where they are,
+	// nobody may know of the group yet. Not all when they are very many.
+	Added []UserID
 }
 
 // ParcelTyping tells who types where.

@@ -132,6 +132,7 @@ func TestParcels(t *testing.T) {
 	for _, p := range []im.Parcel{
 		{Entries: []im.Entry{{Conversation: "grp:g", Seq: 3, Content: im.Content{Body: []byte{}}, Stored: time.UnixMilli(5)}}, Origin: []im.ConnectionID{"c"}},
 		{Head: &im.ParcelHead{Conversation: "dm:a:b", Seq: 9, Roster: 2}},
+		{Head: &im.ParcelHead{Conversation: "grp:g", Seq: 9, Roster: 2, Added: []im.UserID{"u", "v"}}},
 		{Receipt: &im.Mark{User: "u", Conversation: "dm:a:b", Received: 4, Read: 3}},
 		{Typing: &im.ParcelTyping{Conversation: "grp:g", User: "u"}},
 	} {

@@ -53,6 +53,9 @@ func (d *dispatch) ToGroup(c im.ConversationID, p im.Parcel) {
 			d.parts(im.Parcel{Entries: p.Entries[i : i+1]}, func(data []byte) { d.publish("add", "", data) })
 		}
 	}
+	if p.Head != nil && len(p.Head.Added) > 0 {
+		d.parts(p, func(data []byte) { d.publish("add", "", data) })
+	}
 }
 
 func (d *dispatch) publish(prefix, name string, data []byte) {

@@ -169,6 +169,7 @@ func putParcel(b []byte, p *im.Parcel) []byte {
 			}
 		case p.Head != nil:
 			b = putHead(append(b, parcelHead), p.Head)
+			b = putUsers(b, p.Head.Added)
 		case p.Receipt != nil:
 			b = putString(append(b, parcelReceipt), p.Receipt.User)
 			b = putString(b, p.Receipt.Conversation)
@@ -216,6 +217,7 @@ func readParcel(data []byte) (p im.Parcel, ok bool) {
 		ok = n > 0
 	case parcelHead:
 		h := in.head()
+		h.Added = in.users()
 		p.Head, ok = &h, true
 	case parcelReceipt:
 		p.Receipt = &im.Mark{User: im.UserID(in.string()), Conversation: im.ConversationID(in.string()), Received: in.uint(), Read: in.uint()}

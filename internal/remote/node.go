@@ -340,9 +340,14 @@ func (h handler) Message(subject string, data []byte) {
 			}
 		}
 	case kind == "add":
-		if p, ok := readParcel(data); ok && len(p.Entries) > 0 {
+		if p, ok := readParcel(data); ok {
 			n.touched = true
-			g.ToGroup(p.Entries[0].Conversation, p)
+			switch {
+			case len(p.Entries) > 0:
+				g.ToGroup(p.Entries[0].Conversation, p)
+			case p.Head != nil:
+				g.ToGroup(p.Head.Conversation, p)
+			}
 		}
 	case kind == "ctl":
 		if c, err := readControl(data); err == nil {

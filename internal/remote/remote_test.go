@@ -349,6 +349,18 @@ func TestAddedWhereNobodyListens(t *testing.T) {
 		if got := w.doors["g1"].groups[c]; !slices.Equal(got, []uint64{1, 2, 3, 4, 1, 4}) {
 			t.Errorf("where the group is known came %v", got)
 		}
+		out.ToGroup(c, im.Parcel{Head: &im.ParcelHead{Conversation: c, Seq: 5}})
+		out.Flush()
+		pass(10 * time.Millisecond)
+		if w.doors["g1"].heads[c] != 5 || w.doors["g2"].heads[c] != 0 {
+			t.Errorf("a beacon reached %v and %v", w.doors["g1"].heads, w.doors["g2"].heads)
+		}
+		out.ToGroup(c, im.Parcel{Head: &im.ParcelHead{Conversation: c, Seq: 6, Added: []im.UserID{"b00"}}})
+		out.Flush()
+		pass(10 * time.Millisecond)
+		if w.doors["g2"].heads[c] != 6 {
+			t.Error("where nobody listens the beacon did not say who was added")
+		}
 	})
 }
 
@@ -393,6 +405,22 @@ func TestLostPushesAreCompared(t *testing.T) {
 		pass(2 * time.Second)
 		if got := w.doors["g2"].heads[dm(0)]; got != 1 {
 			t.Fatalf("head %d", got)
+		}
+		if w.doors["g2"].verified != 0 {
+			t.Fatal("all users are read again although no group changed")
+		}
+		w.nodes["g2"].GroupHere(im.Group("g"))
+		w.store.append("a00", w.message(im.Group("g")))
+		left := "l1"
+		if home == left {
+			left = "l2"
+		}
+		w.kill(left)
+		pass(3 * time.Second)
+		w.add("l3") // it can tell
+		pass(12 * time.Second)
+		if d := w.doors["g2"]; d.heads[im.Group("g")] != 1 || d.verified == 0 {
+			t.Fatalf("of a group came %v; verified %d times", d.heads, d.verified)
 		}
 	})
 }

@@ -87,6 +87,7 @@ func (r *repairs) repair(from uint64) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), repairTime)
 	defer cancel()
+	groups := false
 	heads, more, err := r.n.router.changed(ctx, from, maxRepair)
 	if err != nil {
 		return err
@@ -96,13 +97,15 @@ func (r *repairs) repair(from uint64) error {
 	for i := range heads {
 		h := &heads[i]
 		if h.Conversation.Kind() == im.KindGroup {
+			groups = true
 			g.ToGroup(h.Conversation, im.Parcel{Head: h})
 		} else {
 			g.ToUsers(members(h.Conversation, &to), im.Parcel{Head: h})
 		}
 	}
-	if more {
-		g.Verify(true)
+	if more || groups {
+		// Somebody here may have become a member of a group that this node knows nothing of.
+		g.Verify(more)
 	}
 	g.Flush()
 	return nil

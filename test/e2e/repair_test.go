@@ -12,6 +12,7 @@ import (
 	"github.com/skein-im/skein/internal/gateway"
 	"github.com/skein-im/skein/internal/im"
 	skein "github.com/skein-im/skein/sdk/go"
+	"github.com/skein-im/skein/wire"
 )
 
 // repair is a scenario that needs a hand on the way from logic to the gateways.
@@ -23,6 +24,7 @@ type repair struct {
 func repairs() []repair {
 	return []repair{
 		{"a lost last push is repaired by the beacon", lostPush},
+		{"a push that only one member of a dm lost", lostToOne},
 		{"a lost beacon is repaired by the digest", lostBeacon},
 		{"a dispatch that loses, doubles and reorders", badDispatch},
 	}
@@ -95,6 +97,55 @@ func lostPush(t *testing.T, d deployment) {
 	}
 	agree(t, dm, 2, ann, bob)
 	agree(t, g, 2, ann, bob, cem)
+}
+
+// oneSided loses the entries to one user and carries everybody's by itself, as
+// the bus between nodes does.
+type oneSided struct {
+	im.Dispatch
+	loses   im.UserID
+	dropped *atomic.Int32
+}
+
+func (o oneSided) ToUsers(us []im.UserID, p im.Parcel) {
+	for i, u := range us {
+		if u == o.loses && len(p.Entries) > 0 {
+			o.dropped.Add(1)
+			continue
+		}
+		o.Dispatch.ToUsers(us[i:i+1], p)
+	}
+}
+
+// lostToOne: both users have a device at every gateway there is, and what one of
+// them loses there reached the other.
+func lostToOne(t *testing.T, d deployment) {
+	var dropped atomic.Int32
+	w := d(t, terms{
+		dispatch:  func(next im.Dispatch) im.Dispatch { return oneSided{next, "bob", &dropped} },
+		heartbeat: gateway.Heartbeat{Idle: 5 * time.Minute, Silence: 10 * time.Minute, Dead: 15 * time.Minute},
+	})
+	both := func(user string) (all []*person) {
+		for i, class := range []wire.DeviceClass{wire.DeviceClass_DEVICE_CLASS_PHONE, wire.DeviceClass_DEVICE_CLASS_DESKTOP} {
+			all = append(all, connect(t, w, newDevice(t, w, user, class, i)))
+		}
+		return all
+	}
+	ann, bob := both("ann"), both("bob")
+	befriend(t, ann[0], bob[0])
+	dm := ann[0].DM("bob").ID()
+	ann[0].says(dm, "only ann hears it")
+	for _, p := range []*person{ann[1], bob[0], bob[1]} {
+		p.reaches(dm, 1)
+	}
+	bob[1].says(dm, "and this as well")
+	for _, p := range []*person{ann[0], ann[1], bob[0]} {
+		p.reaches(dm, 2)
+	}
+	if dropped.Load() < 2 {
+		t.Errorf("only %d parcels were dropped", dropped.Load())
+	}
+	agree(t, dm, 2, append(ann, bob...)...)
 }
 
 // lostBeacon: neither push nor beacon arrives; the next ping's digest tells.

@@ -1,0 +1,70 @@
+package gateway
+
+import (
+	"hash/maphash"
+	"sync"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// toldShards bounds how many dms and feeds wait for each other.
+const toldShards = 64
+
+// told remembers how far the users here were told of each dm and feed, for the
+// beacons: of a dm's two users each by itself, because over a bus what goes to
+// one may be lost where the other's arrives. All connections of a user are told
+// the same, and one that comes later begins with a Sync. It is bounded, the
+// longest untouched are forgotten. Forgetting one costs a needless Heads.
+type told struct {
+	seed   maphash.Seed
+	shards [toldShards]toldShard
+}
+
+// toldShard is locked while what it notes is queued, so that what is told of a
+// conversation is queued in the order in which it is noted.
+type toldShard struct {
+	mu       sync.Mutex
+	now, old map[im.ConversationID]seqs
+	limit    int
+}
+
+// seqs are the last seqs told, of a dm to its first and its second user, of a
+// feed to its only one.
+type seqs [2]uint64
+
+func newTold(limit int) *told {
+	t := &told{seed: maphash.MakeSeed()}
+	for i := range t.shards {
+		t.shards[i].now, t.shards[i].limit = map[im.ConversationID]seqs{}, max(limit/toldShards, 1)
+	}
+	return t
+}
+
+// locked returns the part that c belongs to. The caller unlocks it.
+func (t *told) locked(c im.ConversationID) *toldShard {
+	sh := &t.shards[maphash.String(t.seed, string(c))%toldShards]
+	sh.mu.Lock()
+	return sh
+}
+
+// advance moves forward how far u was told of c and tells whether it did.
+// Caller holds mu.
+func (sh *toldShard) advance(c im.ConversationID, u im.UserID, seq uint64) bool {
+	last, ok := sh.now[c]
+	if !ok {
+		last = sh.old[c]
+	}
+	place := &last[0]
+	if _, second, dm := c.DMMembers(); dm && u == second {
+		place = &last[1]
+	}
+	if seq <= *place {
+		return false
+	}
+	if !ok && len(sh.now) >= sh.limit {
+		sh.old, sh.now = sh.now, map[im.ConversationID]seqs{}
+	}
+	*place = seq
+	sh.now[c] = last
+	return true
+}
