@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net"
@@ -69,45 +68,14 @@ func (s *state) reason() string {
 	return [...]string{"starting", "", "draining", "the journal failed"}[s.v.Load()]
 }
 
-// unready tells what keeps this process from taking traffic, "" if nothing does.
-func (a *App) unready(ctx context.Context) string {
-	if a.directory != nil {
-		if err := a.directory.Ping(ctx); err != nil {
-			return "the directory does not answer"
-		}
-	}
-	if a.node != nil && !a.node.Ready() {
-		return "no logic node is there"
-	}
-	return ""
-}
-
 // adminHandler serves the private port.
 func (a *App) adminHandler() http.Handler {
 	mux := http.NewServeMux()
-	answer := func(w http.ResponseWriter, reason string) {
-		w.Header().Set("Content-Type", "application/json")
-		body := struct {
-			Ready   bool     `json:"ready"`
-			Reasons []string `json:"reasons,omitempty"`
-		}{Ready: reason == ""}
-		if reason != "" {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			body.Reasons = []string{reason}
-		}
-		_ = json.NewEncoder(w).Encode(body) // a client that went away
-	}
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		fmt.Fprintln(w, `{"live":true}`)
 	})
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		reason := a.state.reason()
-		if reason == "" {
-			reason = a.unready(r.Context())
-		}
-		answer(w, reason)
-	})
+	mux.HandleFunc("GET /readyz", a.readyz)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)

@@ -14,6 +14,9 @@ type Error struct {
 	Message string
 	// RetryAfter is how long to wait before trying again, for codes that say retry.
 	RetryAfter time.Duration
+	// Everywhere: no other node can do better; whoever passes requests on does not
+	// try another one.
+	Everywhere bool
 	cause      error
 }
 

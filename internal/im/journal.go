@@ -23,6 +23,9 @@ type Journal interface {
 	//     and so is every later new item of that conversation in the batch, so
 	//     that a sender's order survives the retry;
 	//   - otherwise Stored: seq is the conversation's last + 1.
+	// In a store that others use as well, somebody may hold what a conversation
+	// needs: then all its items, also earlier ones and resends, are Busy within about
+	// a second, nothing of them was stored, and the other conversations go on.
 	// On an error nothing of the batch is visible, now or after a restart, except
 	// when the error is ErrOutcomeUnknown; out means nothing then.
 	// ErrJournalFull: there is no room; nothing was stored, reading still works.
@@ -77,7 +80,7 @@ var (
 	ErrJournalFull = errors.New("journal: disk full")
 	// ErrJournalUnavailable: the store cannot be reached now, nothing was stored; it
 	// may come back.
-	ErrJournalUnavailable = errors.New("journal: unavailable")
+	ErrJournalUnavailable error = &Error{Code: CodeUnavailable, Message: "the database cannot do this now", RetryAfter: time.Second}
 	// ErrOutcomeUnknown: the batch may or may not be stored; ask again with the same ids.
 	ErrOutcomeUnknown = errors.New("journal: outcome unknown")
 	// ErrAppendInvalid: an item of the batch can never be stored; nothing was.
@@ -115,6 +118,9 @@ const (
 	Duplicate
 	IDConflict
 	RosterChanged
+	// Busy: the conversation's place in the store is held by somebody else; nothing
+	// was stored. It may be free in a moment.
+	Busy
 )
 
 // Appended is the outcome of one item.

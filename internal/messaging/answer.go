@@ -78,11 +78,22 @@ func (s *Service) answerOne(it *item, res im.Appended, now time.Time) {
 		s.accept(it, res, now)
 	case im.RosterChanged: // of an event: somebody else's change came first
 		s.reject(it, im.Errorf(im.CodeConflict, "the group changed at the same time"))
+	case im.Busy:
+		s.reject(it, busy(s.scratch.asked))
 	case im.IDConflict:
 		s.reject(it, im.Errorf(im.CodeIdConflict, "this id was used for another message"))
 	default:
 		s.reject(it, im.Errorf(im.CodeInternal, "the journal gave no outcome"))
 	}
+}
+
+// busy refuses what waits for somebody else who holds its conversation in the
+// store. An item that was asked for before, with no answer, may be stored.
+func busy(asked bool) error {
+	if asked {
+		return &im.Error{Code: im.CodeUnknown, Message: "the server cannot tell now whether this was stored; repeat the message with the same id", RetryAfter: time.Second, Everywhere: true}
+	}
+	return &im.Error{Code: im.CodeUnavailable, Message: "the conversation is locked in the database; nothing was stored", RetryAfter: time.Second, Everywhere: true}
 }
 
 func (s *Service) reject(it *item, err error) {

@@ -25,6 +25,8 @@ type memJournal struct {
 	asked    int // for marks
 	// damaged conversations refuse every append, as one whose end cannot be read.
 	damaged map[im.ConversationID]bool
+	// busy conversations are locked by somebody else.
+	busy map[im.ConversationID]bool
 	// onHeads, onMarks run before Heads and after SetMarks, once.
 	onHeads, onMarks func()
 	// fail, if set, is asked before (after=false) and after each append.
@@ -86,6 +88,10 @@ func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 	pos := j.pos + 1
 	for i := range batch {
 		a := &batch[i]
+		if j.busy[a.Entry.Conversation] {
+			out[i] = im.Appended{Status: im.Busy}
+			continue
+		}
 		key := idKey{a.Entry.Sender, a.Entry.ID}
 		if row, ok := j.ids[key]; ok {
 			if row.c != a.Entry.Conversation || row.hash != a.Hash {

@@ -220,6 +220,8 @@ func (s *Service) findRefused(ctx context.Context, items []*item) {
 		switch {
 		case err != nil:
 			it.err = im.Wrap(err, im.CodeUnavailable, "the server cannot look now whether this was stored")
+		case out[0].Status == im.Busy:
+			it.err = busy(true)
 		case out[0].Status == im.Duplicate:
 			it.err, it.found = nil, out[0]
 		}
@@ -412,7 +414,7 @@ func (s *Service) storeEach(ctx context.Context) error {
 		} else {
 			out[i] = im.Appended{}
 		}
-		moved[c] = out[i].Status == im.RosterChanged || im.CodeOf(errs[i]) == im.CodeUnavailable
+		moved[c] = out[i].Status == im.RosterChanged || out[i].Status == im.Busy || im.CodeOf(errs[i]) == im.CodeUnavailable
 		asked = asked || sc.asked
 	}
 	return nil

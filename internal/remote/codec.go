@@ -295,11 +295,16 @@ func (r *reader) entry(c im.ConversationID) im.Entry {
 
 func putError(b []byte, err error) []byte {
 	e := im.Public(err)
-	b = putString(b, e.Code)
-	b = putString(b, e.Message)
-	return binary.AppendVarint(b, int64(e.RetryAfter))
+	return putRecord(b, func(b []byte) []byte {
+		b = putString(b, e.Code)
+		b = putString(b, e.Message)
+		return putBool(binary.AppendVarint(b, int64(e.RetryAfter)), e.Everywhere)
+	})
 }
 
 func (r *reader) error() error {
-	return &im.Error{Code: im.Code(r.string()), Message: r.string(), RetryAfter: time.Duration(r.int())}
+	in := r.record()
+	e := &im.Error{Code: im.Code(in.string()), Message: in.string(), RetryAfter: time.Duration(in.int()), Everywhere: in.bool()}
+	r.also(in)
+	return e
 }

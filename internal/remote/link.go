@@ -152,7 +152,7 @@ func (l *link) answered(number uint64, a im.Ack, err error, now time.Time) (x an
 		return answer{}, false // moved, or answered before
 	}
 	s := l.sent[i]
-	refused := im.CodeOf(err) == im.CodeUnavailable && !l.r.closed
+	refused := cannot(err) && !l.r.closed
 	if refused && now.Sub(s.began) < sendPatience {
 		l.suspect = now.Add(suspectTime)
 		before := s.doubt
@@ -174,6 +174,11 @@ func (l *link) answered(number uint64, a im.Ack, err error, now time.Time) (x an
 		err = &im.Error{Code: im.CodeUnknown, Message: "no node can tell now whether this was stored", RetryAfter: doubtTime}
 	}
 	return answer{s.reply, a, err}, true
+}
+
+// cannot tells that a node refuses something which another one may take.
+func cannot(err error) bool {
+	return im.CodeOf(err) == im.CodeUnavailable && !im.Public(err).Everywhere
 }
 
 // trim forgets the answered ones at the front.

@@ -167,7 +167,7 @@ func (r *router) refused(number uint64, l *link, err error, now time.Time) {
 	if q == nil || q.link != l {
 		return
 	}
-	if im.CodeOf(err) == im.CodeUnavailable && q.again && q.deadline.Sub(now) > suspectTime && len(r.links) > 1 {
+	if cannot(err) && q.again && q.deadline.Sub(now) > suspectTime && len(r.links) > 1 {
 		l.suspect = now.Add(suspectTime)
 		q.link = nil
 		r.route(q, now)

@@ -202,7 +202,7 @@ func (s *server) take(tasks chan task) {
 		select {
 		case t := <-tasks:
 			s.logic.Send(t.ctx, t.actor, t.msg, func(a im.Ack, err error) {
-				if im.CodeOf(err) == im.CodeUnavailable {
+				if cannot(err) {
 					t.cancel(im.ErrWithdrawn)
 				}
 				t.to.sent(t.number, a, err)

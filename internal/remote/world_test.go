@@ -27,10 +27,13 @@ type store struct {
 	calls   map[string]int  // how often each Call was carried out
 	marks   map[im.ConversationID]uint64
 	onMark  func() error // nil: they are stored
+	// locked conversations cannot be stored into by any node.
+	locked map[im.ConversationID]bool
+	sends  map[string]int // how many sends each node was given
 }
 
 func newStore() *store {
-	return &store{entries: map[im.ConversationID][]im.Entry{}, ids: map[im.MessageID]im.Ack{}, away: map[string]bool{}, fail: map[string]int{}, refuse: map[string]bool{}, calls: map[string]int{}, marks: map[im.ConversationID]uint64{}}
+	return &store{entries: map[im.ConversationID][]im.Entry{}, ids: map[im.MessageID]im.Ack{}, away: map[string]bool{}, fail: map[string]int{}, refuse: map[string]bool{}, calls: map[string]int{}, marks: map[im.ConversationID]uint64{}, locked: map[im.ConversationID]bool{}, sends: map[string]int{}}
 }
 
 func (s *store) append(from im.UserID, m im.Message) (ack im.Ack, e im.Entry, fresh bool) {
@@ -104,6 +107,14 @@ func newBrain(name string, s *store, out im.Dispatch, stop <-chan struct{}) *bra
 
 func (b *brain) Send(ctx context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
 	b.queue <- func() {
+		b.store.mu.Lock()
+		b.store.sends[b.name]++
+		locked := b.store.locked[m.Conversation]
+		b.store.mu.Unlock()
+		if locked {
+			reply(im.Ack{}, &im.Error{Code: im.CodeUnavailable, Message: "locked", RetryAfter: time.Second, Everywhere: true})
+			return
+		}
 		if b.store.isAway(b.name) || b.store.failsOnce(b.name) || context.Cause(ctx) == im.ErrWithdrawn {
 			reply(im.Ack{}, im.Errorf(im.CodeUnavailable, "no store"))
 			return

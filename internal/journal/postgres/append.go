@@ -44,13 +44,32 @@ func (j *Journal) Append(ctx context.Context, batch []im.Append, out []im.Append
 			return err
 		}
 	}
+	busy, look := j.locked.sort(batch, j.o.Now())
+	var err error
+	if busy == nil && !look {
+		if err = j.appendWhole(ctx, batch, out); timedOutOnLock(err) {
+			j.metrics.lockWaits.Inc()
+			look = true
+		}
+	}
+	if busy != nil || look {
+		err = j.appendApart(ctx, batch, out, busy, look)
+	}
+	j.stalled.note(err, j.o.Now())
+	if err != nil {
+		j.metrics.refused(err)
+	}
+	return err
+}
+
+// appendWhole stores a batch, or nothing of it.
+func (j *Journal) appendWhole(ctx context.Context, batch []im.Append, out []im.Appended) error {
 	start := j.o.Now()
 	r := j.requests.get()
 	defer j.requests.put(r)
 	r.plan(batch)
 	r.encode(batch)
 	if err := j.store(ctx, r); err != nil {
-		j.metrics.refused(err)
 		return err
 	}
 	r.answer(batch, out)
@@ -120,8 +139,14 @@ func (j *Journal) call(ctx context.Context, r *request) error {
 	}
 	defer c.Release()
 	start := j.o.Now()
-	// From here on the batch may be stored: no deadline, no cancelling.
-	rows := c.Conn().PgConn().ExecPrepared(context.Background(), stmtAppend, r.params[:], binaryFormat, binaryFormat)
+	answer, done := context.WithTimeout(context.Background(), answerTimeout)
+	defer done()
+	if err := ensure(answer, c.Conn().PgConn(), stmtAppend); err != nil {
+		return reading(err)
+	}
+	// From here on the batch may be stored: it is never cancelled. Nobody waits for
+	// ever, though: a connection without an answer is given up.
+	rows := c.Conn().PgConn().ExecPrepared(answer, stmtAppend, r.params[:], binaryFormat, binaryFormat)
 	answered := false
 	for rows.NextRow() {
 		answered = true

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"sync/atomic"
 	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/skein-im/skein/internal/im"
@@ -34,8 +36,8 @@ func sessionSettings() map[string]string {
 	return map[string]string{
 		"application_name":              "skein journal",
 		"default_transaction_isolation": "read committed",
-		"statement_timeout":             "0",
-		"lock_timeout":                  "0",
+		"statement_timeout":             fmt.Sprint(statementTimeout.Milliseconds()),
+		"lock_timeout":                  fmt.Sprint(lockTimeout.Milliseconds()),
 		"jit":                           "off",
 		"plan_cache_mode":               "force_generic_plan",
 		"enable_seqscan":                "off",
@@ -46,6 +48,31 @@ func sessionSettings() map[string]string {
 		"tcp_keepalives_count":          "3",
 	}
 }
+
+// patient lifts the bounds of a connection that makes the tables, or waits for
+// who does.
+const patient = "SET statement_timeout = 0; SET lock_timeout = 0"
+
+// neverCancelled keeps the driver from asking the server to cancel what a
+// connection that is given up was doing: a commit that waits for its standby
+// would be seen by others before it has arrived there.
+func neverCancelled(_ context.Context, c *pgx.ConnConfig) error {
+	dial := c.DialFunc
+	var connected atomic.Bool
+	c.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if connected.Load() {
+			return nil, errNoCancelling
+		}
+		return dial(ctx, network, address)
+	}
+	c.Config.AfterConnect = func(context.Context, *pgconn.PgConn) error {
+		connected.Store(true)
+		return nil
+	}
+	return nil
+}
+
+var errNoCancelling = errors.New("journal: appends are not cancelled")
 
 // poolConfig is that of one of the pools.
 func (j *Journal) poolConfig(url string, conns int32) (*pgxpool.Config, error) {
@@ -98,19 +125,20 @@ func (j *Journal) prepare(ctx context.Context, c *pgx.Conn) error {
 	if err := j.settle(ctx, c); err != nil {
 		return err
 	}
-	p := c.PgConn().StartPipeline(ctx)
-	for name, sql := range statements() {
-		p.SendPrepare(name, sql, nil)
+	return ensure(ctx, c.PgConn(), stmtPosition)
+}
+
+// ensure has a connection know a statement, when it is first needed there: to
+// parse it takes locks, for which nothing else should wait.
+func ensure(ctx context.Context, c *pgconn.PgConn, name string) error {
+	if c.CustomData()[name] != nil {
+		return nil
 	}
-	if err := p.Sync(); err != nil {
-		return errors.Join(err, p.Close())
+	if _, err := c.Prepare(ctx, name, statements()[name], nil); err != nil {
+		return err
 	}
-	for range statements() {
-		if _, err := p.GetResults(); err != nil {
-			return errors.Join(err, p.Close())
-		}
-	}
-	return p.Close()
+	c.CustomData()[name] = true
+	return nil
 }
 
 // settle checks the server and adopts it.

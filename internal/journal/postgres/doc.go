@@ -65,6 +65,19 @@
 // position beyond all others: whatever position a device synced at, on whichever
 // process, the mark is new to it. Written, it has that of its transaction.
 //
+// # Locks of others
+//
+// Somebody may keep a lock: psql with an open transaction, a dump, a tool. No
+// statement waits longer than a second for one, or than ten in all, and then did
+// nothing. An append that waited in vain looks which of its conversations' rows
+// are locked (SKIP LOCKED), leaves those out, as Busy, and stores the others; for
+// a while it does not wait for them again (locked.go). Marks likewise. Reads of a
+// table that is locked as a whole are refused at once for a second after one of
+// them waited in vain, so that they do not use up the connections. An append that
+// gets no answer at all is given up, with its outcome unknown, and never
+// cancelled: one that waits for a synchronous standby would be seen by others
+// before it has arrived there. Trouble tells all this to operators.
+//
 // # Goroutines, locks
 //
 // Open starts the writer of marks; the pools have goroutines of their own; Close

@@ -34,6 +34,7 @@ const (
 	codeNotAdopted   = "SK001"
 	codeUnknownHead  = "SK002"
 	codeErasesNone   = "SK003"
+	codeLockTimeout  = "55P03"
 	codeDiskFull     = "53100"
 	codeUnique       = "23505"
 	codeNotNull      = "23502"

@@ -64,6 +64,11 @@ type Journal struct {
 	looks    atomic.Int32 // batches that ids are still looked up for
 	known    known
 	marks    marks
+	locked   locked
+	stalled  stalled
+	jams     map[string]*jam // by statement
+	// marksLocked counts the marks that the last write left out.
+	marksLocked atomic.Int64
 
 	life      sync.RWMutex
 	closed    bool
@@ -79,6 +84,11 @@ func Open(ctx context.Context, url string, o Options) (*Journal, error) {
 	j := &Journal{o: o.withDefaults(), stopMarks: make(chan struct{}), marksDone: make(chan struct{})}
 	j.known.init()
 	j.marks.init()
+	j.locked.init()
+	j.jams = map[string]*jam{}
+	for name := range statements() {
+		j.jams[name] = &jam{}
+	}
 	j.metrics = newMetrics(j)
 	conns := int32(j.o.MaxConns)
 	// One appends, one writes marks, one feels the pulse.
@@ -90,6 +100,7 @@ func Open(ctx context.Context, url string, o Options) (*Journal, error) {
 	if err := j.begin(ctx, config.ConnConfig); err != nil {
 		return nil, err
 	}
+	config.BeforeConnect = neverCancelled
 	if j.writers, err = pgxpool.NewWithConfig(ctx, config); err != nil {
 		return nil, err
 	}
@@ -112,6 +123,9 @@ func (j *Journal) begin(ctx context.Context, config *pgx.ConnConfig) error {
 		return unreachable(ctx, err)
 	}
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	if err := c.PgConn().Exec(ctx, patient).Close(); err != nil {
+		return opening(ctx, err)
+	}
 	if err := session(ctx, c); err != nil {
 		return opening(ctx, err)
 	}

@@ -22,8 +22,7 @@ const (
 	marksEvery = 500 * time.Millisecond
 	// marksPerWrite bounds a transaction of marks: positions wait for it.
 	marksPerWrite = 1000
-	// maxDirtyMarks bounds the marks that wait in memory; beyond, SetMarks writes
-	// them itself, or refuses.
+	// maxDirtyMarks bounds the marks that wait in memory; beyond, SetMarks refuses.
 	maxDirtyMarks = 1 << 16
 	// cachedMarks is how many marks are remembered, per generation of the cache, and
 	// markExpiry for how long a look at the database holds: other processes move
@@ -63,8 +62,10 @@ const setMarksSQL = `INSERT INTO journal_marks AS m ("user", conversation, recei
 type marks struct {
 	mu            sync.Mutex
 	dirty, flying userMarks
-	clean         gencache.Cache[im.MarkKey, cleanMark]
-	wake          chan struct{} // holds one: there are dirty ones
+	// aside are those that the write under way leaves out: their rows are locked.
+	aside userMarks
+	clean gencache.Cache[im.MarkKey, cleanMark]
+	wake  chan struct{} // holds one: there are dirty ones
 }
 
 type cleanMark struct {
@@ -74,6 +75,7 @@ type cleanMark struct {
 
 func (m *marks) init() {
 	m.dirty.m, m.flying.m = map[im.UserID]map[im.ConversationID]im.Mark{}, map[im.UserID]map[im.ConversationID]im.Mark{}
+	m.aside.m = map[im.UserID]map[im.ConversationID]im.Mark{}
 	m.clean = gencache.New[im.MarkKey, cleanMark](cachedMarks)
 	m.wake = make(chan struct{}, 1)
 }
@@ -88,12 +90,13 @@ func (m *marks) forget() {
 func (m *marks) waiting() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.dirty.n + m.flying.n
+	return m.dirty.n + m.flying.n + m.aside.n
 }
 
 // memory returns what waits of a mark, the zero mark if nothing does.
 func (m *marks) memory(k im.MarkKey) im.Mark {
-	mark, _ := forward(m.flying.m[k.User][k.Conversation], m.dirty.m[k.User][k.Conversation])
+	mark, _ := forward(m.aside.m[k.User][k.Conversation], m.flying.m[k.User][k.Conversation])
+	mark, _ = forward(mark, m.dirty.m[k.User][k.Conversation])
 	return mark
 }
 
@@ -174,9 +177,8 @@ func (j *Journal) SetMarks(ctx context.Context, set []im.Mark) error {
 		}
 	}
 	if j.marks.waiting()+len(set) > maxDirtyMarks {
-		if err := j.flushMarks(ctx); err != nil {
-			return err
-		}
+		// Not written here: who sets them has other things to do (the committer).
+		return fmt.Errorf("%w: too many marks wait to be written", im.ErrJournalUnavailable)
 	}
 	m := &j.marks
 	m.mu.Lock()
@@ -267,7 +269,7 @@ func (j *Journal) UserMarks(ctx context.Context, u im.UserID) ([]im.Mark, error)
 	m := &j.marks
 	newer := map[im.ConversationID]im.Mark{}
 	m.mu.Lock()
-	for _, t := range []*userMarks{&m.flying, &m.dirty} {
+	for _, t := range []*userMarks{&m.aside, &m.flying, &m.dirty} {
 		for c, mark := range t.m[u] {
 			newer[c], _ = forward(newer[c], mark)
 		}
@@ -296,6 +298,7 @@ func (j *Journal) flushMarks(ctx context.Context) error {
 	j.flushMu.Lock()
 	defer j.flushMu.Unlock()
 	m := &j.marks
+	defer j.putBack()
 	for waiting := m.waiting(); waiting > 0; {
 		m.mu.Lock()
 		taken := m.dirty.take(marksPerWrite)
@@ -308,7 +311,11 @@ func (j *Journal) flushMarks(ctx context.Context) error {
 		}
 		waiting -= len(taken)
 		stored, err := j.writeSome(ctx, taken)
-		j.landed(taken, stored, err)
+		var left []im.Mark
+		if timedOutOnLock(err) {
+			stored, taken, left, err = j.writeFree(ctx, taken)
+		}
+		j.landed(taken, stored, left, err)
 		if err != nil {
 			return err
 		}
@@ -316,11 +323,80 @@ func (j *Journal) flushMarks(ctx context.Context) error {
 	return nil
 }
 
-// landed ends the flight of marks, err telling how.
-func (j *Journal) landed(taken, stored []im.Mark, err error) {
+// freeMarksSQL tells which of some marks, by their numbers, can be written: those
+// whose rows are not there or not locked. Like lockedSQL it waits for nothing.
+const freeMarksSQL = `WITH free AS MATERIALIZED (
+		SELECT m."user", m.conversation FROM journal_marks m
+			WHERE (m."user", m.conversation) IN (SELECT * FROM unnest($1::text[], $2::text[])) AND (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
+			FOR NO KEY UPDATE OF m SKIP LOCKED)
+	SELECT k.i FROM unnest($1::text[], $2::text[]) WITH ORDINALITY k(u, c, i)
+		WHERE EXISTS (SELECT FROM free f WHERE f."user" = k.u AND f.conversation = k.c)
+			OR NOT EXISTS (SELECT FROM journal_marks m WHERE m."user" = k.u AND m.conversation = k.c)`
+
+// writeFree writes those of sorted marks whose rows nobody keeps locked, after a
+// lock was waited for in vain. It returns those that were not written as well.
+func (j *Journal) writeFree(ctx context.Context, set []im.Mark) (stored, written, left []im.Mark, err error) {
+	j.metrics.lockWaits.Inc()
+	var users, conversations column
+	users.begin(oidText)
+	conversations.begin(oidText)
+	for i := range set {
+		add(&users, set[i].User)
+		add(&conversations, set[i].Conversation)
+	}
+	free := make([]bool, len(set))
+	err = j.queryOn(ctx, j.writers, stmtFreeMarks, [][]byte{users.end(), conversations.end()}, func(v [][]byte) error {
+		free[int8Of(v[0])-1] = true
+		return nil
+	})
+	if err != nil {
+		return nil, nil, set, err
+	}
+	for i := range set {
+		if free[i] {
+			written = append(written, set[i])
+		} else {
+			left = append(left, set[i])
+		}
+	}
+	if len(written) == 0 {
+		return nil, nil, left, nil
+	}
+	stored, err = j.writeSome(ctx, written)
+	return stored, written, left, err
+}
+
+// putBack makes the marks that were left out wait for the next write.
+func (j *Journal) putBack() {
 	m := &j.marks
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	j.marksLocked.Store(int64(m.aside.n))
+	if m.aside.n == 0 {
+		return
+	}
+	for _, of := range m.aside.m {
+		for c, mark := range of {
+			mark, _ = forward(mark, m.dirty.m[mark.User][c])
+			m.dirty.put(mark)
+		}
+	}
+	clear(m.aside.m)
+	m.aside.n = 0
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+// landed ends the flight of marks, err telling how; left ones were not written.
+func (j *Journal) landed(taken, stored, left []im.Mark, err error) {
+	m := &j.marks
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := range left {
+		m.aside.put(left[i])
+	}
 	clear(m.flying.m)
 	m.flying.n = 0
 	for i := range taken {
@@ -363,6 +439,10 @@ func (j *Journal) writeSome(ctx context.Context, set []im.Mark) ([]im.Mark, erro
 		return nil, err
 	}
 	var stored []im.Mark
+	if err := ensure(ctx, c.Conn().PgConn(), stmtSetMarks); err != nil {
+		c.Release()
+		return nil, reading(err)
+	}
 	rows := c.Conn().PgConn().ExecPrepared(ctx, stmtSetMarks, params, binaryFormat, binaryFormat)
 	for rows.NextRow() {
 		v := rows.Values()
@@ -375,6 +455,9 @@ func (j *Journal) writeSome(ctx context.Context, set []im.Mark) ([]im.Mark, erro
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == codeNotNull {
 		return nil, cmp.Or(j.adoptAgain(ctx), fmt.Errorf("%w: %w", im.ErrJournalUnavailable, err))
+	}
+	if pg != nil {
+		return nil, &refusal{code: pg.Code, cause: err}
 	}
 	if err != nil {
 		return nil, unreachable(ctx, err)

@@ -21,6 +21,8 @@ type metrics struct {
 	retries  prometheus.Counter
 	full     prometheus.Counter
 	marks    prometheus.Counter
+	// lockWaits counts the statements that waited for a lock in vain.
+	lockWaits prometheus.Counter
 }
 
 func newMetrics(j *Journal) *metrics {
@@ -46,15 +48,19 @@ func newMetrics(j *Journal) *metrics {
 		retries:  counter("append_retries_total", "Batches that were run again as they met another one."),
 		full:     counter("full_total", "Appends refused for want of disk space."),
 		marks:    counter("marks_written_total", "Marks written to the database."),
+
+		lockWaits: counter("lock_timeouts_total", "Appends and writes of marks that waited for a lock in vain."),
 	}
 	m.all = []prometheus.Collector{
-		m.append, m.commit, m.batch, m.outcomes, m.errors, m.retries, m.full, m.marks,
+		m.append, m.commit, m.batch, m.outcomes, m.errors, m.retries, m.full, m.marks, m.lockWaits,
 		gauge("connections", "Connections to the database.", func() float64 {
 			return float64(j.writers.Stat().TotalConns() + j.readers.Stat().TotalConns())
 		}),
 		gauge("connections_used", "Connections to the database that are in use.", func() float64 {
 			return float64(j.writers.Stat().AcquiredConns() + j.readers.Stat().AcquiredConns())
 		}),
+		gauge("locked_conversations", "Conversations whose row in the database is locked by somebody else: what is sent there is refused.", func() float64 { return float64(j.locked.count(j.o.Now())) }),
+		gauge("locked_marks", "Marks that are not written because their rows are locked by somebody else.", func() float64 { return float64(j.marksLocked.Load()) }),
 		gauge("marks_waiting", "Marks that wait in memory to be written.", func() float64 { return float64(j.marks.waiting()) }),
 	}
 	return m
@@ -82,6 +88,7 @@ func (m *metrics) committed(d time.Duration) { m.commit.Observe(d.Seconds()) }
 
 func (m *metrics) refused(err error) {
 	switch {
+	case err == nil:
 	case errors.Is(err, im.ErrJournalFull):
 		m.full.Inc()
 	case errors.Is(err, im.ErrOutcomeUnknown):

@@ -73,7 +73,7 @@ func TestSettingsOfOthers(t *testing.T) {
 	j := open(t, url)
 	defer j.Close()
 	store(t, j, message("grp:g", "a", 1))
-	for _, p := range []string{"synchronous_commit = on", "default_transaction_isolation = read committed", "statement_timeout = 0"} {
+	for _, p := range []string{"synchronous_commit = on", "default_transaction_isolation = read committed", "statement_timeout = 10s", "lock_timeout = 1s"} {
 		setting, want, _ := strings.Cut(p, " = ")
 		c, err := j.acquire(t.Context(), j.writers)
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/pgdial"
 )
 
 // readBytes bounds what one Read returns; an entry counts 256 besides its content.
@@ -33,6 +34,8 @@ const (
 	stmtMarks     = "marks"
 	stmtUserMarks = "user_marks"
 	stmtSetMarks  = "set_marks"
+	stmtLocked    = "locked"
+	stmtFreeMarks = "free_marks"
 )
 
 func statements() map[string]string {
@@ -47,6 +50,8 @@ func statements() map[string]string {
 		stmtMarks:     marksSQL,
 		stmtUserMarks: userMarksSQL,
 		stmtSetMarks:  setMarksSQL,
+		stmtLocked:    lockedSQL,
+		stmtFreeMarks: freeMarksSQL,
 	}
 }
 
@@ -89,21 +94,27 @@ func (j *Journal) query(ctx context.Context, name string, params [][]byte, each 
 }
 
 func (j *Journal) queryOn(ctx context.Context, pool *pgxpool.Pool, name string, params [][]byte, each func(v [][]byte) error) error {
+	jam := j.jams[name]
+	if jam.closed(j.o.Now()) {
+		return fmt.Errorf("%w: reads like this one wait for a lock", im.ErrJournalUnavailable)
+	}
 	for attempt := 1; ; attempt++ {
 		c, err := j.acquire(ctx, pool)
 		if err != nil {
 			return err
 		}
-		rows := c.Conn().PgConn().ExecPrepared(ctx, name, params, binaryFormat, binaryFormat)
 		any := false
 		var failed error
-		for rows.NextRow() {
-			any = true
-			if failed == nil {
-				failed = each(rows.Values())
+		if err = ensure(ctx, c.Conn().PgConn(), name); err == nil {
+			rows := c.Conn().PgConn().ExecPrepared(ctx, name, params, binaryFormat, binaryFormat)
+			for rows.NextRow() {
+				any = true
+				if failed == nil {
+					failed = each(rows.Values())
+				}
 			}
+			_, err = rows.Close()
 		}
-		_, err = rows.Close()
 		broken := c.Conn().PgConn().IsClosed()
 		c.Release()
 		switch {
@@ -116,18 +127,24 @@ func (j *Journal) queryOn(ctx context.Context, pool *pgxpool.Pool, name string, 
 		case broken && !any && attempt == 1:
 			continue
 		}
-		return reading(err)
+		if err = reading(err); timedOutOnLock(err) {
+			jam.note(j.o.Now())
+		}
+		return err
 	}
 }
 
-// reading is the error of a query: of a database that refuses to answer, not of
-// damaged data, most likely.
+// reading is the error of a query: of a database that cannot answer now, unless
+// it says that something is wrong with the data or the question.
 func reading(err error) error {
 	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR" && pg.Code != "57P03" {
+	if !errors.As(err, &pg) {
+		return fmt.Errorf("%w: %w", im.ErrJournalUnavailable, err)
+	}
+	if pg.SeverityUnlocalized == "ERROR" && !pgdial.Away(pg.Code) {
 		return fmt.Errorf("journal: %w", err)
 	}
-	return fmt.Errorf("%w: %w", im.ErrJournalUnavailable, err)
+	return &refusal{code: pg.Code, cause: err}
 }
 
 // Read returns a range of a conversation.
