@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/skein-im/skein/internal/digest"
 	"github.com/skein-im/skein/internal/directory"
 	dirpostgres "github.com/skein-im/skein/internal/directory/postgres"
 	"github.com/skein-im/skein/internal/directory/sqlite"
@@ -304,18 +305,18 @@ func (c *copier) compare(ctx context.Context) error {
 		}
 	}
 	err := c.same(ctx, "entries",
-		func(ctx context.Context, d *digester) error {
+		func(ctx context.Context, d *digest.Digester) error {
 			return c.journal.Entries(ctx, nil, func(_ []byte, e *im.Entry, hash uint64) error {
-				d.entry(e, hash)
-				if d.of.rows%uint64(c.o.PageEntries) == 0 {
-					c.o.Progress(Progress{"comparing", d.of.rows, c.sum.Entries})
+				d.Entry(e, hash)
+				if d.Digest().Rows%uint64(c.o.PageEntries) == 0 {
+					c.o.Progress(Progress{"comparing", d.Digest().Rows, c.sum.Entries})
 				}
 				return nil
 			})
 		},
-		func(ctx context.Context, d *digester) error {
+		func(ctx context.Context, d *digest.Digester) error {
 			return c.into.EachEntry(ctx, func(e *im.Entry, hash uint64) error {
-				d.entry(e, hash)
+				d.Entry(e, hash)
 				return nil
 			})
 		})
@@ -323,15 +324,15 @@ func (c *copier) compare(ctx context.Context) error {
 		return err
 	}
 	err = c.same(ctx, "marks",
-		func(ctx context.Context, d *digester) error {
+		func(ctx context.Context, d *digest.Digester) error {
 			return c.journal.Marks(ctx, nil, func(_ []byte, m *im.Mark) error {
-				d.mark(m)
+				d.Mark(m)
 				return nil
 			})
 		},
-		func(ctx context.Context, d *digester) error {
+		func(ctx context.Context, d *digest.Digester) error {
 			return c.into.EachMark(ctx, func(m *im.Mark) error {
-				d.mark(m)
+				d.Mark(m)
 				return nil
 			})
 		})
@@ -351,15 +352,15 @@ func (c *copier) compareTable(ctx context.Context, table string) error {
 		return err
 	}
 	return c.same(ctx, table,
-		func(ctx context.Context, d *digester) error { return c.rows.Each(ctx, table, columns, d.row) },
-		func(ctx context.Context, d *digester) error { return c.tables.Each(ctx, table, columns, d.row) })
+		func(ctx context.Context, d *digest.Digester) error { return c.rows.Each(ctx, table, columns, d.Row) },
+		func(ctx context.Context, d *digest.Digester) error { return c.tables.Each(ctx, table, columns, d.Row) })
 }
 
 // same reads both sides at once.
-func (c *copier) same(ctx context.Context, what string, source, target func(context.Context, *digester) error) error {
+func (c *copier) same(ctx context.Context, what string, source, target func(context.Context, *digest.Digester) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	theirs, ours := newDigester(), newDigester()
+	theirs, ours := digest.New(), digest.New()
 	read := make(chan error, 1)
 	go func() {
 		err := source(ctx, theirs)
@@ -378,11 +379,12 @@ func (c *copier) same(ctx context.Context, what string, source, target func(cont
 	if err != nil {
 		return err
 	}
-	if theirs.of.rows != ours.of.rows {
-		return &DifferentError{fmt.Sprintf("%s: %d there, %d copied", what, theirs.of.rows, ours.of.rows)}
+	there, copied := theirs.Digest(), ours.Digest()
+	if there.Rows != copied.Rows {
+		return &DifferentError{fmt.Sprintf("%s: %d there, %d copied", what, there.Rows, copied.Rows)}
 	}
-	if theirs.of != ours.of {
-		return &DifferentError{fmt.Sprintf("%s: as many as there (%d), but not the same", what, ours.of.rows)}
+	if there != copied {
+		return &DifferentError{fmt.Sprintf("%s: as many as there (%d), but not the same", what, copied.Rows)}
 	}
 	return nil
 }

@@ -1,8 +1,13 @@
-package migrate
+// Package digest tells whether two stores hold the same: entries, marks and the
+// rows of a directory's tables, in whatever order they are read.
+//
+// It knows the values, and no engine. It starts no goroutine and takes no lock.
+package digest
 
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"hash"
 	"time"
@@ -10,38 +15,52 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// digest is of many rows in whatever order: how many there are, and the sum of
-// their hashes. Two sets of rows with the same digest are the same.
-type digest struct {
-	rows uint64
+// Digest is of many rows in whatever order: how many there are, and the sum of
+// their hashes. Two sets of rows with the same digest are the same. Digests are
+// compared with ==.
+type Digest struct {
+	Rows uint64
 	sum  [4]uint64
 }
 
-// digester hashes rows, one at a time.
-type digester struct {
-	of  digest
+// Sum is the sum of the hashes in hexadecimal.
+func (d Digest) Sum() string {
+	var b [sha256.Size]byte
+	for i, n := range d.sum {
+		binary.BigEndian.PutUint64(b[8*i:], n)
+	}
+	return hex.EncodeToString(b[:])
+}
+
+// Digester hashes rows, one at a time.
+type Digester struct {
+	of  Digest
 	h   hash.Hash
 	buf []byte
 }
 
-func newDigester() *digester { return &digester{h: sha256.New()} }
+// New begins a digest of no rows.
+func New() *Digester { return &Digester{h: sha256.New()} }
+
+// Digest is that of the rows so far.
+func (d *Digester) Digest() Digest { return d.of }
 
 // end adds the row in buf.
-func (d *digester) end() {
+func (d *Digester) end() {
 	d.h.Reset()
 	d.h.Write(d.buf)
 	var sum [sha256.Size]byte
 	d.h.Sum(sum[:0])
-	d.of.rows++
+	d.of.Rows++
 	for i := range d.of.sum {
 		d.of.sum[i] += binary.LittleEndian.Uint64(sum[8*i:])
 	}
 	d.buf = d.buf[:0]
 }
 
-func (d *digester) number(n uint64) { d.buf = binary.BigEndian.AppendUint64(d.buf, n) }
+func (d *Digester) number(n uint64) { d.buf = binary.BigEndian.AppendUint64(d.buf, n) }
 
-func (d *digester) truth(b bool) {
+func (d *Digester) truth(b bool) {
 	if b {
 		d.buf = append(d.buf, 1)
 	} else {
@@ -49,13 +68,13 @@ func (d *digester) truth(b bool) {
 	}
 }
 
-func text[S ~string | ~[]byte](d *digester, s S) {
+func text[S ~string | ~[]byte](d *Digester, s S) {
 	d.number(uint64(len(s)))
 	d.buf = append(d.buf, s...)
 }
 
-// entry adds an entry with its hash.
-func (d *digester) entry(e *im.Entry, hash uint64) {
+// Entry adds an entry with its hash.
+func (d *Digester) Entry(e *im.Entry, hash uint64) {
 	text(d, e.Conversation)
 	for _, n := range [...]uint64{e.Seq, e.Count, uint64(e.Stored.UnixMilli()), e.Pos, hash, uint64(e.Kind), e.Roster, e.ReplyTo, e.Target} {
 		d.number(n)
@@ -90,7 +109,8 @@ func (d *digester) entry(e *im.Entry, hash uint64) {
 	d.end()
 }
 
-func (d *digester) mark(m *im.Mark) {
+// Mark adds a mark.
+func (d *Digester) Mark(m *im.Mark) {
 	text(d, m.User)
 	text(d, m.Conversation)
 	for _, n := range [...]uint64{m.Received, m.Read, m.ReadCount, m.Pos} {
@@ -99,8 +119,8 @@ func (d *digester) mark(m *im.Mark) {
 	d.end()
 }
 
-// row adds a row of a directory's table.
-func (d *digester) row(values []any) error {
+// Row adds a row of a directory's table.
+func (d *Digester) Row(values []any) error {
 	for _, v := range values {
 		switch v := v.(type) {
 		case nil:
