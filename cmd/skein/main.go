@@ -25,6 +25,8 @@ type cli struct {
 	Token    tokenCmd    `cmd:"" help:"Make tokens for users of your own backend."`
 	Config   configCmd   `cmd:"" help:"Show, check and explain the settings."`
 	Migrate  migrateCmd  `cmd:"" name:"migrate-store" help:"Copy the embedded store of a stopped server to PostgreSQL."`
+	Backup   backupCmd   `cmd:"" help:"Back up the embedded store, list, try out and remove backups."`
+	Restore  restoreCmd  `cmd:"" help:"Make a data directory from a backup."`
 	Doctor   doctorCmd   `cmd:"" help:"Look for what is wrong with the store, the machine or the cluster."`
 	Bench    benchCmd    `cmd:"" help:"Measure a server, one of its own or one that runs."`
 	Capacity capacityCmd `cmd:"" help:"Estimate how many users a machine carries."`

@@ -57,7 +57,9 @@ type App struct {
 	log     *slog.Logger
 	metrics *prometheus.Registry
 	failed  chan error // capacity 1: the journal failed
-	state   state
+	// stopping is closed when Serve begins to end: nobody keeps a snapshot any longer.
+	stopping chan struct{}
+	state    state
 
 	data       *dataDir
 	directory  *directory.DB
@@ -99,7 +101,7 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &App{cfg: cfg, log: o.Logger, metrics: prometheus.NewRegistry(), failed: make(chan error, 1)}
+	a := &App{cfg: cfg, log: o.Logger, metrics: prometheus.NewRegistry(), failed: make(chan error, 1), stopping: make(chan struct{})}
 	a.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	defer func() {
 		if err != nil {
@@ -406,6 +408,7 @@ func (a *App) Serve(ctx context.Context) error {
 		err = fmt.Errorf("the journal failed, stopped serving: %w", err)
 	case err = <-ended:
 	}
+	close(a.stopping)
 	if err == nil {
 		a.state.set(stateDraining)
 		a.drain(context.WithoutCancel(ctx))

@@ -25,6 +25,9 @@ type dataDir struct {
 	lock *os.File
 }
 
+// ErrInUse: a server runs on the data directory.
+var ErrInUse = errors.New("in use by another process")
+
 // openData makes the directory if need be and locks it against a second server.
 func openData(path string) (*dataDir, error) {
 	if err := os.MkdirAll(filepath.Join(path, "keys"), 0o700); err != nil {
@@ -42,7 +45,7 @@ func openData(path string) (*dataDir, error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("data directory %s is in use by another process", path)
+			return nil, fmt.Errorf("data directory %s is %w", path, ErrInUse)
 		}
 		return nil, fmt.Errorf("data directory %s: lock: %w", path, err)
 	}

@@ -76,6 +76,7 @@ func (a *App) adminHandler() http.Handler {
 		fmt.Fprintln(w, `{"live":true}`)
 	})
 	mux.HandleFunc("GET /readyz", a.readyz)
+	mux.HandleFunc("POST /snapshot", a.serveSnapshot)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.metrics, promhttp.HandlerOpts{}))
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)

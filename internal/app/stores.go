@@ -42,6 +42,9 @@ func (a *App) openStores(ctx context.Context, o Options) (err error) {
 	if err = a.data.refuseMigrated(); err != nil {
 		return err
 	}
+	if err = a.data.removeSnapshots(); err != nil {
+		return err
+	}
 	if a.directory, err = sqlite.Open(a.data.file("directory.db"), sqlite.Options{}); err != nil {
 		return err
 	}

@@ -229,7 +229,8 @@ func (c *Config) fromEnv(environ []string) error {
 	}
 	for _, kv := range environ {
 		name, value, _ := strings.Cut(kv, "=")
-		if !strings.HasPrefix(name, "SKEIN_") || name == "SKEIN_CONFIG" {
+		// The command line's own: which file, and which server it speaks to.
+		if !strings.HasPrefix(name, "SKEIN_") || name == "SKEIN_CONFIG" || name == "SKEIN_SERVER" {
 			continue
 		}
 		s, ok := known[name]

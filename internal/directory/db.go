@@ -23,6 +23,9 @@ type Dialect struct {
 	// Embedded: the database is in this process, which is the only one that writes
 	// to it, one transaction at a time.
 	Embedded bool
+	// Copy makes a copy, in a new file, of what the transaction that is open on the
+	// connection sees. For embedded databases.
+	Copy func(ctx context.Context, conn *sql.Conn, to string) error
 
 	// The rest is for a database that several processes write to.
 

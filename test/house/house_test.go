@@ -87,6 +87,7 @@ var owners = map[string][]string{
 	"github.com/alecthomas/kong":    {"cmd"},
 	"github.com/BurntSushi/toml":    {"internal/config"},
 	"github.com/pressly/goose":      {"internal/directory"},
+	"github.com/minio/minio-go":     {"internal/backup"},
 }
 
 func TestImports(t *testing.T) {

@@ -69,7 +69,7 @@ func Open(path string, o Options) (*directory.DB, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("directory: open %s: %w", path, err), write.Close())
 	}
-	d := directory.New(write, directory.Dialect{Name: "sqlite3", Classify: classify, Embedded: true}).WithReader(read)
+	d := directory.New(write, directory.Dialect{Name: "sqlite3", Classify: classify, Embedded: true, Copy: copyTo}).WithReader(read)
 	if err := d.Migrate(context.Background()); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), d.Close())
 	}

@@ -176,6 +176,12 @@ func (j *Journal) compare(m meta, seen sighting, found bool) (meta, error) {
 			reason = "it holds other entries than were stored, as after restoring an older copy"
 		}
 	}
+	if reason == "" && j.o.NewTimeline {
+		m.timeline = newTimeline()
+		if err := store(j.db, m); err != nil {
+			return m, fmt.Errorf("journal %s: %w", j.dir, err)
+		}
+	}
 	if reason == "" {
 		return m, nil
 	}

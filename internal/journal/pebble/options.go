@@ -17,6 +17,9 @@ type Options struct {
 	// AcceptLoss opens a journal that lost acknowledged entries, under a new
 	// timeline. It changes nothing when nothing was lost.
 	AcceptLoss bool
+	// NewTimeline begins another timeline: what is opened is a copy of some time, and
+	// what came after it in the original is not in it. Clients sync anew.
+	NewTimeline bool
 	// MinFree is how many bytes of the disk stay free: below, Append answers
 	// im.ErrJournalFull. Default 64 MiB; negative turns the check off.
 	MinFree int64

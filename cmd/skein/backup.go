@@ -1,0 +1,315 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/skein-im/skein/internal/app"
+	"github.com/skein-im/skein/internal/backup"
+	"github.com/skein-im/skein/internal/config"
+)
+
+type backupCmd struct {
+	To    backupToCmd    `cmd:"" default:"withargs" help:"Back up the embedded store, of a running server or a stopped one."`
+	List  backupListCmd  `cmd:"" help:"List the backups of a repository."`
+	Drill backupDrillCmd `cmd:"" help:"Restore a backup to a scratch directory, read all of it and compare; changes nothing else."`
+	Prune backupPruneCmd `cmd:"" help:"Remove old backups and what only they held."`
+}
+
+// repository is where backups lie.
+type repository struct {
+	Repository string `arg:"" help:"A directory, or s3://bucket/prefix?endpoint=https://host&region=name with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY in the environment."`
+}
+
+func (r repository) open() (backup.Repository, error) { return backup.Open(r.Repository) }
+
+type backupToCmd struct {
+	repository `embed:""`
+	settings   `embed:""`
+	Keys       string `help:"Copy the server's keys to this other repository; without it they are not backed up." placeholder:"REPOSITORY"`
+	Rate       int64  `help:"At most so many MB per second are read or written; 0: no bound." default:"50"`
+	JSON       bool   `name:"json" help:"Print one JSON object on stdout at the end."`
+}
+
+// Run backs up a store. A running server makes a snapshot of itself and is not
+// held up further; this process reads and copies it, with low priority.
+func (c *backupToCmd) Run(ctx context.Context) (err error) {
+	cfg, err := c.read()
+	if err != nil {
+		return err
+	}
+	if cfg.Store != "" {
+		return errors.New("the store is PostgreSQL: back it up with its own means (docs/operations.md, Backups)")
+	}
+	r, err := c.open()
+	if err != nil {
+		return err
+	}
+	giveWay()
+	dir, done, err := source(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, done()) }()
+	o := backup.Options{Server: version, BytesPerSecond: c.Rate << 20, Progress: told(os.Stderr)}
+	s, err := backup.Make(ctx, dir, r, o)
+	if err != nil {
+		return err
+	}
+	if c.Keys != "" {
+		if err := putKeys(ctx, cfg.Data, c.Keys, c.Repository); err != nil {
+			return err
+		}
+	}
+	if c.JSON {
+		return printValue(s)
+	}
+	fmt.Printf("Backup %s: %d entries, %d users, %s in %d files, %s of them new. Read in %.1f s, copied in %.1f s, read back and found right in %.1f s.\n",
+		s.ID, s.Contents.Entries.Rows, s.Contents.Tables["users"].Rows, megabytes(s.Bytes), s.Files, megabytes(s.NewBytes), s.ReadSeconds, s.CopySeconds, s.VerifySeconds)
+	if c.Keys == "" {
+		fmt.Println("The server's keys are not in it (--keys copies them to a place of their own); a restored server makes new ones.")
+	}
+	return nil
+}
+
+func putKeys(ctx context.Context, data, to, backups string) error {
+	if to == backups {
+		return errors.New("--keys: name a repository that is not the backups': who may read those need not have the keys")
+	}
+	r, err := backup.Open(to)
+	if err != nil {
+		return err
+	}
+	return backup.PutKeys(ctx, data, r)
+}
+
+// source is a store that stands still: the directory of a stopped server, or a
+// snapshot of a running one. done lets it go.
+func source(ctx context.Context, cfg config.Config) (dir string, done func() error, err error) {
+	held, err := app.Hold(cfg.Data)
+	if err == nil {
+		return cfg.Data, held.Close, nil
+	}
+	if !errors.Is(err, app.ErrInUse) {
+		return "", nil, err
+	}
+	if cfg.Admin.Listen == "" {
+		return "", nil, errors.New("the running server has no private port (admin.listen), which it makes snapshots on: stop it, or give it one")
+	}
+	key, err := os.ReadFile(filepath.Join(cfg.Data, app.AdminKeyFile))
+	if err != nil {
+		return "", nil, fmt.Errorf("admin key: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	url := "http://" + reachable(cfg.Admin.Listen) + "/snapshot"
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
+	if err != nil {
+		cancel()
+		return "", nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(key)))
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		cancel()
+		return "", nil, fmt.Errorf("the running server on %s does not answer (is --admin or --config that of the server?): %w", cfg.Data, err)
+	}
+	done = func() error {
+		cancel() // the server removes the snapshot
+		_ = resp.Body.Close()
+		return nil
+	}
+	var s app.Snapshot
+	if err := json.NewDecoder(resp.Body).Decode(&s); err != nil || resp.StatusCode != http.StatusOK {
+		return "", nil, errors.Join(fmt.Errorf("%s answered %s %s", url, resp.Status, s.Error), done())
+	}
+	if _, err := os.Stat(s.Path); err != nil {
+		return "", nil, errors.Join(fmt.Errorf("the snapshot is not on this machine: run the command where the server runs: %w", err), done())
+	}
+	return s.Path, done, nil
+}
+
+// reachable is an address to dial for one that is listened on.
+func reachable(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); err == nil && (host == "" || ip != nil && ip.IsUnspecified()) {
+		return net.JoinHostPort("127.0.0.1", port)
+	}
+	return listen
+}
+
+type backupListCmd struct {
+	repository `embed:""`
+	JSON       bool `name:"json" help:"Print JSON."`
+}
+
+func (c *backupListCmd) Run(ctx context.Context) error {
+	r, err := c.open()
+	if err != nil {
+		return err
+	}
+	all, err := backup.List(ctx, r)
+	if err != nil {
+		return err
+	}
+	type row struct {
+		ID      string    `json:"id"`
+		Created time.Time `json:"created"`
+		Entries uint64    `json:"entries"`
+		Users   uint64    `json:"users"`
+		Bytes   int64     `json:"bytes"`
+		Server  string    `json:"server"`
+	}
+	rows := make([]row, len(all))
+	for i, m := range all {
+		rows[i] = row{m.ID, m.Created, m.Contents.Entries.Rows, m.Contents.Tables["users"].Rows, m.Size(), m.Server}
+	}
+	if c.JSON {
+		return printValue(rows)
+	}
+	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, "BACKUP\tCREATED\tENTRIES\tUSERS\tSIZE\tSERVER")
+	for _, r := range rows {
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", r.ID, r.Created.Local().Format("2006-01-02 15:04:05"), r.Entries, r.Users, megabytes(r.Bytes), r.Server)
+	}
+	return w.Flush()
+}
+
+type backupDrillCmd struct {
+	repository `embed:""`
+	Backup     string `help:"Which backup." default:"latest" placeholder:"ID"`
+	Scratch    string `help:"Where to restore to; a new directory in it, removed at the end (default: the system's for temporary files)." placeholder:"DIR"`
+	Rate       int64  `help:"At most so many MB per second are read or written; 0: no bound." default:"0"`
+	JSON       bool   `name:"json" help:"Print one JSON object on stdout at the end."`
+}
+
+func (c *backupDrillCmd) Run(ctx context.Context) error {
+	r, err := c.open()
+	if err != nil {
+		return err
+	}
+	m, err := backup.Load(ctx, r, c.Backup)
+	if err != nil {
+		return err
+	}
+	giveWay()
+	begun := time.Now()
+	if err := backup.Drill(ctx, r, m, c.Scratch, backup.Options{BytesPerSecond: c.Rate << 20, Progress: told(os.Stderr)}); err != nil {
+		return err
+	}
+	took := time.Since(begun).Seconds()
+	if c.JSON {
+		return printValue(map[string]any{"id": m.ID, "contents": m.Contents, "bytes": m.Size(), "seconds": took})
+	}
+	fmt.Printf("Backup %s was restored and is what was backed up: %d entries, %d users. It took %.1f s.\n", m.ID, m.Contents.Entries.Rows, m.Contents.Tables["users"].Rows, took)
+	return nil
+}
+
+type backupPruneCmd struct {
+	repository `embed:""`
+	Keep       int  `required:"" help:"How many backups stay, the newest."`
+	JSON       bool `name:"json" help:"Print JSON."`
+}
+
+func (c *backupPruneCmd) Run(ctx context.Context) error {
+	if c.Keep < 1 {
+		return errors.New("--keep must be 1 or more")
+	}
+	r, err := c.open()
+	if err != nil {
+		return err
+	}
+	p, err := backup.Prune(ctx, r, c.Keep, time.Now())
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printValue(p)
+	}
+	fmt.Printf("Removed %d backups, and %s that no other holds.\n", len(p.Backups), megabytes(p.Bytes))
+	return nil
+}
+
+type restoreCmd struct {
+	repository `embed:""`
+	Backup     string `help:"Which backup; skein backup list shows them." default:"latest" placeholder:"ID"`
+	Data       string `help:"The data directory to make; it must be empty or not exist." default:"./data" placeholder:"DIR"`
+	Keys       string `help:"Repository that backup --keys wrote; without it the server makes new keys." placeholder:"REPOSITORY"`
+	JSON       bool   `name:"json" help:"Print one JSON object on stdout at the end."`
+}
+
+// Run restores a backup.
+func (c *restoreCmd) Run(ctx context.Context) error {
+	r, err := c.open()
+	if err != nil {
+		return err
+	}
+	m, err := backup.Load(ctx, r, c.Backup)
+	if err != nil {
+		return err
+	}
+	var keys backup.Repository
+	if c.Keys != "" {
+		if keys, err = backup.Open(c.Keys); err != nil {
+			return err
+		}
+	}
+	begun := time.Now()
+	if err := backup.Restore(ctx, r, m, c.Data, backup.Options{Progress: told(os.Stderr)}); err != nil {
+		return err
+	}
+	if keys != nil {
+		if _, err := backup.GetKeys(ctx, keys, c.Data); err != nil {
+			return fmt.Errorf("the store was restored to %s, its keys were not: %w", c.Data, err)
+		}
+	}
+	took := time.Since(begun).Seconds()
+	if c.JSON {
+		return printValue(map[string]any{"id": m.ID, "created": m.Created, "data": c.Data, "contents": m.Contents, "bytes": m.Size(), "seconds": took})
+	}
+	fmt.Printf("Restored backup %s of %s to %s in %.1f s: %d entries, %d users. It is a new timeline: clients sync anew, and send what they have not sent.\nWhat came after the backup is not in it.\n\n  skein serve --data %s\n",
+		m.ID, m.Created.Local().Format("2006-01-02 15:04:05"), c.Data, took, m.Contents.Entries.Rows, m.Contents.Tables["users"].Rows, c.Data)
+	return nil
+}
+
+// giveWay lets everything else on the machine go first.
+func giveWay() {
+	runtime.GOMAXPROCS(1)
+	lowPriority()
+}
+
+func printValue(v any) error {
+	enc := json.NewEncoder(os.Stdout)
+	enc.SetIndent("", "  ")
+	enc.SetEscapeHTML(false)
+	return enc.Encode(v)
+}
+
+func megabytes(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/(1<<20)) }
+
+// told prints progress when something begins, and every two seconds.
+func told(w io.Writer) func(backup.Progress) {
+	var what string
+	var at time.Time
+	return func(p backup.Progress) {
+		if p.What == what && time.Since(at) < 2*time.Second {
+			return
+		}
+		what, at = p.What, time.Now()
+		line := p.What
+		if p.Total > 0 {
+			line += fmt.Sprintf(": %s of %s (%d%%)", megabytes(p.Done), megabytes(p.Total), p.Done*100/p.Total)
+		}
+		fmt.Fprintln(w, line)
+	}
+}
