@@ -70,7 +70,7 @@ func (m *members) Membership(ctx context.Context, u im.UserID, c im.Conversation
 	return im.Membership{}, errNoConversation
 }
 
-func (m *members) Memberships(ctx context.Context, u im.UserID) ([]im.Membership, error) {
+func (m *members) Memberships(ctx context.Context, u im.UserID) ([]im.Membership, []im.Promised, error) {
 	return m.directory.Memberships(ctx, u)
 }
 
@@ -105,7 +105,7 @@ func (m *members) Help(c im.ConversationID) {
 // standing lists the groups a user is in now, for the registry of a gateway of
 // this process: it hears of every change, so revisions and sessions do not matter.
 func (m *members) standing(ctx context.Context, u im.UserID) (s im.Standing, err error) {
-	all, err := m.directory.Memberships(ctx, u)
+	all, _, err := m.directory.Memberships(ctx, u)
 	if err != nil {
 		return s, err
 	}

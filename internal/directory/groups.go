@@ -13,6 +13,7 @@ import (
 // conversation made then.
 func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, p im.Promise) (im.ConversationID, error) {
 	var c im.ConversationID
+	defer d.moved(p.Event.Users...)
 	err := d.tx(ctx, func(tx *writeTx) error {
 		c = g.Conversation
 		n, err := tx.Exec(`
@@ -37,6 +38,7 @@ func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, 
 // PromiseRoster stores a promise on the condition that the group's roster is at
 // p.IfRoster and that no other change of it is promised.
 func (d *DB) PromiseRoster(ctx context.Context, p im.Promise) (accepted bool, err error) {
+	defer d.moved(p.Event.Users...)
 	err = d.tx(ctx, func(tx *writeTx) error {
 		accepted = false
 		// Locks the group's row as well, so that the revision stays until the commit.

@@ -3,6 +3,7 @@ package directory
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,6 +20,12 @@ const membershipSelect = `
 	FROM memberships m LEFT JOIN groups g ON g.conversation = m.conversation
 	WHERE m.user_id = $1`
 
+// promisedSelect reads in the same shape what is promised to change in a user's
+// groups: few promises wait at a time. The pattern finds too many rather than
+// too few; who is named is looked at again.
+const promisedSelect = `
+	SELECT conversation, set_roster, 0, event FROM outbox WHERE set_roster <> 0 AND event LIKE $2`
+
 func scanMembership(row interface{ Scan(...any) error }) (im.Membership, error) {
 	var c, title string
 	var first, until int64
@@ -28,8 +35,10 @@ func scanMembership(row interface{ Scan(...any) error }) (im.Membership, error) 
 
 // Memberships returns a user's groups, current and former, and opened direct
 // chats, by conversation id. Who left a group and was added again has the new
-// join as First: they see from there.
-func (d *DB) Memberships(ctx context.Context, user im.UserID) ([]im.Membership, error) {
+// join as First: they see from there. What is promised to change among them
+// comes beside it, as of the same moment: a change that was promised before is
+// in one of the two.
+func (d *DB) Memberships(ctx context.Context, user im.UserID) ([]im.Membership, []im.Promised, error) {
 	if d.places == nil {
 		return d.readMemberships(ctx, user)
 	}
@@ -37,26 +46,59 @@ func (d *DB) Memberships(ctx context.Context, user im.UserID) ([]im.Membership, 
 	switch {
 	case mine:
 		// Others wait for this read: the caller's end must not be theirs.
-		all, err := d.readMemberships(context.WithoutCancel(ctx), user)
-		d.places.keep(user, r, pack(all), err)
-		return all, err
+		all, promised, err := d.readMemberships(context.WithoutCancel(ctx), user)
+		d.places.keep(user, r, pack(all), promised, err)
+		return all, promised, err
 	case !known:
 		select {
 		case <-r.done:
 		case <-ctx.Done():
-			return nil, d.failed("wait", ctx.Err())
+			return nil, nil, d.failed("wait", ctx.Err())
 		}
 		if r.err != nil {
-			return nil, r.err
+			return nil, nil, r.err
 		}
-		list = r.list
+		return r.list.all(names), r.promised, nil
 	}
-	return list.all(names), nil
+	return list.all(names), nil, nil
 }
 
-func (d *DB) readMemberships(ctx context.Context, user im.UserID) ([]im.Membership, error) {
-	return list(ctx, d, func(r *sql.Rows) (im.Membership, error) { return scanMembership(r) },
-		membershipSelect+" ORDER BY m.conversation", user)
+func (d *DB) readMemberships(ctx context.Context, user im.UserID) (all []im.Membership, promised []im.Promised, err error) {
+	rows, err := d.query(ctx, "SELECT FALSE, x.* FROM ("+membershipSelect+") x UNION ALL SELECT TRUE, y.* FROM ("+promisedSelect+") y ORDER BY 1, 2",
+		user, `%"`+string(user)+`"%`)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var ahead bool
+		var c, text string
+		var first, until int64
+		if err := rows.Scan(&ahead, &c, &first, &until, &text); err != nil {
+			return nil, nil, d.failed("scan", err)
+		}
+		if !ahead {
+			all = append(all, im.Membership{Conversation: im.ConversationID(c), First: uint64(first), Until: uint64(until), Title: text})
+			continue
+		}
+		var e im.Event
+		if err := json.Unmarshal([]byte(text), &e); err != nil {
+			return nil, nil, fmt.Errorf("promise of %s: %w", c, err)
+		}
+		if movesPlaces(&e) && slices.Contains(e.Users, user) {
+			promised = append(promised, im.Promised{Conversation: im.ConversationID(c), Roster: uint64(first)})
+		}
+	}
+	return all, promised, d.failed("read", rows.Err())
+}
+
+// movesPlaces tells the events that change which conversations their users have.
+func movesPlaces(e *im.Event) bool {
+	switch e.Type {
+	case im.EventGroupCreated, im.EventMemberAdded, im.EventMemberLeft, im.EventMemberRemoved:
+		return true
+	}
+	return false
 }
 
 // Membership returns a user's place in one conversation, false if there is none.
@@ -100,8 +142,9 @@ func (d *DB) OpenDM(ctx context.Context, c im.ConversationID) error {
 	})
 }
 
-// moved forgets what is known of users' places: they may have changed. Also
-// after an error, which a commit may have had without having failed.
+// moved forgets what is known of users' places: they, or what is promised of
+// them, may have changed. Also after an error, which a commit may have had
+// without having failed.
 func (d *DB) moved(users ...im.UserID) {
 	if d.places != nil {
 		d.places.forget(users...)

@@ -40,9 +40,10 @@ const (
 
 // placesRead is a list on its way, for all who ask for it at the same time.
 type placesRead struct {
-	done chan struct{}
-	list packed
-	err  error
+	done     chan struct{}
+	list     packed
+	promised []im.Promised
+	err      error
 }
 
 func newPlaces(limit int) *places {
@@ -94,17 +95,18 @@ func (p *places) insert(u im.UserID, list packed) {
 	p.bytes += cost
 }
 
-// keep ends a reading; what was forgotten meanwhile, or failed, is not kept.
-func (p *places) keep(u im.UserID, r *placesRead, list packed, err error) {
+// keep ends a reading; what was forgotten meanwhile, or failed, or will change in
+// a moment, is not kept.
+func (p *places) keep(u im.UserID, r *placesRead, list packed, promised []im.Promised, err error) {
 	p.mu.Lock()
 	if p.reading[u] == r {
 		delete(p.reading, u)
-		if err == nil {
+		if err == nil && len(promised) == 0 {
 			p.insert(u, list)
 		}
 	}
 	p.mu.Unlock()
-	r.list, r.err = list, err
+	r.list, r.promised, r.err = list, promised, err
 	close(r.done)
 }
 

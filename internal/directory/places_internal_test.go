@@ -71,11 +71,11 @@ func TestForgottenWhileRead(t *testing.T) {
 		}
 		forget(p)
 		later := p.mustRead(t, "u")
-		p.keep("u", early, "early", nil)
+		p.keep("u", early, "early", nil, nil)
 		if _, known := p.young["u"]; known {
 			t.Errorf("%s: an early read was kept", name)
 		}
-		p.keep("u", later, "later", nil)
+		p.keep("u", later, "later", nil, nil)
 		p.mustKnow(t, "u", "later")
 		if <-early.done; early.list != "early" {
 			t.Errorf("%s: the early ones got %q", name, early.list)
@@ -88,7 +88,7 @@ func TestFailedRead(t *testing.T) {
 	p := newPlaces(1 << 20)
 	r := p.mustRead(t, "u")
 	failed := errors.New("no")
-	p.keep("u", r, "", failed)
+	p.keep("u", r, "", nil, failed)
 	if <-r.done; r.err != failed {
 		t.Error(r.err)
 	}
@@ -100,7 +100,7 @@ func TestPlacesAreBounded(t *testing.T) {
 	const limit = 100_000
 	p := newPlaces(limit)
 	list := packed(strings.Repeat("x", 200))
-	put := func(u im.UserID) { p.keep(u, p.mustRead(t, u), list, nil) }
+	put := func(u im.UserID) { p.keep(u, p.mustRead(t, u), list, nil, nil) }
 	put("used")
 	for i := range 5000 {
 		put(im.UserID(fmt.Sprint(i)))
@@ -119,7 +119,7 @@ func TestPlacesAreBounded(t *testing.T) {
 		t.Errorf("nothing is kept and takes %d bytes", p.bytes)
 	}
 	put("huge") // one alone may be larger than the bound
-	p.keep("huge", p.mustForget(t, "huge"), packed(strings.Repeat("x", 2*limit)), nil)
+	p.keep("huge", p.mustForget(t, "huge"), packed(strings.Repeat("x", 2*limit)), nil, nil)
 	if list, known := p.peekOnly("huge"); !known || len(list) != 2*limit {
 		t.Error("a list larger than the bound is not kept until the next one")
 	}
@@ -139,7 +139,7 @@ func (p *places) peekOnly(u im.UserID) (packed, bool) {
 func TestManyRenames(t *testing.T) {
 	p := newPlaces(1 << 20)
 	list := pack([]im.Membership{{Conversation: "grp:0", First: 1, Title: "first"}, {Conversation: "grp:1", First: 1, Until: 5, Title: "then"}})
-	p.keep("u", p.mustRead(t, "u"), list, nil)
+	p.keep("u", p.mustRead(t, "u"), list, nil, nil)
 	title := func() string {
 		list, known, names := p.peek("u")
 		if !known {

@@ -35,7 +35,8 @@ type Logic interface {
 	Pull(ctx context.Context, from Actor, q PullQuery) (PullResult, error)
 
 	// Compare tells whether a device that holds everything up to digest since
-	// position misses something, and the new position if it does not.
+	// position misses something, and the new position if it does not ("": there is
+	// none yet, the old one stays).
 	Compare(ctx context.Context, from Actor, position string, digest uint64) (same bool, newPosition string, err error)
 
 	// Signal passes an ephemeral signal on (typing), or answers which users the
@@ -224,6 +225,14 @@ type Membership struct {
 	// First and Until bound what may be read; Until 0 = member still.
 	First, Until uint64
 	Title        string
+}
+
+// Promised is a change of a user's place in a group (they join or leave it) that
+// is promised and not made yet. From the revision on that the promise sets, the
+// journal has the entry and the directory does not show what it did.
+type Promised struct {
+	Conversation ConversationID
+	Roster       uint64
 }
 
 // Standing is what a gateway knows a user by: for its registry, and for finding

@@ -236,7 +236,9 @@ type fakeMembers struct {
 	current map[im.ConversationID]uint64
 	cached  map[im.ConversationID]uint64
 	rows    map[im.UserID][]im.Membership
-	opened  []im.ConversationID
+	// promised are changes of places that the journal may have already.
+	promised map[im.UserID][]im.Promised
+	opened   []im.ConversationID
 	// failOpen are what the next calls of OpenDM return.
 	failOpen []error
 	recall   error
@@ -247,7 +249,7 @@ type fakeMembers struct {
 func newFakeMembers() *fakeMembers {
 	return &fakeMembers{
 		deny: map[im.UserID]error{}, current: map[im.ConversationID]uint64{}, cached: map[im.ConversationID]uint64{},
-		rows: map[im.UserID][]im.Membership{},
+		rows: map[im.UserID][]im.Membership{}, promised: map[im.UserID][]im.Promised{},
 	}
 }
 
@@ -275,10 +277,10 @@ func (f *fakeMembers) Membership(_ context.Context, u im.UserID, c im.Conversati
 	return im.Membership{}, im.Errorf(im.CodeNotFound, "no such conversation")
 }
 
-func (f *fakeMembers) Memberships(_ context.Context, u im.UserID) ([]im.Membership, error) {
+func (f *fakeMembers) Memberships(_ context.Context, u im.UserID) ([]im.Membership, []im.Promised, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.rows[u]), nil
+	return slices.Clone(f.rows[u]), slices.Clone(f.promised[u]), nil
 }
 
 func (f *fakeMembers) OpenDM(_ context.Context, c im.ConversationID) error {

@@ -49,8 +49,9 @@ type Members interface {
 	// Membership returns what u may read of c, not_found for strangers, as of its
 	// roster's revision or a later one.
 	Membership(ctx context.Context, u im.UserID, c im.ConversationID, roster uint64) (im.Membership, error)
-	// Memberships returns all conversations of u, also those left.
-	Memberships(ctx context.Context, u im.UserID) ([]im.Membership, error)
+	// Memberships returns all conversations of u, also those left, and what is
+	// promised to change among them, as of one moment.
+	Memberships(ctx context.Context, u im.UserID) ([]im.Membership, []im.Promised, error)
 	// OpenDM makes both users of a dm members; idempotent.
 	OpenDM(ctx context.Context, c im.ConversationID) error
 	// MayWatch returns those of others whose presence u may see.

@@ -43,10 +43,14 @@ func (s *Service) Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.S
 	if !cold && (!ok || q.Timeline != res.Timeline || since > pos) {
 		res.Reset, cold = true, true
 	}
+	var held uint64
 	if cold {
-		err = s.page(ctx, from.User, q, &res)
+		held, err = s.page(ctx, from.User, q, &res)
 	} else {
-		err = s.changes(ctx, from.User, since, &res)
+		held, err = s.changes(ctx, from.User, since, &res)
+	}
+	if held < pos {
+		res.Position = formatPosition(held)
 	}
 	return res, err
 }
@@ -61,13 +65,16 @@ func (s *Service) Compare(ctx context.Context, from im.Actor, position string, d
 	if !ok || since > pos {
 		return false, "", nil
 	}
-	changed, err := s.changedEntries(ctx, from.User, since)
+	changed, held, err := s.changedEntries(ctx, from.User, since)
 	if err != nil {
 		return false, "", err
 	}
 	var sum uint64
 	for _, v := range changed {
 		sum += im.HeadHash(v.m.Conversation, v.head.Seq)
+	}
+	if sum == digest && held < pos {
+		return true, "", nil // the next one compares from the old position
 	}
 	return sum == digest, formatPosition(pos), nil
 }
@@ -119,32 +126,40 @@ func (s *Service) headAs(ctx context.Context, u im.UserID, c im.ConversationID) 
 	return head, m, err
 }
 
-// views returns the conversations of u that are wanted, with their heads. The
-// memberships are older than the heads: settle or settleAll before anything is
-// told of a view.
-func (s *Service) views(ctx context.Context, u im.UserID, wanted func(c im.ConversationID, head *im.Head) bool) ([]view, error) {
-	ms, err := s.members.Memberships(ctx, u)
+// views returns the conversations of u that are wanted, with their heads, and
+// how far a position may go that was read before: see half. The memberships are
+// older than the heads: settle or settleAll before anything is told of a view.
+func (s *Service) views(ctx context.Context, u im.UserID, wanted func(c im.ConversationID, head *im.Head) bool) (views []view, held uint64, err error) {
+	ms, promised, err := s.members.Memberships(ctx, u)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	ms = append(ms, im.Membership{Conversation: im.Me(u), First: 1})
-	ids := make([]im.ConversationID, len(ms))
+	ids := make([]im.ConversationID, 0, len(ms)+len(promised))
 	for i := range ms {
-		ids[i] = ms[i].Conversation
+		ids = append(ids, ms[i].Conversation)
+	}
+	for i := range promised {
+		ids = append(ids, promised[i].Conversation)
 	}
 	heads := make([]im.Head, len(ids))
 	if err := s.journal.Heads(ctx, ids, heads); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	var views []view
+	held, err = s.half(ctx, promised, heads[len(ms):])
+	return visible(ms, heads, wanted), held, err
+}
+
+// visible keeps the conversations that are wanted and not before their first
+// visible entry. A membership can begin beyond the end: when a loss of the
+// journal was accepted.
+func visible(ms []im.Membership, heads []im.Head, wanted func(c im.ConversationID, head *im.Head) bool) (views []view) {
 	for i := range ms {
-		// Before its first visible entry a conversation is not there. A membership can
-		// begin beyond the end: when a loss of the journal was accepted.
-		if heads[i].Seq >= max(ms[i].First, 1) && wanted(ids[i], &heads[i]) {
+		if heads[i].Seq >= max(ms[i].First, 1) && wanted(ms[i].Conversation, &heads[i]) {
 			views = append(views, view{m: ms[i], head: heads[i]})
 		}
 	}
-	return views, nil
+	return views
 }
 
 // settle reads the membership of a group again, now that its head is known (see
@@ -166,7 +181,7 @@ func (s *Service) settle(ctx context.Context, u im.UserID, v *view) (bool, error
 
 // settleAll settles many views with one look at the memberships.
 func (s *Service) settleAll(ctx context.Context, u im.UserID, all []view) ([]view, error) {
-	ms, err := s.members.Memberships(ctx, u)
+	ms, _, err := s.members.Memberships(ctx, u)
 	if err != nil {
 		return nil, err
 	}
@@ -215,32 +230,33 @@ func (s *Service) cut(ctx context.Context, v *view) (bool, error) {
 	return true, nil
 }
 
-// changedEntries returns the conversations with visible entries after since.
-func (s *Service) changedEntries(ctx context.Context, u im.UserID, since uint64) ([]view, error) {
-	all, err := s.views(ctx, u, func(_ im.ConversationID, head *im.Head) bool { return head.Pos > since })
+// changedEntries returns the conversations with visible entries after since, and
+// what views says of positions.
+func (s *Service) changedEntries(ctx context.Context, u im.UserID, since uint64) (changed []view, held uint64, err error) {
+	all, held, err := s.views(ctx, u, func(_ im.ConversationID, head *im.Head) bool { return head.Pos > since })
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	changed := all[:0]
+	changed = all[:0]
 	for _, v := range all {
 		ok, err := s.settle(ctx, u, &v)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if ok && v.head.Pos > since {
 			changed = append(changed, v)
 		}
 	}
-	return changed, nil
+	return changed, held, nil
 }
 
-// changes answers a resume.
-func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, res *im.SyncResult) error {
+// changes answers a resume, and what views says of positions.
+func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, res *im.SyncResult) (held uint64, err error) {
 	moved, err := s.moved(ctx, u, since)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	all, err := s.views(ctx, u, func(c im.ConversationID, head *im.Head) bool {
+	all, held, err := s.views(ctx, u, func(c im.ConversationID, head *im.Head) bool {
 		if head.Pos > since || moved[c] {
 			return true
 		}
@@ -248,11 +264,11 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, res *i
 		return dm && s.touched.since(c, since)
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	marks, err := s.marks(ctx, u, all)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	budget := newBudget(resumeEntriesTotal)
 	for i := range all {
@@ -262,7 +278,7 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, res *i
 		}
 		ok, err := s.settle(ctx, u, v)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		entries := v.head.Pos > since
 		if !ok || !entries && own.Pos <= since && peer.Pos <= since {
@@ -270,16 +286,16 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, res *i
 		}
 		st, err := s.state(ctx, v, own, peer)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if entries {
 			if st.Entries, err = s.missed(ctx, v, since, resumeEntries, budget); err != nil {
-				return err
+				return 0, err
 			}
 		}
 		res.Conversations = append(res.Conversations, st)
 	}
-	return nil
+	return held, nil
 }
 
 // budget bounds the entries of one answer, in number and bytes. What does not
@@ -328,20 +344,21 @@ func (b *budget) takes(e *im.Entry, since, first uint64) bool {
 	return true
 }
 
-// page answers a cold start: conversations, newest activity first.
-func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im.SyncResult) error {
-	all, err := s.views(ctx, u, func(im.ConversationID, *im.Head) bool { return true })
+// page answers a cold start: conversations, newest activity first, and what views
+// says of positions.
+func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im.SyncResult) (held uint64, err error) {
+	all, held, err := s.views(ctx, u, func(im.ConversationID, *im.Head) bool { return true })
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if all, err = s.settleAll(ctx, u, all); err != nil {
-		return err
+		return 0, err
 	}
 	slices.SortFunc(all, newestFirst)
 	if q.Cursor != "" {
 		after, ok := parseCursor(q.Cursor)
 		if !ok {
-			return im.Errorf(im.CodeInvalidArgument, "cursor is not one of this server's")
+			return 0, im.Errorf(im.CodeInvalidArgument, "cursor is not one of this server's")
 		}
 		at, _ := slices.BinarySearchFunc(all, after, newestFirst)
 		for at < len(all) && newestFirst(all[at], after) <= 0 {
@@ -360,20 +377,20 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im
 	}
 	marks, err := s.marks(ctx, u, all)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	budget := newBudget(maxPage)
 	for i := range all {
 		st, err := s.state(ctx, &all[i], marks[i].own, marks[i].peer)
 		if err != nil {
-			return err
+			return 0, err
 		}
 		if st.Entries, err = s.missed(ctx, &all[i], 0, 1, budget); err != nil {
-			return err
+			return 0, err
 		}
 		res.Conversations = append(res.Conversations, st)
 	}
-	return nil
+	return held, nil
 }
 
 // state is a conversation with the user's own mark and, in a dm, the peer's. The

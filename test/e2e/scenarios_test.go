@@ -33,6 +33,7 @@ func scenarios() []scenario {
 		{"minted tokens", terms{}, minted},
 		{"one answer through both doors", terms{}, doors},
 		{"a slow reader beside a fast one", terms{}, slowReader},
+		{"two devices resume while groups are made", terms{}, newGroups},
 	}
 }
 

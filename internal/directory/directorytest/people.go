@@ -48,6 +48,7 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"GroupRestoredAtWrongRevision", groupRestoredAtWrongRevision},
 		{"Addable", addable},
 		{"OpenDM", openDM},
+		{"PromisedPlaces", promisedPlaces},
 		{"PlacesFollowChanges", placesFollowChanges},
 		{"PlacesReadWhileTheyChange", placesReadWhileTheyChange},
 	} {

@@ -218,14 +218,14 @@ func groupBoundsOfReading(p *people) {
 	p.group("grp:a", "other", "m")
 	p.ok(p.db.OpenDM(p.ctx, im.DM("m", "o")))
 	p.change(c, "m", 5, 40, im.Event{Type: im.EventMemberLeft, Users: []im.UserID{"m"}})
-	all, err := p.db.Memberships(p.ctx, "m")
+	all, _, err := p.db.Memberships(p.ctx, "m")
 	p.ok(err)
 	equal(p, "all of m's", all, []im.Membership{
 		{Conversation: "dm:m:o", First: 1},
 		{Conversation: "grp:a", First: 1, Title: "other"},
 		{Conversation: c, First: 30, Until: 40, Title: "two"},
 	})
-	none, err := p.db.Memberships(p.ctx, "stranger")
+	none, _, err := p.db.Memberships(p.ctx, "stranger")
 	p.ok(err)
 	equal(p, "a stranger's", none, nil)
 }

@@ -53,7 +53,7 @@ func (h *history) agrees(what string, u im.UserID) {
 		return strings.Compare(string(a.Conversation), string(b.Conversation))
 	}
 	want := slices.SortedFunc(maps.Values(h.places[u]), byID)
-	got, err := h.db.Memberships(h.ctx, u)
+	got, _, err := h.db.Memberships(h.ctx, u)
 	h.ok(err)
 	equal(h.people, "memberships of "+string(u)+" after "+what, got, want)
 	for c := range h.groups {
@@ -210,7 +210,7 @@ func placesReadWhileTheyChange(p *people) {
 					return
 				default:
 				}
-				if _, err := p.db.Memberships(p.ctx, "m"); err != nil {
+				if _, _, err := p.db.Memberships(p.ctx, "m"); err != nil {
 					p.Error(err)
 					return
 				}
@@ -225,7 +225,7 @@ func placesReadWhileTheyChange(p *people) {
 			want.First, want.Until = i+1, i+2
 		}
 		p.change("grp:g", "o", i+1, i+2, e)
-		got, err := p.db.Memberships(p.ctx, "m")
+		got, _, err := p.db.Memberships(p.ctx, "m")
 		p.ok(err)
 		equal(p, "after the change", got, []im.Membership{want})
 	}

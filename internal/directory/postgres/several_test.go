@@ -116,7 +116,7 @@ func TestOrderOfBytes(t *testing.T) {
 		}
 		return ids, err
 	})
-	list, err := d.Memberships(t.Context(), "ab")
+	list, _, err := d.Memberships(t.Context(), "ab")
 	if err != nil || !slices.IsSortedFunc(list, func(a, b im.Membership) int { return strings.Compare(string(a.Conversation), string(b.Conversation)) }) || len(list) != len(want) {
 		t.Errorf("memberships %v, %v", list, err)
 	}

@@ -1,0 +1,68 @@
+package messaging
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// notHeld is where a position may go when nothing holds it back.
+const notHeld = math.MaxUint64
+
+// helpAfter is how long whoever changes a roster has for the directory's part
+// before one who waits for it helps.
+const helpAfter = time.Second
+
+// half looks for changes of the user's places that are half done: the journal has
+// the entry, and the directory did not show what it did when it was asked. No
+// position may pass such an entry, or the device that has it never hears of the
+// group: held is the position before the first one. It concerns who is named in
+// the change and nobody else.
+//
+// promised was read after the position that is to be told, heads after promised:
+// what is not in the journal then is beyond that position.
+func (s *Service) half(ctx context.Context, promised []im.Promised, heads []im.Head) (held uint64, err error) {
+	held = notHeld
+	for i, p := range promised {
+		if heads[i].Roster < p.Roster {
+			continue
+		}
+		pos, err := s.changedAt(ctx, p, heads[i])
+		if err != nil {
+			return 0, err
+		}
+		held = min(held, pos-1)
+		if s.now().Sub(heads[i].Time) > helpAfter {
+			s.members.Help(p.Conversation)
+		}
+	}
+	if held != notHeld {
+		s.metrics.held.Inc()
+	}
+	return held, nil
+}
+
+// changedAt is the position of the entry that set a revision. Mostly it is the
+// head: nothing is appended before the directory shows what it did.
+func (s *Service) changedAt(ctx context.Context, p im.Promised, head im.Head) (pos uint64, err error) {
+	pos = head.Pos
+	for from, n := head.Seq-1, 1; from > 0; n *= 4 {
+		got, err := s.journal.Read(ctx, p.Conversation, from, true, n)
+		if err != nil {
+			return 0, err
+		}
+		for i := len(got) - 1; i >= 0; i-- {
+			if got[i].Roster < p.Roster {
+				return pos, nil
+			}
+			pos = got[i].Pos
+		}
+		if len(got) == 0 {
+			return 0, im.Errorf(im.CodeInternal, "entry %d of a conversation is missing", from)
+		}
+		from = got[0].Seq - 1
+	}
+	return pos, nil
+}
