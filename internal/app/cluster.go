@@ -78,8 +78,11 @@ func nodeName() string {
 // backend is what other nodes ask of this one's stores.
 type backend struct{ a *App }
 
-func (b backend) Position(ctx context.Context) (uint64, error) { return b.a.shared.Pulse(ctx) }
-func (b backend) Timeline() string                             { return b.a.journal.Timeline() }
+func (b backend) Position(ctx context.Context) (uint64, error) {
+	at, err := b.a.shared.Pulse(ctx)
+	return at.Pos, err
+}
+func (b backend) Timeline() string { return b.a.journal.Timeline() }
 
 func (b backend) Changed(ctx context.Context, since uint64, limit int) ([]im.ParcelHead, bool, error) {
 	return b.a.shared.Changed(ctx, since, limit)

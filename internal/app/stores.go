@@ -24,7 +24,7 @@ import (
 type sharedJournal interface {
 	im.Journal
 	Known(c im.ConversationID) (im.Head, bool)
-	Pulse(ctx context.Context) (uint64, error)
+	Pulse(ctx context.Context) (im.Place, error)
 	Changed(ctx context.Context, since uint64, limit int) (heads []im.ParcelHead, more bool, err error)
 }
 

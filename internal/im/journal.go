@@ -61,11 +61,17 @@ type Journal interface {
 	Marks(ctx context.Context, keys []MarkKey, out []Mark) error
 
 	// Position returns a position such that every entry and mark with Pos ≤ it is
-	// visible to later reads, whoever stored it. It never goes back within a
-	// timeline. It is at least that of the last durable Append once no append is
-	// under way; until then a store that several processes append to may tell less,
-	// so that what was stored meanwhile is told twice rather than not at all.
-	Position(ctx context.Context) (uint64, error)
+	// visible to later reads, whoever stored it, and durable: no crash takes it
+	// away. It never goes back within a timeline. It is at least that of the last
+	// durable Append once no append is under way; a store that several processes
+	// append to may tell less until then and for a moment after it, so that what was
+	// stored meanwhile is told twice rather than not at all.
+	Position(ctx context.Context) (Place, error)
+
+	// Holds tells whether this history is the one that gave out a place: whether
+	// everything that was stored up to it is here. It may be asked at any time later,
+	// after any number of restarts; see Eras for those that are forgotten.
+	Holds(ctx context.Context, p Place) (bool, error)
 
 	// Timeline names this history. It changes when acknowledged entries are known
 	// to be lost.

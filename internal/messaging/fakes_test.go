@@ -21,6 +21,7 @@ type memJournal struct {
 	marks    map[receiptKey]im.Mark
 	pos      uint64
 	timeline string
+	eras     im.Eras
 	appends  int
 	asked    int // for marks
 	// damaged conversations refuse every append, as one whose end cannot be read.
@@ -52,6 +53,7 @@ type (
 func newMemJournal() *memJournal {
 	return &memJournal{
 		entries: map[im.ConversationID][]im.Entry{}, ids: map[idKey]idRow{}, marks: map[receiptKey]im.Mark{}, timeline: "t1",
+		eras: im.Eras{{ID: 1}},
 	}
 }
 
@@ -214,10 +216,19 @@ func (j *memJournal) Marks(_ context.Context, keys []im.MarkKey, out []im.Mark) 
 	return nil
 }
 
-func (j *memJournal) Position(context.Context) (uint64, error) {
+func (j *memJournal) Position(context.Context) (im.Place, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.pos, nil
+	return im.Place{Era: j.eras[len(j.eras)-1].ID, Pos: j.pos}, nil
+}
+
+// begin is the place of a journal without entries.
+func (j *memJournal) begin() string { return im.Place{Era: 1}.String() }
+
+func (j *memJournal) Holds(_ context.Context, p im.Place) (bool, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.eras.Hold(p, j.pos), nil
 }
 func (j *memJournal) Timeline() string { return j.timeline }
 func (j *memJournal) Close() error     { return nil }

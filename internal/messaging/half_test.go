@@ -77,7 +77,7 @@ func TestNoPositionPassesAHalfDoneChange(t *testing.T) {
 				"alice": w.sync("alice", im.SyncQuery{Position: cold.Position, Timeline: "t1"}).Position,
 				"cold":  w.sync("alice", im.SyncQuery{}).Position,
 			} {
-				if at != formatPosition(now) {
+				if at != now.String() {
 					t.Errorf("%s is held at %s by a change that does not concern her", who, at)
 				}
 			}
@@ -90,7 +90,7 @@ func TestNoPositionPassesAHalfDoneChange(t *testing.T) {
 					}
 				}
 			}
-			if at := w.sync("bob", im.SyncQuery{}).Position; at != formatPosition(now) {
+			if at := w.sync("bob", im.SyncQuery{}).Position; at != now.String() {
 				t.Errorf("held at %s when nothing is half done any more", at)
 			}
 		})

@@ -71,11 +71,11 @@ func (s *Service) setMark(ctx context.Context, c im.ConversationID, mark []im.Ma
 	s.touched.begin(c)
 	err := s.journal.SetMarks(ctx, mark)
 	// The journal gave the mark the position after the one of that moment.
-	pos, perr := s.journal.Position(ctx)
+	at, perr := s.journal.Position(ctx)
 	if err != nil || perr != nil {
-		pos = math.MaxUint64 - 1 // not known: look every time
+		at.Pos = math.MaxUint64 - 1 // not known: look every time
 	}
-	s.touched.end(c, pos+1)
+	s.touched.end(c, at.Pos+1)
 	return errors.Join(err, perr)
 }
 

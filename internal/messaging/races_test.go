@@ -51,7 +51,7 @@ func TestRemovalDuringAReadShowsNothingLater(t *testing.T) {
 	g := im.Group("g")
 	for name, read := range map[string]func(w *world) []im.Entry{
 		"resume": func(w *world) []im.Entry {
-			r := w.sync("bob", im.SyncQuery{Position: "0", Timeline: "t1"})
+			r := w.sync("bob", im.SyncQuery{Position: w.journal.begin(), Timeline: "t1"})
 			return r.Conversations[0].Entries
 		},
 		"cold": func(w *world) []im.Entry { return w.sync("bob", im.SyncQuery{}).Conversations[0].Entries },
@@ -63,7 +63,7 @@ func TestRemovalDuringAReadShowsNothingLater(t *testing.T) {
 			return r.Entries
 		},
 		"digest": func(w *world) []im.Entry {
-			same, _, err := w.Compare(t.Context(), im.Actor{User: "bob"}, "0", im.HeadHash(g, 2))
+			same, _, err := w.Compare(t.Context(), im.Actor{User: "bob"}, w.journal.begin(), im.HeadHash(g, 2))
 			if err != nil || !same {
 				t.Errorf("digest: %v, %v", same, err)
 			}
@@ -195,7 +195,7 @@ func TestSyncIsBoundedInBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, q := range []im.SyncQuery{{}, {Position: "0", Timeline: "t1"}} {
+	for _, q := range []im.SyncQuery{{}, {Position: w.journal.begin(), Timeline: "t1"}} {
 		size := 0
 		r := w.sync("alice", q)
 		for _, c := range r.Conversations {

@@ -33,39 +33,69 @@ type view struct {
 // Sync answers what changed since a position, or a page of the list; see im.Logic.
 func (s *Service) Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error) {
 	// The position is read first: what comes later is in the next sync as well.
-	pos, err := s.journal.Position(ctx)
+	at, err := s.journal.Position(ctx)
 	if err != nil {
 		return im.SyncResult{}, err
 	}
-	res := im.SyncResult{Timeline: s.journal.Timeline(), Position: formatPosition(pos)}
-	since, ok := parsePosition(q.Position)
-	cold := q.Position == ""
-	if !cold && (!ok || q.Timeline != res.Timeline || since > pos) {
-		res.Reset, cold = true, true
+	res := im.SyncResult{Timeline: s.journal.Timeline(), Position: at.String()}
+	since, err := s.proved(ctx, &q, &res)
+	if err != nil {
+		return im.SyncResult{}, err
 	}
 	var held uint64
-	if cold {
+	if q.Position == "" {
 		held, err = s.page(ctx, from.User, q, &res)
 	} else {
 		held, err = s.changes(ctx, from.User, since, &res)
 	}
-	if held < pos {
-		res.Position = formatPosition(held)
+	if held < at.Pos {
+		res.Position = at.At(held).String()
 	}
 	return res, err
 }
 
+// proved makes a query cold, and its answer a reset, unless what it says to know
+// is of this history (SPEC §7.3).
+func (s *Service) proved(ctx context.Context, q *im.SyncQuery, res *im.SyncResult) (since uint64, err error) {
+	said, of := q.Position, im.Place{}
+	if said == "" {
+		if said = q.Cursor; said == "" {
+			return 0, nil
+		}
+		c, ok := parseCursor(said)
+		if !ok {
+			return 0, im.Errorf(im.CodeInvalidArgument, "cursor is not one of this server's")
+		}
+		of = c.at
+	} else if place, ok := im.ParsePlace(said); ok {
+		of = place
+	}
+	held := of != im.Place{} && (q.Timeline == res.Timeline || q.Position == "" && q.Timeline == "")
+	if held {
+		if held, err = s.journal.Holds(ctx, of); err != nil {
+			return 0, err
+		}
+	}
+	if !held {
+		q.Position, q.Cursor, res.Reset = "", "", true
+	}
+	return of.Pos, nil
+}
+
 // Compare answers whether a device that holds digest misses something; see im.Logic.
 func (s *Service) Compare(ctx context.Context, from im.Actor, position string, digest uint64) (bool, string, error) {
-	pos, err := s.journal.Position(ctx)
+	at, err := s.journal.Position(ctx)
 	if err != nil {
 		return false, "", err
 	}
-	since, ok := parsePosition(position)
-	if !ok || since > pos {
-		return false, "", nil
+	since, ok := im.ParsePlace(position)
+	if ok {
+		ok, err = s.journal.Holds(ctx, since)
 	}
-	changed, held, err := s.changedEntries(ctx, from.User, since)
+	if err != nil || !ok {
+		return false, "", err
+	}
+	changed, held, err := s.changedEntries(ctx, from.User, since.Pos)
 	if err != nil {
 		return false, "", err
 	}
@@ -73,10 +103,10 @@ func (s *Service) Compare(ctx context.Context, from im.Actor, position string, d
 	for _, v := range changed {
 		sum += im.HeadHash(v.m.Conversation, v.head.Seq)
 	}
-	if sum == digest && held < pos {
+	if sum == digest && held < at.Pos {
 		return true, "", nil // the next one compares from the old position
 	}
-	return sum == digest, formatPosition(pos), nil
+	return sum == digest, at.String(), nil
 }
 
 // Pull reads a part of a conversation; see im.Logic.
@@ -356,10 +386,8 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im
 	}
 	slices.SortFunc(all, newestFirst)
 	if q.Cursor != "" {
-		after, ok := parseCursor(q.Cursor)
-		if !ok {
-			return 0, im.Errorf(im.CodeInvalidArgument, "cursor is not one of this server's")
-		}
+		c, _ := parseCursor(q.Cursor) // Sync did, too
+		after := c.view()
 		at, _ := slices.BinarySearchFunc(all, after, newestFirst)
 		for at < len(all) && newestFirst(all[at], after) <= 0 {
 			at++
@@ -373,7 +401,7 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im
 	limit = min(limit, maxPage)
 	if len(all) > limit {
 		all = all[:limit]
-		res.Next = formatCursor(all[limit-1])
+		res.Next = cursorAfter(res.Position, &all[limit-1])
 	}
 	marks, err := s.marks(ctx, u, all)
 	if err != nil {
@@ -475,22 +503,30 @@ func newestFirst(a, b view) int {
 	return cmp.Compare(a.m.Conversation, b.m.Conversation)
 }
 
-// Positions and cursors are opaque to clients.
-
-func formatPosition(pos uint64) string { return strconv.FormatUint(pos, 36) }
-
-func parsePosition(s string) (uint64, bool) {
-	pos, err := strconv.ParseUint(s, 36, 64)
-	return pos, err == nil
+// cursor is where a page of the list ends: after a conversation whose last
+// activity was at a position, as of a place of the journal. It is opaque to clients.
+type cursor struct {
+	at  im.Place
+	pos uint64
+	c   im.ConversationID
 }
 
-func formatCursor(v view) string {
-	return formatPosition(v.head.Pos) + "." + string(v.m.Conversation)
+func cursorAfter(position string, v *view) string {
+	return position + "." + strconv.FormatUint(v.head.Pos, 36) + "." + string(v.m.Conversation)
 }
 
-func parseCursor(s string) (view, bool) {
-	p, c, ok := strings.Cut(s, ".")
-	pos, ok2 := parsePosition(p)
-	id, err := im.ParseConversationID(c)
-	return view{m: im.Membership{Conversation: id}, head: im.Head{Pos: pos}}, ok && ok2 && err == nil
+func parseCursor(s string) (c cursor, ok bool) {
+	at, rest, _ := strings.Cut(s, ".")
+	pos, id, _ := strings.Cut(rest, ".")
+	var ok1 bool
+	var err1, err2 error
+	c.at, ok1 = im.ParsePlace(at)
+	c.pos, err1 = strconv.ParseUint(pos, 36, 64)
+	c.c, err2 = im.ParseConversationID(id)
+	return c, ok1 && err1 == nil && err2 == nil
+}
+
+// view is one that comes where the page ended.
+func (c *cursor) view() view {
+	return view{m: im.Membership{Conversation: c.c}, head: im.Head{Pos: c.pos}}
 }

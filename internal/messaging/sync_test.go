@@ -154,7 +154,7 @@ func TestPositionOfAnotherTimelineResets(t *testing.T) {
 	for name, q := range map[string]im.SyncQuery{
 		"timeline": {Position: at.Position, Timeline: "other"},
 		"garbage":  {Position: "!", Timeline: at.Timeline},
-		"future":   {Position: "zzzzzzzz", Timeline: at.Timeline},
+		"future":   {Position: im.Place{Era: 1, Pos: 1 << 40}.String(), Timeline: at.Timeline},
 	} {
 		if r := w.sync("alice", q); !r.Reset || len(r.Conversations) != 1 {
 			t.Errorf("%s: %+v", name, r)
@@ -223,7 +223,7 @@ func TestVisibilityIsTheTimeOfMembership(t *testing.T) {
 				t.Errorf("%s %+v: %+v", tc.u, q, got)
 			}
 		}
-		same, _, err := w.Compare(t.Context(), im.Actor{User: tc.u}, "0", im.HeadHash(g, tc.last))
+		same, _, err := w.Compare(t.Context(), im.Actor{User: tc.u}, w.journal.begin(), im.HeadHash(g, tc.last))
 		if err != nil || !same {
 			t.Errorf("%s: digest differs, %v", tc.u, err)
 		}
@@ -244,7 +244,7 @@ func TestSyncAfterAcceptedLoss(t *testing.T) {
 		w.members.add("alice", im.Membership{Conversation: g, First: 1})
 		w.mustSend("alice", g, "what is left")
 	}
-	for _, q := range []im.SyncQuery{{}, {Position: "0", Timeline: w.journal.Timeline()}} {
+	for _, q := range []im.SyncQuery{{}, {Position: w.journal.begin(), Timeline: w.journal.Timeline()}} {
 		var names []im.ConversationID
 		for _, c := range w.sync("bob", q).Conversations {
 			names = append(names, c.Conversation)

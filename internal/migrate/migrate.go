@@ -118,7 +118,7 @@ func Run(ctx context.Context, o Options) (_ Summary, err error) {
 	}
 	c.sum.CompareSeconds = o.Now().Sub(copied).Seconds()
 	// A mark may have the position after the last append's.
-	return c.sum, c.into.Finish(ctx, c.journal.Timeline(), c.journal.Position()+1)
+	return c.sum, c.into.Finish(ctx, c.journal.Timeline(), c.journal.Eras(), c.journal.Position()+1)
 }
 
 func (c *copier) open(ctx context.Context) (err error) {

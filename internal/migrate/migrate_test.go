@@ -30,6 +30,7 @@ import (
 type source struct {
 	Options
 	timeline string
+	place    im.Place
 	position uint64
 	sent     []im.Append
 	stored   []im.Appended
@@ -140,7 +141,8 @@ func (s *source) fill(t testing.TB, entries int) {
 	}
 	must(t, j.SetMarks(t.Context(), marks))
 	s.timeline = j.Timeline()
-	s.position, err = j.Position(t.Context())
+	s.place, err = j.Position(t.Context())
+	s.position = s.place.Pos
 	must(t, errors.Join(err, j.Close()))
 }
 
@@ -252,9 +254,14 @@ func (s *source) compareJournals(t *testing.T, j *postgres.Journal) {
 // all positions that clients have.
 func (s *source) goesOn(t *testing.T, j *postgres.Journal) {
 	t.Helper()
-	pos, err := j.Position(t.Context())
-	if err != nil || pos < s.position || s.position < 1e12 {
+	at, err := j.Position(t.Context())
+	if pos := at.Pos; err != nil || pos < s.position || s.position < 1e12 {
 		t.Errorf("position %d, clients have up to %d: %v", pos, s.position, err)
+	}
+	held, err := j.Holds(t.Context(), s.place)
+	beyond, err2 := j.Holds(t.Context(), im.Place{Era: s.place.Era, Pos: s.position + 1000})
+	if err != nil || err2 != nil || !held || beyond {
+		t.Errorf("what clients have is of this history: %v, what they cannot have: %v, %v, %v", held, beyond, err, err2)
 	}
 	for from := 0; from < len(s.sent); from += 250 {
 		batch := s.sent[from:min(from+250, len(s.sent))]

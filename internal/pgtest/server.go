@@ -62,7 +62,7 @@ func StartAt(place Place, dir string, settings map[string]string) (*Server, erro
 		return nil, err
 	}
 	cmd := exec.Command(init, "-D", s.data(), "-U", "skein", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "--data-checksums")
-	cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: s.cred}
+	cmd.Dir, cmd.SysProcAttr = dir, s.attributes()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("initdb: %w: %s", err, out)
 	}
@@ -118,7 +118,8 @@ func (s *Server) Restart() error {
 		}
 		s.cmd = exec.Command(server, args...)
 		s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.dir, s.log, s.log
-		s.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.cred, Pdeathsig: syscall.SIGQUIT, Setpgid: true}
+		s.cmd.SysProcAttr = s.attributes()
+		s.cmd.SysProcAttr.Pdeathsig, s.cmd.SysProcAttr.Setpgid = syscall.SIGQUIT, true
 		err := s.cmd.Start()
 		started <- err
 		if err == nil {
@@ -218,6 +219,8 @@ func (s *Server) become() error {
 	}
 	return os.Chown(s.dir, int(uid), int(gid))
 }
+
+func (s *Server) attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Credential: s.cred} }
 
 // program finds one of PostgreSQL's programs; Debian keeps them apart.
 func program(name string) (string, error) {

@@ -110,10 +110,11 @@ type sight struct {
 }
 
 func (f *fixture) observe(cs []im.ConversationID, seen *[2]sight) error {
-	pos, err := f.j.Position(f.ctx)
+	at, err := f.j.Position(f.ctx)
 	if err != nil {
 		return err
 	}
+	pos := at.Pos
 	var heads [2]im.Head
 	if err := f.j.Heads(f.ctx, cs, heads[:]); err != nil {
 		return err

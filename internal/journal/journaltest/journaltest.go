@@ -30,14 +30,21 @@ type Store struct {
 	// durable; the next Open finds the rest. Nil when the engine's durability is
 	// somebody else's (a database server).
 	Crash func(t testing.TB)
+	// Save copies the store, which may be open with SavesRunning only, and PutBack,
+	// when it is not open, replaces it by the copy. Nil: the engine has RunHistory
+	// elsewhere.
+	Save, PutBack func(t testing.TB)
+	SavesRunning  bool
+}
+
+type test struct {
+	name string
+	run  func(t *testing.T, f *fixture)
 }
 
 // Run runs the suite.
 func Run(t *testing.T, h Harness) {
-	tests := []struct {
-		name string
-		run  func(t *testing.T, f *fixture)
-	}{
+	run(t, h, append([]test{
 		{"SeqIsContiguousAndCounted", testSeq},
 		{"EmptyConversation", testEmpty},
 		{"EmptyBatch", testEmptyBatch},
@@ -62,6 +69,8 @@ func Run(t *testing.T, h Harness) {
 		{"Heads", testHeads},
 		{"Position", testPosition},
 		{"Timeline", testTimeline},
+		{"Holds", testHolds},
+		{"CrashHolds", testCrashHolds},
 		{"MarksNeverGoBack", testMarks},
 		{"MarksOfUser", testUserMarks},
 		{"MarksSurviveReopen", testMarksReopen},
@@ -72,7 +81,10 @@ func Run(t *testing.T, h Harness) {
 		{"ReadersSeePrefixes", testReaders},
 		{"Model", testModel},
 		{"CrashKeepsAcknowledged", testCrash},
-	}
+	}, historyTests()...))
+}
+
+func run(t *testing.T, h Harness, tests []test) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			f := &fixture{TB: t, store: h.New(t), ctx: context.Background()}
@@ -104,11 +116,16 @@ func (f *fixture) open() {
 
 func (f *fixture) reopen() {
 	f.Helper()
+	f.close()
+	f.open()
+}
+
+func (f *fixture) close() {
+	f.Helper()
 	if err := f.j.Close(); err != nil {
 		f.Fatalf("Close: %v", err)
 	}
 	f.j = nil
-	f.open()
 }
 
 // id returns the n-th id: ids grow with n.
@@ -194,7 +211,7 @@ func (f *fixture) position() uint64 {
 	if err != nil {
 		f.Fatalf("Position: %v", err)
 	}
-	return p
+	return p.Pos
 }
 
 // reaches waits until the position is pos or more, and returns it: a store that

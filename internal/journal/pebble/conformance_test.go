@@ -3,6 +3,7 @@ package pebble
 import (
 	"io"
 	"log/slog"
+	"os"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -16,15 +17,28 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 
 func TestConformanceOnDisk(t *testing.T) {
 	journaltest.Run(t, journaltest.Harness{New: func(t testing.TB) journaltest.Store {
-		dir := t.TempDir()
-		return journaltest.Store{Open: func(t testing.TB) im.Journal {
+		dir, copied := t.TempDir(), t.TempDir()
+		replace := func(t testing.TB, to, from string) {
 			t.Helper()
-			j, err := Open(dir, Options{MinFree: -1})
-			if err != nil {
+			if err := os.RemoveAll(to); err != nil {
 				t.Fatal(err)
 			}
-			return j
-		}}
+			if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return journaltest.Store{
+			Open: func(t testing.TB) im.Journal {
+				t.Helper()
+				j, err := Open(dir, Options{MinFree: -1})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return j
+			},
+			Save:    func(t testing.TB) { replace(t, copied, dir) },
+			PutBack: func(t testing.TB) { replace(t, dir, copied) },
+		}
 	}})
 }
 
@@ -34,6 +48,7 @@ func crashStore(t testing.TB) journaltest.Store { return epochStore(t, 0) }
 // epochStore is one whose epochs are small.
 func epochStore(_ testing.TB, epochBytes uint64) journaltest.Store {
 	fs := vfs.NewCrashableMem()
+	var saved *vfs.MemFS
 	var open *Journal
 	return journaltest.Store{
 		Open: func(t testing.TB) im.Journal {
@@ -55,6 +70,9 @@ func epochStore(_ testing.TB, epochBytes uint64) journaltest.Store {
 			}
 			fs = after
 		},
+		Save:         func(testing.TB) { saved = fs.CrashClone(vfs.CrashCloneCfg{}) },
+		PutBack:      func(testing.TB) { fs = saved.CrashClone(vfs.CrashCloneCfg{}) },
+		SavesRunning: true,
 	}
 }
 

@@ -14,6 +14,7 @@
 //	0x23 slot(2)                   chain value of a recent position, a ring
 //	0x24                           the last position, its chain value and the epoch
 //	0x25 len conversation seq(8)   segment: from this seq on entries lie in an epoch
+//	0x26 number(8)                 an era of the history → id, begin (eras.go)
 //	0x30 ^epoch(4) len conversation seq(8)   entry → record (record.go)
 //
 // Lengths are one byte, so a prefix is never ambiguous, whatever the ids hold.
@@ -23,9 +24,9 @@
 //
 // # Goroutines and locks
 //
-// Append runs on its caller's goroutine, one at a time. Two goroutines are the
+// Append runs on its caller's goroutine, one at a time. Three goroutines are the
 // journal's own: one writes the witness behind the commits, one writes marks
-// beside them. Pebble's own flush and merge; the pacer (pace.go) makes them
+// beside them, one begins an era now and then. Pebble's own flush and merge; the pacer (pace.go) makes them
 // give way to commits.
 //
 // Lock order: life → marksMu → flushMu → mu, and life → appendMu → mu. life is
@@ -49,6 +50,10 @@
 //     read, the greatest id of the whole store is its bound if that is less. No
 //     clock of ours is involved, and a client whose clock is ahead costs
 //     look-ups of its own ids, and for those minutes after a restart of others'.
+//   - Every opening begins an era, and so does every hour in which something was
+//     stored: its id and the position are durable before the first position of it
+//     is given out. So a position that another copy of this directory gave out,
+//     or this one before it was put back, is told apart for ever.
 //   - After a failed commit or fsync nothing is ever acknowledged again.
 //   - A journal that came back shorter than it was witnessed, or with another
 //     content, is not opened unless the operator accepts the loss; then the

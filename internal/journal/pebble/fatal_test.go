@@ -148,8 +148,8 @@ func TestUnsyncedIsInvisible(t *testing.T) {
 	if err := j.Heads(ctx, []im.ConversationID{"grp:g"}, out); err != nil || out[0].Seq != 3 {
 		t.Errorf("head %+v, %v", out[0], err)
 	}
-	if p, err := j.Position(ctx); err != nil || p != 3 {
-		t.Errorf("position %d, %v", p, err)
+	if p, err := j.Position(ctx); err != nil || p.Pos != 3 {
+		t.Errorf("position %+v, %v", p, err)
 	}
 	close(release)
 	if err := <-done; err != nil {

@@ -35,6 +35,7 @@ type Journal struct {
 	db       *pebble.DB
 	timeline string
 	witness  *witness
+	eras     eras
 	space    *space
 	pacer    *pacer
 	metrics  *metrics
@@ -45,6 +46,9 @@ type Journal struct {
 	stopMarks chan struct{}
 	marksDone chan struct{}
 	dirtyMark chan struct{} // holds one: there are marks to write
+	stopEras  chan struct{}
+	erasDone  chan struct{}
+	endEras   sync.Once
 
 	marksMu sync.Mutex
 	flushMu sync.Mutex
@@ -69,6 +73,7 @@ func Open(dir string, o Options) (*Journal, error) {
 		dir: dir, o: o,
 		heads:     gencache.New[im.ConversationID, *conversation](cachedHeads),
 		stopMarks: make(chan struct{}), marksDone: make(chan struct{}), dirtyMark: make(chan struct{}, 1),
+		stopEras: make(chan struct{}), erasDone: make(chan struct{}),
 	}
 	j.marks.init()
 	j.space = newSpace(&o, dir)
@@ -87,6 +92,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	j.pacer.start()
 	j.metrics.register(o.Registerer)
 	go j.writeMarks()
+	go j.keepEras()
 	return j, nil
 }
 
@@ -128,6 +134,9 @@ func (j *Journal) open() error {
 	j.appender.init(j, m)
 	if err := j.appender.readBounds(); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, err)
+	}
+	if err := j.openEra(); err != nil {
+		return err
 	}
 	if j.witness, err = openWitness(j.fs, witnessPath, gen, m.last, j.fail); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, err)
@@ -212,12 +221,12 @@ func (j *Journal) enter() error {
 func (j *Journal) Timeline() string { return j.timeline }
 
 // Position returns the position of the last durable Append.
-func (j *Journal) Position(context.Context) (uint64, error) {
+func (j *Journal) Position(context.Context) (im.Place, error) {
 	if err := j.enter(); err != nil {
-		return 0, err
+		return im.Place{}, err
 	}
 	defer j.life.RUnlock()
-	return j.position(), nil
+	return j.place(), nil
 }
 
 func (j *Journal) position() uint64 {
@@ -244,6 +253,8 @@ func (j *Journal) Close() error {
 		j.life.RUnlock()
 		j.metrics.unregister(j.o.Registerer)
 	}
+	j.endEras.Do(func() { close(j.stopEras) })
+	<-j.erasDone
 	j.life.Lock()
 	defer j.life.Unlock()
 	if j.closed {

@@ -23,6 +23,7 @@ const (
 	spaceChain   = 0x23
 	spaceLast    = 0x24
 	spaceSegment = 0x25
+	spaceEra     = 0x26
 	spaceEntry   = 0x30
 )
 

@@ -71,6 +71,9 @@ func (r *Reader) open() error {
 		return err
 	}
 	j.timeline, r.last, r.gen = m.timeline, m.last, gen
+	if j.eras, err = loadEras(j.db); err != nil {
+		return fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
+	}
 	return nil
 }
 
@@ -88,6 +91,9 @@ func (r *Reader) Close() error {
 
 // Timeline names the history.
 func (r *Reader) Timeline() string { return r.j.timeline }
+
+// Eras are those of the history.
+func (r *Reader) Eras() im.Eras { return r.j.eras.list }
 
 // Position is that of the last append.
 func (r *Reader) Position() uint64 { return r.last.pos }

@@ -74,6 +74,7 @@ func (j *Journal) appendWhole(ctx context.Context, batch []im.Append, out []im.A
 	}
 	r.answer(batch, out)
 	j.known.seen(r.convs, r.heads, j.o.Now())
+	j.noteStored(batch, out)
 	j.metrics.appended(out, j.o.Now().Sub(start))
 	return nil
 }

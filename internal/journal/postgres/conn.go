@@ -173,24 +173,27 @@ func session(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// adopt runs journal_adopt, and notes the timeline.
+// adopt runs journal_adopt, and notes timeline and era.
 func (j *Journal) adopt(ctx context.Context, c *pgx.Conn) error {
 	var timeline string
+	var era int64
 	var version int
 	var moved, lost bool
-	err := c.QueryRow(ctx, "SELECT * FROM journal_adopt_1($1)", newTimeline()).Scan(&timeline, &version, &moved, &lost)
+	err := c.QueryRow(ctx, "SELECT * FROM journal_adopt_2($1, $2)", newTimeline(), int64(newEra())).Scan(&timeline, &era, &version, &moved, &lost)
 	if err != nil {
 		return err
 	}
 	if version > schemaVersion {
 		return &VersionError{Have: version, Known: schemaVersion}
 	}
-	j.noteTimeline(timeline)
 	if moved {
 		j.forget()
 		j.o.Logger.Warn("journal: the database server began anew", "timeline", timeline, "lost", lost)
 	}
-	return nil
+	j.noteTimeline(timeline)
+	// Another era at this moment: who notes that looks for what is lost.
+	_, err = j.noteEra(ctx, c, uint64(era))
+	return err
 }
 
 // adoptAgain adopts the server outside of a connection's beginning.

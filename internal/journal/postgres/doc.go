@@ -51,10 +51,30 @@
 //   - the same with an empty journal_alive: a crash. New timeline only if fsync
 //     was off.
 //
+// # History
+//
+// A position is told together with the era it is told in (im.Place). Eras are in
+// journal_eras; one begins with every start of a server, at the position that
+// journal_reached tells. No position beyond that row is ever told: who wants to
+// tell more writes it first (journal_reached, at most 20 times a second and
+// process). All that is not after it had committed before it, so a copy of the
+// database, or what a crash leaves, that has the row has all of that: what was
+// told in an era is of this history if and only if it is not beyond the beginning
+// of the next one. The transaction ids themselves would not do: a crash takes
+// back some that were counted in a position and that nothing is left of.
+//
+// A server that starts has new connections only, and each runs journal_adopt
+// before anything else, so nothing is stored or told before the era is there. A
+// server that went back without ending (a virtual machine with its memory) is
+// noticed by the first process that was told more, which begins an era.
+//
+// A process remembers what it told and the last entry it stored; if an era begins
+// without one of them, its history went back: see Options.WentBack.
+//
 // # Import
 //
 // Importer fills an empty database from another journal (import.go). Entries and
-// marks keep their positions, the journal its timeline, and base is set to the
+// marks keep their positions, the journal its timeline and eras, and base is set to the
 // last position there was: whatever is stored later is beyond it. The table
 // skein_migration notes how far it got; Open refuses a database where that is not
 // the end.

@@ -114,20 +114,24 @@ func TestServerIsDown(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Stop() }()
-	j := open(t, pgtest.On(t, s.URL()))
+	j, err := Open(t.Context(), pgtest.On(t, s.URL()), Options{Logger: quiet(), WentBack: func(why string) { t.Errorf("the history went back (%s) though nothing was lost", why) }})
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer j.Close()
 	c := im.Group("g")
 	n := 0
 	timeline := j.Timeline()
-	var last uint64
+	var last im.Place
+	var told []im.Place
 	for _, end := range []func() error{s.Kill, s.Stop} {
 		n++
 		store(t, j, message(c, "a", n))
 		pos, err := j.Position(t.Context())
-		if err != nil || pos <= last {
-			t.Fatalf("position %d after %d, %v", pos, last, err)
+		if err != nil || pos.Pos <= last.Pos {
+			t.Fatalf("position %+v after %+v, %v", pos, last, err)
 		}
-		last = pos
+		last, told = pos, append(told, pos)
 		if err := end(); err != nil {
 			t.Fatal(err)
 		}
@@ -153,8 +157,13 @@ func TestServerIsDown(t *testing.T) {
 			t.Fatal(err)
 		}
 		n++
-		if out := store(t, j, item); out[0].Status != im.Stored || out[0].Pos <= last {
-			t.Errorf("after the restart: %+v, the position was %d", out[0], last)
+		if out := store(t, j, item); out[0].Status != im.Stored || out[0].Pos <= last.Pos {
+			t.Errorf("after the restart: %+v, the position was %+v", out[0], last)
+		}
+		for _, p := range told {
+			if held, err := j.Holds(t.Context(), p); err != nil || !held {
+				t.Errorf("place %+v is another history's (%v), though nothing was lost", p, err)
+			}
 		}
 		if marks, err := j.UserMarks(t.Context(), "a"); err != nil || len(marks) != 1 || marks[0].Read != uint64(n-1) {
 			t.Errorf("marks %+v, %v", marks, err)

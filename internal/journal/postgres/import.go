@@ -340,16 +340,19 @@ func (m *Importer) Settle(ctx context.Context) error {
 	return err
 }
 
-// Finish makes the database usable, as a journal that goes on with the timeline
+// Finish makes the database usable, as a journal that goes on with timeline and eras
 // of the source: whatever is stored from now on has a position greater than
 // position, and whoever asks for a position gets no lesser one. It fails when
 // the heads are not those of the entries.
-func (m *Importer) Finish(ctx context.Context, timeline string, position uint64) error {
+func (m *Importer) Finish(ctx context.Context, timeline string, eras im.Eras, position uint64) error {
 	return pgx.BeginFunc(ctx, m.c, func(tx pgx.Tx) error {
 		// A transaction's id is 3 at least, and so is that of the oldest running one:
 		// with position as the base both are greater. The server is adopted by the
 		// next who connects.
 		if _, err := tx.Exec(ctx, "UPDATE journal_meta SET timeline = $1, base = $2, identity = '', wal = '', level = 0", timeline, int64(position)); err != nil {
+			return err
+		}
+		if err := importEras(ctx, tx, eras, position); err != nil {
 			return err
 		}
 		if _, err := tx.Exec(ctx, "DELETE FROM journal_alive"); err != nil {
@@ -358,6 +361,21 @@ func (m *Importer) Finish(ctx context.Context, timeline string, position uint64)
 		_, err := tx.Exec(ctx, "UPDATE skein_migration SET phase = $1, note = ''", Done)
 		return err
 	})
+}
+
+// importEras makes the eras of the source the first ones here: its positions stay
+// good.
+func importEras(ctx context.Context, tx pgx.Tx, eras im.Eras, position uint64) error {
+	if _, err := tx.Exec(ctx, "DELETE FROM journal_eras"); err != nil {
+		return err
+	}
+	for _, e := range eras {
+		if _, err := tx.Exec(ctx, "INSERT INTO journal_eras (id, begun) VALUES ($1, $2)", int64(e.ID), int64(e.Begin)); err != nil {
+			return err
+		}
+	}
+	_, err := tx.Exec(ctx, "UPDATE journal_reached SET pos = $1, own = 0", int64(position))
+	return err
 }
 
 // Fail makes the database unusable for good.

@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -31,6 +30,10 @@ type Options struct {
 	// UserTimeout is how long sent data may stay unacknowledged before a
 	// connection is given up. Default 10 s.
 	UserTimeout time.Duration
+	// WentBack is called when the database turns out to be another one, or an older
+	// copy of the one that this journal was opened on: what was acknowledged may be
+	// missing, and whatever was remembered of it does not count. It must not wait.
+	WentBack func(why string)
 	// Now is for measuring and for the age of what is remembered; entries get the
 	// database's time. Default time.Now.
 	Now func() time.Time
@@ -69,12 +72,14 @@ type Journal struct {
 	jams     map[string]*jam // by statement
 	// marksLocked counts the marks that the last write left out.
 	marksLocked atomic.Int64
+	history     history
 
 	life      sync.RWMutex
 	closed    bool
 	stopMarks chan struct{}
 	marksDone chan struct{}
 	flushMu   sync.Mutex
+	writing   sync.WaitGroup // of how far positions may be told
 }
 
 // Open opens the journal in the database with this URL, and makes its tables if
@@ -168,7 +173,8 @@ func (j *Journal) Timeline() string { return *j.timeline.Load() }
 // noteTimeline keeps the timeline; what is remembered of another one is void.
 func (j *Journal) noteTimeline(name string) {
 	if old := j.timeline.Swap(&name); old != nil && *old != name {
-		j.forget()
+		j.history.clear()
+		j.wentBack("another timeline: " + name)
 	}
 }
 
@@ -178,34 +184,11 @@ func (j *Journal) forget() {
 }
 
 // Position returns the position below which nothing can be stored any more.
-func (j *Journal) Position(ctx context.Context) (uint64, error) { return j.position(ctx, j.readers) }
+func (j *Journal) Position(ctx context.Context) (im.Place, error) { return j.position(ctx, j.readers) }
 
 // Pulse is Position by the way that appends take: it tells whether they get
 // through, however many reads are waiting.
-func (j *Journal) Pulse(ctx context.Context) (uint64, error) { return j.position(ctx, j.writers) }
-
-func (j *Journal) position(ctx context.Context, pool *pgxpool.Pool) (uint64, error) {
-	if err := j.enter(); err != nil {
-		return 0, err
-	}
-	defer j.life.RUnlock()
-	for range 2 {
-		var pos uint64
-		found := false
-		err := j.queryOn(ctx, pool, stmtPosition, nil, func(v [][]byte) error {
-			found, pos = true, int8Of(v[1])
-			j.noteTimeline(string(v[0]))
-			return nil
-		})
-		if err != nil || found {
-			return pos, err
-		}
-		if err := j.adoptAgain(ctx); err != nil {
-			return 0, err
-		}
-	}
-	return 0, fmt.Errorf("%w: the database server begins anew all the time", im.ErrJournalUnavailable)
-}
+func (j *Journal) Pulse(ctx context.Context) (im.Place, error) { return j.position(ctx, j.writers) }
 
 // Ping asks the database for an answer.
 func (j *Journal) Ping(ctx context.Context) error {
@@ -230,6 +213,7 @@ func (j *Journal) Close() error {
 	defer cancel()
 	err := j.flushMarks(ctx)
 	j.metrics.unregister(j.o.Registerer)
+	j.writing.Wait()
 	j.writers.Close()
 	j.readers.Close()
 	return err

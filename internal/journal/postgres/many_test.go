@@ -119,7 +119,8 @@ func TestPositionsMissNothing(t *testing.T) {
 			ended = true // one more round
 		default:
 		}
-		pos, err := j.Position(t.Context())
+		at, err := j.Position(t.Context())
+		pos := at.Pos
 		if err != nil || pos < last {
 			t.Fatalf("position %d after %d, %v", pos, last, err)
 		}
@@ -163,8 +164,8 @@ func TestMarksOfManyProcesses(t *testing.T) {
 		t.Fatalf("%+v, %v", out[0], err)
 	}
 	store(t, b, message(c, "x", 3))
-	if pos, err := b.Position(t.Context()); err != nil || out[0].Pos <= pos {
-		t.Fatalf("the mark is at %d, not beyond %d, %v", out[0].Pos, pos, err)
+	if at, err := b.Position(t.Context()); err != nil || out[0].Pos <= at.Pos {
+		t.Fatalf("the mark is at %d, not beyond %+v, %v", out[0].Pos, at, err)
 	}
 	if err := a.flushMarks(t.Context()); err != nil {
 		t.Fatal(err)
@@ -206,10 +207,11 @@ func TestChangedUsesTheIndex(t *testing.T) {
 		store(t, j, batch...)
 	}
 	pgtest.Exec(t, url, "SELECT brin_summarize_new_values('journal_entries_pos'); ANALYZE journal_entries")
-	pos, err := j.Position(t.Context())
+	at, err := j.Position(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	pos := at.Pos
 	store(t, j, message("grp:7", "b", 1), message("grp:8", "b", 2), message("grp:new", "b", 3), message("grp:7", "b", 4))
 	heads, more, err := j.Changed(t.Context(), pos, 10)
 	if err != nil || more || len(heads) != 3 {

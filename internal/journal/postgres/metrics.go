@@ -23,6 +23,7 @@ type metrics struct {
 	marks    prometheus.Counter
 	// lockWaits counts the statements that waited for a lock in vain.
 	lockWaits prometheus.Counter
+	back      prometheus.Counter
 }
 
 func newMetrics(j *Journal) *metrics {
@@ -49,10 +50,11 @@ func newMetrics(j *Journal) *metrics {
 		full:     counter("full_total", "Appends refused for want of disk space."),
 		marks:    counter("marks_written_total", "Marks written to the database."),
 
+		back:      counter("history_went_back_total", "How often the database turned out to be without what this process knew to be stored."),
 		lockWaits: counter("lock_timeouts_total", "Appends and writes of marks that waited for a lock in vain."),
 	}
 	m.all = []prometheus.Collector{
-		m.append, m.commit, m.batch, m.outcomes, m.errors, m.retries, m.full, m.marks, m.lockWaits,
+		m.append, m.commit, m.batch, m.outcomes, m.errors, m.retries, m.full, m.marks, m.lockWaits, m.back,
 		gauge("connections", "Connections to the database.", func() float64 {
 			return float64(j.writers.Stat().TotalConns() + j.readers.Stat().TotalConns())
 		}),

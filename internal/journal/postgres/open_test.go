@@ -120,10 +120,11 @@ func TestServerBeginsAnew(t *testing.T) {
 			j := open(t, url)
 			timeline := j.Timeline()
 			store(t, j, message("grp:g", "a", 1))
-			before, err := j.Position(t.Context())
+			at, err := j.Position(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
+			before := at.Pos
 			if err := j.Close(); err != nil {
 				t.Fatal(err)
 			}
@@ -161,7 +162,7 @@ func TestAdoptedWhileConnected(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return pos
+			return pos.Pos
 		},
 		func() uint64 {
 			if err := j.SetMarks(t.Context(), []im.Mark{{User: "u", Conversation: "grp:g", Read: 1}}); err != nil {

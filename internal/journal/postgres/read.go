@@ -26,6 +26,7 @@ var binaryFormat = []int16{1}
 const (
 	stmtAppend    = "append"
 	stmtPosition  = "position"
+	stmtReach     = "reach"
 	stmtPing      = "ping"
 	stmtForward   = "forward"
 	stmtBackward  = "backward"
@@ -42,6 +43,7 @@ func statements() map[string]string {
 	return map[string]string{
 		stmtAppend:    appendStatement(),
 		stmtPosition:  positionSQL,
+		stmtReach:     reachSQL,
 		stmtPing:      "SELECT 1",
 		stmtForward:   fmt.Sprintf(rangeSQL, ">=", "ASC"),
 		stmtBackward:  fmt.Sprintf(rangeSQL, "<=", "DESC"),
@@ -68,7 +70,12 @@ func appendStatement() string {
 	return b.String()
 }
 
-const positionSQL = `SELECT m.timeline, m.base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 FROM journal_meta m, journal_alive`
+// positionSQL tells timeline, era and position, as far as no crash takes it back,
+// and whether the journal is further: by more than the transaction that wrote how
+// far it is.
+const positionSQL = `SELECT m.timeline, m.era, least(r.pos, p.pos), p.pos > r.pos AND NOT (r.own = r.pos + 1 AND p.pos = r.own)
+	FROM journal_meta m, journal_alive, journal_reached r,
+		LATERAL (SELECT m.base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 AS pos) p`
 
 // rangeSQL reads entries from a seq, as many as are within a number of bytes but
 // the first in any case.

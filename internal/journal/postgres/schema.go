@@ -13,7 +13,7 @@ import (
 )
 
 // schemaVersion is of the tables and functions below.
-const schemaVersion = 1
+const schemaVersion = 2
 
 // advisoryLock is taken by who makes or changes the tables, so that processes
 // that start together take turns. journal_adopt takes it, too.
@@ -25,8 +25,11 @@ var schemaSQL string
 //go:embed functions.sql
 var functionsSQL string
 
+//go:embed history.sql
+var historySQL string
+
 // migrations lists what leads from each version to the next.
-func migrations() []string { return []string{schemaSQL + functionsSQL} }
+func migrations() []string { return []string{schemaSQL + functionsSQL, historySQL} }
 
 func newTimeline() string {
 	var b [8]byte

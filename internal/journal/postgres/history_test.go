@@ -1,0 +1,169 @@
+package postgres
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/journal/journaltest"
+	"github.com/skein-im/skein/internal/pgtest"
+)
+
+// server starts one of the test's own.
+func server(t testing.TB) *pgtest.Server {
+	t.Helper()
+	s, err := pgtest.Start(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Stop() })
+	return s
+}
+
+func must(t testing.TB, errs ...error) {
+	t.Helper()
+	for _, err := range errs {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// An older copy of the server's files, taken while it was stopped, and an older
+// base backup: both come back on the same timeline of the server.
+func TestHistory(t *testing.T) {
+	journaltest.RunHistory(t, journaltest.Harness{New: func(t testing.TB) journaltest.Store {
+		s := server(t)
+		url := pgtest.On(t, s.URL())
+		return journaltest.Store{
+			Open: func(t testing.TB) im.Journal { return open(t, url) },
+			Save: func(t testing.TB) {
+				if t.Name() == "TestHistory/PutBack" {
+					must(t, s.Stop(), s.Save("copy"), s.Restart())
+				} else {
+					must(t, s.Save("copy"))
+				}
+			},
+			PutBack:      func(t testing.TB) { must(t, s.Stop(), s.PutBack("copy"), s.Restart()) },
+			SavesRunning: true,
+		}
+	}})
+}
+
+// Whoever was connected when the database went back hears of it, once, with the
+// first thing it asks; whoever saw nothing of what is lost does not.
+func TestWentBackUnderNodes(t *testing.T) {
+	for name, running := range map[string]bool{"files": false, "base backup": true} {
+		t.Run(name, func(t *testing.T) {
+			s := server(t)
+			url := pgtest.On(t, s.URL())
+			var back [3]atomic.Int32
+			var js [3]*Journal
+			for i := range js {
+				var err error
+				js[i], err = Open(t.Context(), url, Options{Logger: quiet(), WentBack: func(string) { back[i].Add(1) }})
+				must(t, err)
+				defer js[i].Close()
+			}
+			store(t, js[0], message("grp:g", "a", 1))
+			kept, err := js[2].Position(t.Context())
+			must(t, err)
+			if running {
+				must(t, s.Save("copy"))
+			} else {
+				must(t, s.Stop(), s.Save("copy"), s.Restart())
+			}
+			// The first one stored something since, the second heard of it, the third
+			// did not.
+			store(t, js[0], message("grp:g", "a", 2))
+			_, err = js[1].Position(t.Context())
+			must(t, err)
+			must(t, s.Stop(), s.PutBack("copy"), s.Restart())
+			for i, j := range js {
+				at, err := j.Position(t.Context())
+				must(t, err)
+				if n, want := back[i].Load(), int32(1); (n != want) == (i < 2) {
+					t.Errorf("node %d was told %d times, it is at %+v", i, n, at)
+				}
+				held, err := j.Holds(t.Context(), kept)
+				if err != nil || !held {
+					t.Errorf("node %d: what is in the copy is lost, %v", i, err)
+				}
+			}
+			if out := store(t, js[0], message("grp:g", "a", 3)); out[0].Seq != 2 {
+				t.Errorf("%+v, the copy has one message", out[0])
+			}
+			for i, j := range js {
+				if _, err := j.Position(t.Context()); err != nil || back[i].Load() > 1 {
+					t.Errorf("node %d was told %d times, %v", i, back[i].Load(), err)
+				}
+			}
+		})
+	}
+}
+
+// A server that is put back with its memory, as a virtual machine is, is the same
+// one to all it is asked. A node that saw more begins an era.
+func TestServerPutBackWithItsMemory(t *testing.T) {
+	url := pgtest.Database(t)
+	var back atomic.Int32
+	j, err := Open(t.Context(), url, Options{Logger: quiet(), WentBack: func(string) { back.Add(1) }})
+	must(t, err)
+	defer j.Close()
+	store(t, j, message("grp:g", "a", 1))
+	before, err := j.Position(t.Context())
+	must(t, err)
+	// The node was further.
+	seen := before.At(before.Pos + 1000)
+	j.history.notePlace(seen)
+	at, err := j.Position(t.Context())
+	must(t, err)
+	if back.Load() != 1 || at.Era == before.Era {
+		t.Errorf("told %d times; at %+v, before at %+v", back.Load(), at, before)
+	}
+	for n := range 3 {
+		for p, want := range map[im.Place]bool{before: true, seen: false, at: true} {
+			if held, err := j.Holds(t.Context(), p); err != nil || held != want {
+				t.Errorf("%+v: %v, %v", p, held, err)
+			}
+		}
+		store(t, j, message("grp:g", "a", n+2))
+		_, err = j.Position(t.Context())
+		must(t, err)
+	}
+	if back.Load() != 1 {
+		t.Errorf("told %d times", back.Load())
+	}
+}
+
+// Nothing is written while nothing happens: what notes how far positions are told
+// does not move them on and on.
+func TestReachedComesToRest(t *testing.T) {
+	url := pgtest.Database(t)
+	a, b := open(t, url), open(t, url)
+	defer a.Close()
+	defer b.Close()
+	store(t, a, message("grp:g", "a", 1))
+	rest := func() (p im.Place) {
+		for range 200 {
+			var behind bool
+			for _, j := range []*Journal{a, b} {
+				_, err := j.Position(t.Context())
+				must(t, err)
+				var more bool
+				p, more, err = j.lookPosition(t.Context(), j.readers)
+				must(t, err)
+				behind = behind || more
+			}
+			if !behind {
+				return p
+			}
+		}
+		t.Fatal("it never comes to rest")
+		return p
+	}
+	// Other databases of the server use transactions as well: this test's only sees
+	// that nothing of its own goes on for ever.
+	rest()
+	rest()
+}
