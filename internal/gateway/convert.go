@@ -44,8 +44,8 @@ type pushBox struct {
 	boxes []*contract.EntryBox
 }
 
-// newPush makes a Push of those entries that keep (nil: all) lets through.
-func (p *pools) newPush(es []im.Entry, keep func(i int) bool) *pushBox {
+// newPush makes a Push of entries.
+func (p *pools) newPush(es []im.Entry) *pushBox {
 	b, ok := p.pushes.Get().(*pushBox)
 	if !ok {
 		b = &pushBox{}
@@ -54,14 +54,10 @@ func (p *pools) newPush(es []im.Entry, keep func(i int) bool) *pushBox {
 	}
 	b.push.Entries = b.push.Entries[:0]
 	for i := range es {
-		if keep != nil && !keep(i) {
-			continue
-		}
-		n := len(b.push.Entries)
-		if n == len(b.boxes) {
+		if i == len(b.boxes) {
 			b.boxes = append(b.boxes, new(contract.EntryBox))
 		}
-		b.push.Entries = append(b.push.Entries, b.boxes[n].Fill(&es[i]))
+		b.push.Entries = append(b.push.Entries, b.boxes[i].Fill(&es[i]))
 	}
 	return b
 }
@@ -111,10 +107,6 @@ func (p *pools) newReceipt(m *im.Mark) *receiptBox {
 	r := &b.receipt
 	r.Conversation, r.User, r.Received, r.Read = string(m.Conversation), string(m.User), m.Received, m.Read
 	return b
-}
-
-func sendError(id []byte, err error) *wire.ServerFrame {
-	return &wire.ServerFrame{Frame: &wire.ServerFrame_SendError{SendError: &wire.SendError{Id: id, Error: fromError(err)}}}
 }
 
 func errorFrame(err error) *wire.ServerFrame {

@@ -21,16 +21,11 @@ func (g *Gateway) ToUsers(to []im.UserID, p im.Parcel) {
 			g.followFeed(&p.Entries[i])
 		}
 		g.metrics.delivered(p.Entries)
-		known := g.told.locked(c)
-		defer known.mu.Unlock()
-		for _, u := range to {
-			known.advance(c, u, p.Entries[len(p.Entries)-1].Seq)
+		if c.Kind() == im.KindGroup { // to a few of its members
+			g.pushTo(to, p.Entries, p.Origin)
+			return
 		}
-		push := newDelivery(g, p.Entries, p.Origin, len(to))
-		for _, u := range to {
-			g.users.each(u, push.to)
-		}
-		push.end()
+		g.userEntries(c, to, p)
 	case p.Head != nil:
 		g.userHead(to, p.Head)
 	case p.Receipt != nil:
@@ -43,6 +38,42 @@ func (g *Gateway) ToUsers(to []im.UserID, p im.Parcel) {
 	}
 }
 
+// userEntries pushes entries of a dm or feed to its users, without those that were
+// seen before: pushed, or told by Heads. So nothing overtakes anything (SPEC §6.7).
+func (g *Gateway) userEntries(c im.ConversationID, to []im.UserID, p im.Parcel) {
+	known := g.told.locked(c)
+	defer known.mu.Unlock()
+	for len(to) > 0 {
+		old, same := known.old(c, to[0], p.Entries), 1
+		for same < len(to) && known.old(c, to[same], p.Entries) == old {
+			same++
+		}
+		for _, u := range to[:same] {
+			known.advance(c, u, p.Entries[len(p.Entries)-1].Seq)
+		}
+		rest, origin := p.Entries[old:], p.Origin
+		if origin != nil {
+			d := delivery{g: g, entries: p.Entries[:old], origin: origin[:old], users: to[:same]}
+			d.end()
+			origin = origin[old:]
+		}
+		if len(rest) > 0 {
+			g.pushTo(to[:same], rest, origin)
+		}
+		to = to[same:]
+	}
+}
+
+// pushTo pushes entries to all connections of the users.
+func (g *Gateway) pushTo(to []im.UserID, es []im.Entry, origin []im.ConnectionID) {
+	d := newDelivery(g, es, origin, len(to))
+	d.users = to
+	for _, u := range to {
+		g.users.each(u, d.to)
+	}
+	d.end()
+}
+
 // userHead acts on a beacon of a dm or feed: whoever was not told that far missed
 // something, each of the users by themselves.
 func (g *Gateway) userHead(to []im.UserID, h *im.ParcelHead) {
@@ -52,7 +83,7 @@ func (g *Gateway) userHead(to []im.UserID, h *im.ParcelHead) {
 	for _, u := range to {
 		if known.advance(h.Conversation, u, h.Seq) && g.users.online(u) {
 			g.metrics.gapRepairs.Add(1)
-			g.users.each(u, f.to)
+			g.users.each(u, func(s *session) { f.headsTo(s, h.Conversation, h.Seq) })
 		}
 	}
 	f.end(&g.pools)
@@ -134,6 +165,15 @@ func (grp *group) send(g *Gateway, frame *wire.ServerFrame, not im.UserID) {
 	f.end(&g.pools)
 }
 
+// heads tells the group's sessions of its end. Caller holds the group's lock.
+func (grp *group) heads(g *Gateway) {
+	f := fanout{frame: headsFrame(grp.id, grp.last), typ: frameHeads, share: len(grp.members) >= shareFrom}
+	for s := range grp.members {
+		f.headsTo(s, grp.id, grp.last)
+	}
+	f.end(&g.pools)
+}
+
 // groupHead acts on a beacon: what lies beyond the last entry seen was lost on
 // the way here.
 func (g *Gateway) groupHead(c im.ConversationID, h *im.ParcelHead) {
@@ -156,7 +196,7 @@ func (g *Gateway) groupHead(c im.ConversationID, h *im.ParcelHead) {
 		fallthrough
 	case h.Seq > grp.last:
 		grp.last, grp.roster = max(grp.last, h.Seq), max(grp.roster, h.Roster)
-		grp.send(g, headsFrame(c, grp.last), "")
+		grp.heads(g)
 	}
 }
 
@@ -180,6 +220,7 @@ func (g *Gateway) groupEntries(c im.ConversationID, p im.Parcel) {
 	}
 	grp := g.groups.locked(c, g.addsHere(p.Entries))
 	if grp == nil {
+		g.ackedAll(p.Entries, p.Origin)
 		// Nobody here is a member, but those removed while they were connecting see why.
 		for i := range p.Entries {
 			if e := p.Entries[i].Event; e != nil && removes(e.Type) {
@@ -222,6 +263,9 @@ func (g *Gateway) groupEntries(c im.ConversationID, p im.Parcel) {
 func (grp *group) skipOld(g *Gateway, p im.Parcel) ([]im.Entry, []im.ConnectionID) {
 	rest, origin := p.Entries, p.Origin
 	for len(rest) > 0 && rest[0].Seq <= grp.last {
+		if origin != nil {
+			g.acked(&rest[0], origin[0])
+		}
 		if rosterEvent(rest[0].Event) && !grp.added(g, &rest[0]) {
 			g.doubt(grp)
 			for _, u := range changedUsers(&rest[0]) {
@@ -273,7 +317,8 @@ func (g *Gateway) groupRun(grp *group, es []im.Entry, origin []im.ConnectionID) 
 		}
 	}
 	if grp.suspect {
-		grp.send(g, headsFrame(grp.id, grp.last), "")
+		grp.heads(g)
+		g.ackedAll(es, origin)
 	} else {
 		d := newDelivery(g, es, origin, len(grp.members))
 		for s := range grp.members {

@@ -32,5 +32,7 @@
 //     pushed until the roster of the local members was read again;
 //   - queues are bounded in bytes: pushes beyond are dropped and repaired by a
 //     Resync, answers never are (reading stops instead);
+//   - on one connection nothing of a conversation overtakes anything: acks, pushes
+//     and heads are queued in the order of the seqs (answers.go, told.go);
 //   - a frame is encoded once per codec and framing, however many get it.
 package gateway

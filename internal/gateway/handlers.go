@@ -18,66 +18,14 @@ func (s *session) onUnknown(c *command, f *wire.ClientFrame) {
 }
 
 // onSend hands a message to Logic. The answer comes on whatever goroutine
-// commits: it is queued there and written by Flush.
+// commits or delivers: it is queued there and written by Flush (answers.go).
 func (s *session) onSend(c *command, f *wire.ClientFrame) {
 	msg, err := toMessage(f.GetSend(), &s.g.o.Limits)
 	if err != nil {
 		s.refuse(c, f, err)
 		return
 	}
-	s.ob.mu.Lock()
-	s.ob.inflight++
-	s.ob.mu.Unlock()
-	s.g.o.Logic.Send(s.g.ctx, s.actor, msg, s.g.pools.newSending(s, &msg).reply)
-}
-
-// sending is a Send without an answer, in memory that is used again.
-type sending struct {
-	s     *session
-	conv  im.ConversationID
-	id    im.MessageID
-	start time.Time
-	reply func(im.Ack, error) // answered, bound once
-}
-
-func (p *pools) newSending(s *session, m *im.Message) *sending {
-	x, ok := p.sends.Get().(*sending)
-	if !ok {
-		x = &sending{}
-		x.reply = x.answered
-	}
-	x.s, x.conv, x.id, x.start = s, m.Conversation, m.ID, s.now
-	return x
-}
-
-func (x *sending) answered(a im.Ack, err error) {
-	s, conv, id, start := x.s, x.conv, x.id, x.start
-	x.s, x.conv = nil, ""
-	s.g.pools.sends.Put(x)
-	s.answerSend(conv, id, start, a, err)
-}
-
-func (s *session) answerSend(c im.ConversationID, id im.MessageID, start time.Time, a im.Ack, err error) {
-	if err != nil {
-		s.logInternal("send", err)
-		own := id // only errors pay for the copy
-		s.send(sendError(own[:], err))
-	} else {
-		b := s.g.pools.newAck()
-		b.id = id
-		b.ack.Conversation, b.ack.Seq, b.ack.StoredAtMs, b.ack.Count = string(c), a.Seq, contract.Millis(a.Stored), a.Count
-		s.send(&b.frame)
-		s.g.pools.acks.Put(b)
-		s.g.metrics.sendSeconds.Observe(s.g.o.Now().Sub(start).Seconds())
-	}
-	o := &s.ob
-	o.mu.Lock()
-	o.inflight--
-	if o.inflight == 0 || int(o.inflight) <= s.g.o.Limits.InFlight*3/4 {
-		o.signal()
-	}
-	o.mu.Unlock()
-	s.markDirty()
+	s.g.o.Logic.Send(s.g.ctx, s.actor, msg, s.newSending(&msg).reply)
 }
 
 func (s *session) logInternal(what string, err error) {

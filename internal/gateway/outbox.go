@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -62,10 +63,14 @@ type outbox struct {
 	// taken is how many bytes the writer has in its hands.
 	taken    int
 	inflight int32 // sends without an answer
-	marking  int32 // marks without an answer
-	hold     bool
-	writing  bool
-	lagging  bool
+	// sends are those, in their order; holding counts the answers among them that
+	// wait for their place (answers.go).
+	sends   *[]*sending // nil before the first
+	holding atomic.Int32
+	marking int32 // marks without an answer
+	hold    bool
+	writing bool
+	lagging bool
 	// must: something is queued that is not a push. deferred is how many Flushes
 	// have left the pushes for the next one.
 	must     bool

@@ -1,19 +1,22 @@
 package gateway
 
 import (
+	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
 
-// maxAuthors is how many connections of a run get an encoding of their own,
-// without the entries they have acks for. With more authors everybody gets the
-// shared one: the cost of a run stays entries + sessions, and clients ignore
-// what they have (SPEC §5.5, §6.1).
+// maxAuthors is how many connections of a run get encodings of their own, with
+// acks in the place of their own entries. With more authors everybody gets the
+// shared one, and then their acks: the cost of a run stays entries + sessions, and
+// clients ignore what they have (SPEC §5.5, §6.1).
 const maxAuthors = 8
 
 // delivery is one run of entries on its way to many sessions. All but its few
-// authors, who got acks instead, share one encoding per codec and framing.
+// authors, who get acks instead, share one encoding per codec and framing.
 //
 // message path 6/6: encode once per codec, bounded queue (outbox.go), coalesced
 // write (Flush).
@@ -21,16 +24,20 @@ type delivery struct {
 	g       *Gateway
 	entries []im.Entry
 	origin  []im.ConnectionID
-	// authors[:n] are the connections that have acks; none when there are too many.
+	// authors[:n] are the connections that get acks; none when there are too many.
 	authors [maxAuthors]author
 	n       int
 	box     *pushBox
 	all     fanout
+	// users, if not nil, are those whose connections get the acks that belong here:
+	// between nodes each user of a dm has a delivery of its own.
+	users []im.UserID
 }
 
-// author is a connection that has the acks of some entries of the run.
+// author is a connection that gets the acks of some entries of the run.
 type author struct {
-	first, count uint32 // its first place in origin, how many it has
+	first int  // its first place in origin
+	met   bool // it was among the recipients
 }
 
 // newDelivery prepares entries for about n recipients.
@@ -46,15 +53,14 @@ func (d *delivery) findAuthors() {
 		if o == "" {
 			continue
 		}
-		if a := d.author(o); a != nil {
-			a.count++
+		if d.author(o) != nil {
 			continue
 		}
 		if d.n == maxAuthors {
 			d.n = 0
 			return
 		}
-		d.authors[d.n] = author{first: uint32(i), count: 1}
+		d.authors[d.n] = author{first: i}
 		d.n++
 	}
 }
@@ -71,29 +77,82 @@ func (d *delivery) author(id im.ConnectionID) *author {
 
 // to queues the entries for one session.
 func (d *delivery) to(s *session) {
+	if s.ob.holding.Load() > 0 { // what it waits for below was lost
+		s.tellUpTo(d.entries[0].Conversation, d.entries[0].Seq-1, nil)
+	}
 	a := d.author(s.id)
-	switch {
-	case a == nil:
+	if a == nil {
 		if d.box == nil {
-			d.box = d.g.pools.newPush(d.entries, nil)
+			d.box = d.g.pools.newPush(d.entries)
 			d.all.frame = &d.box.frame
 		}
 		d.all.to(s)
-	case int(a.count) == len(d.entries): // it has the acks
-	default:
-		box := d.g.pools.newPush(d.entries, func(i int) bool { return d.origin[i] != s.id })
-		own := fanout{frame: &box.frame, typ: framePush}
-		own.to(s)
-		own.end(&d.g.pools)
-		d.g.pools.freePush(box)
+		return
 	}
+	a.met = true
+	next := 0
+	for i := a.first; i < len(d.entries); i++ {
+		if d.origin[i] == s.id {
+			d.part(s, next, i)
+			s.delivered(&d.entries[i])
+			next = i + 1
+		}
+	}
+	d.part(s, next, len(d.entries))
 }
 
+// part queues some of the entries for one session alone.
+func (d *delivery) part(s *session, from, to int) {
+	if from == to {
+		return
+	}
+	box := d.g.pools.newPush(d.entries[from:to])
+	own := fanout{frame: &box.frame, typ: framePush}
+	own.to(s)
+	own.end(&d.g.pools)
+	d.g.pools.freePush(box)
+}
+
+// end tells the acks of those whom the entries were not sent to one by one.
 func (d *delivery) end() {
 	if d.box != nil {
 		d.g.pools.freePush(d.box)
 	}
 	d.all.end(&d.g.pools)
+	if d.n > 0 {
+		left := false
+		for i := range d.authors[:d.n] {
+			left = left || !d.authors[i].met
+		}
+		if !left {
+			return
+		}
+	}
+	for i, o := range d.origin {
+		if a := d.author(o); (a == nil || !a.met) && (d.users == nil || slices.Contains(d.users, d.entries[i].Sender)) {
+			d.g.acked(&d.entries[i], o)
+		}
+	}
+}
+
+// acked tells the connection o, if it is one of this gateway's, that its entry is
+// stored.
+func (g *Gateway) acked(e *im.Entry, o im.ConnectionID) {
+	if o == "" || !strings.HasPrefix(string(o), g.node) {
+		return
+	}
+	g.users.each(e.Sender, func(s *session) {
+		if s.id == o {
+			s.delivered(e)
+		}
+	})
+}
+
+// ackedAll tells the acks of entries that are not pushed.
+func (g *Gateway) ackedAll(es []im.Entry, origin []im.ConnectionID) {
+	for i, o := range origin {
+		g.acked(&es[i], o)
+	}
 }
 
 // dirty is the sessions that have something to write since the last Flush.
@@ -125,9 +184,20 @@ func (g *Gateway) Flush() {
 	list := d.list
 	d.list, d.spare = d.spare, nil
 	d.mu.Unlock()
-	late, pushes, many := 0, 0, []*session(nil)
+	late, pushes, many, now := 0, 0, []*session(nil), time.Time{}
 	for i, s := range list {
 		list[i] = nil
+		if s.ob.holding.Load() > 0 {
+			if now.IsZero() {
+				now = g.o.Now()
+			}
+			if s.giveUp(now) { // looked at again with the next Flush
+				list[late] = s
+				late++
+				s.flush()
+				continue
+			}
+		}
 		wait, must := s.ob.waits()
 		switch {
 		case wait:

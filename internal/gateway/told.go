@@ -23,9 +23,9 @@ type told struct {
 // toldShard is locked while what it notes is queued, so that what is told of a
 // conversation is queued in the order in which it is noted.
 type toldShard struct {
-	mu       sync.Mutex
-	now, old map[im.ConversationID]seqs
-	limit    int
+	mu          sync.Mutex
+	now, before map[im.ConversationID]seqs
+	limit       int
 }
 
 // seqs are the last seqs told, of a dm to its first and its second user, of a
@@ -47,24 +47,56 @@ func (t *told) locked(c im.ConversationID) *toldShard {
 	return sh
 }
 
+// of is the one of the user u; nil if the conversation is none of u's.
+func (s *seqs) of(c im.ConversationID, u im.UserID) *uint64 {
+	if a, b, dm := c.DMMembers(); dm {
+		switch u {
+		case a:
+			return &s[0]
+		case b:
+			return &s[1]
+		}
+	} else if me, ok := c.MeUser(); ok && me == u {
+		return &s[0]
+	}
+	return nil
+}
+
+// get is what is remembered of c. Caller holds mu.
+func (sh *toldShard) get(c im.ConversationID) (all seqs, now bool) {
+	all, now = sh.now[c]
+	if !now {
+		all = sh.before[c]
+	}
+	return all, now
+}
+
+// old is how many of the first of es u was told before. Caller holds mu.
+func (sh *toldShard) old(c im.ConversationID, u im.UserID, es []im.Entry) (n int) {
+	all, _ := sh.get(c)
+	if last := all.of(c, u); last != nil {
+		for n < len(es) && es[n].Seq <= *last {
+			n++
+		}
+	}
+	return n
+}
+
 // advance moves forward how far u was told of c and tells whether it did.
 // Caller holds mu.
 func (sh *toldShard) advance(c im.ConversationID, u im.UserID, seq uint64) bool {
-	last, ok := sh.now[c]
-	if !ok {
-		last = sh.old[c]
+	all, now := sh.get(c)
+	last := all.of(c, u)
+	if last == nil {
+		return true
 	}
-	place := &last[0]
-	if _, second, dm := c.DMMembers(); dm && u == second {
-		place = &last[1]
-	}
-	if seq <= *place {
+	if seq <= *last {
 		return false
 	}
-	if !ok && len(sh.now) >= sh.limit {
-		sh.old, sh.now = sh.now, map[im.ConversationID]seqs{}
+	if !now && len(sh.now) >= sh.limit {
+		sh.before, sh.now = sh.now, map[im.ConversationID]seqs{}
 	}
-	*place = seq
-	sh.now[c] = last
+	*last = seq
+	sh.now[c] = all
 	return true
 }

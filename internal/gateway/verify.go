@@ -142,7 +142,7 @@ func (v *verifier) settle(c im.ConversationID, epoch uint64, verified, failed ma
 		return // doubted again meanwhile, and so asked for again
 	}
 	grp.suspect = false
-	grp.send(v.g, headsFrame(c, grp.last), "")
+	grp.heads(v.g)
 }
 
 // pause waits a little and asks for the failed ones again; false when the

@@ -111,6 +111,10 @@ type Ack struct {
 	Seq    uint64
 	Count  uint64
 	Stored time.Time
+	// Follows: the entry is on its way to the gateways as well, with the connection
+	// that sent it as its Origin, and the ack has its place there. Otherwise it was
+	// stored before: a resend.
+	Follows bool
 }
 
 // SyncQuery asks for changes (Position set) or a page of the list (cold).
@@ -170,8 +174,8 @@ type Signal struct {
 type Parcel struct {
 	// Entries are new entries of one conversation, in seq order.
 	Entries []Entry
-	// Origin is the connection that got an entry's ack and needs no push of it;
-	// parallel to Entries, "" for none. May be nil.
+	// Origin is the connection that gets an entry's ack in its place and needs no push
+	// of it; parallel to Entries, "" for none. May be nil.
 	Origin []ConnectionID
 	// Head is a beacon: the conversation's last entry, after a burst.
 	Head *ParcelHead

@@ -133,7 +133,8 @@ func (s *Service) accept(it *item, res im.Appended, now time.Time) {
 	// A duplicate may be an entry that nobody has been sent yet: an event stored
 	// just before a crash, a batch whose outcome was unknown at first. Receivers
 	// ignore what they have.
-	if res.Status == im.Stored || it.event || sc.asked {
+	follows := res.Status == im.Stored || it.event || sc.asked
+	if follows {
 		e.Seq, e.Count, e.Stored, e.Pos, e.Roster = res.Seq, res.Count, res.Time, res.Pos, res.Roster
 		sc.delivery = append(sc.delivery, im.Delivery{Entry: *e, Origin: it.actor.Connection})
 	}
@@ -142,5 +143,5 @@ func (s *Service) accept(it *item, res im.Appended, now time.Time) {
 		s.deliverer.Remind(im.ParcelHead{Conversation: e.Conversation, Seq: res.Seq, Roster: res.Roster})
 	}
 	s.metrics.sendDuration.Observe(now.Sub(it.queued).Seconds())
-	s.reply(it, im.Ack{Seq: res.Seq, Count: res.Count, Stored: res.Time}, nil)
+	s.reply(it, im.Ack{Seq: res.Seq, Count: res.Count, Stored: res.Time, Follows: follows && it.actor.Connection != ""}, nil)
 }

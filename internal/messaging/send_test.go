@@ -128,6 +128,10 @@ func TestResendGetsTheOriginalAndIsNotDelivered(t *testing.T) {
 	}
 	w.mustSend("bob", ab, "ho")
 	again, err := w.send("alice", m)
+	if !first.Follows || again.Follows {
+		t.Errorf("a delivery follows: first %v, again %v", first.Follows, again.Follows)
+	}
+	first.Follows = false
 	if err != nil || again != first {
 		t.Fatalf("first %+v, again %+v, %v", first, again, err)
 	}

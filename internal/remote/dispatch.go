@@ -21,8 +21,9 @@ var _ im.Dispatch = (*dispatch)(nil)
 // parcelBytes bounds the entries of one message on the bus.
 const parcelBytes = 512 << 10
 
-// answersFirst sends the answers of a batch before its pushes: a device whose
-// own message is answered after the next one was pushed would miss it and pull.
+// answersFirst sends the answers of a batch before its pushes: then refusals come
+// in the order of the sends, and acks wait for their place among the pushes. Where
+// the bus turns them around, the pushes bring the acks.
 func (d *dispatch) answersFirst(p *im.Parcel) {
 	if s := d.node.served; s != nil && len(p.Entries) > 0 {
 		s.flush()

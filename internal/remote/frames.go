@@ -140,10 +140,15 @@ const (
 	itemSendError
 	itemAnswer
 	itemError
+	itemFound // an ack of what was stored before: no delivery follows
 )
 
 func putAck(b []byte, number uint64, a *im.Ack) []byte {
-	b = binary.AppendUvarint(append(b, itemAck), number)
+	item := byte(itemFound)
+	if a.Follows {
+		item = itemAck
+	}
+	b = binary.AppendUvarint(append(b, item), number)
 	b = binary.AppendUvarint(b, a.Seq)
 	b = binary.AppendUvarint(b, a.Count)
 	return binary.AppendVarint(b, a.Stored.UnixMilli())

@@ -353,9 +353,9 @@ func (r *router) answers(data []byte) {
 
 // item takes one answer of a frame.
 func (r *router) item(l *link, in *reader, now time.Time) (x answer, given bool) {
-	switch in.byte() {
-	case itemAck:
-		n, a := in.uint(), im.Ack{Seq: in.uint(), Count: in.uint(), Stored: time.UnixMilli(in.int())}
+	switch kind := in.byte(); kind {
+	case itemAck, itemFound:
+		n, a := in.uint(), im.Ack{Seq: in.uint(), Count: in.uint(), Stored: time.UnixMilli(in.int()), Follows: kind == itemAck}
 		return l.answered(n, a, nil, now)
 	case itemSendError:
 		n, err := in.uint(), in.error()

@@ -5,7 +5,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/skein-im/skein/internal/bus"
+	"github.com/skein-im/skein/internal/bus/mem"
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/wire"
 )
@@ -34,6 +37,7 @@ func scenarios() []scenario {
 		{"one answer through both doors", terms{}, doors},
 		{"a slow reader beside a fast one", terms{}, slowReader},
 		{"two devices resume while groups are made", terms{}, newGroups},
+		{"four senders, one order", terms{}, oneOrder},
 	}
 }
 
@@ -48,6 +52,13 @@ func TestOneNode(t *testing.T) {
 func TestSplit(t *testing.T) {
 	runAll(t, split)
 	runRepairs(t, split)
+	hub := mem.NewHub(1)
+	hub.SetFaults(mem.Faults{Skew: 3 * time.Millisecond})
+	s := scenario{"four senders, one order, subjects that overtake each other", terms{bus: func(name string, h bus.Handler) (bus.Bus, error) { return hub.Open(name, h), nil }}, oneOrder}
+	t.Run(s.name, func(t *testing.T) {
+		t.Parallel()
+		s.run(t, split(t, s.terms))
+	})
 }
 
 // TestRealProcess plays it with the program as it is shipped. What needs a hand

@@ -72,8 +72,11 @@ func (c *cluster) start(t *testing.T, m *member) {
 	}
 	if len(c.nodes) > 0 {
 		cfg.Cluster = []string{c.nodes[0].app.ClusterAddr()}
+		if c.terms.bus != nil {
+			cfg.Cluster = []string{"127.0.0.1:1"} // which nobody looks for
+		}
 	}
-	a, err := app.Open(context.Background(), cfg, app.Options{Heartbeat: c.terms.heartbeat, WrapDispatch: c.terms.dispatch})
+	a, err := app.Open(context.Background(), cfg, app.Options{Heartbeat: c.terms.heartbeat, WrapDispatch: c.terms.dispatch, OpenBus: c.terms.bus})
 	if err != nil {
 		t.Fatalf("%s: %v", m.name, err)
 	}

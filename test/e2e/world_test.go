@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/app"
+	"github.com/skein-im/skein/internal/bus"
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/gateway"
 	"github.com/skein-im/skein/internal/im"
@@ -46,6 +47,8 @@ type terms struct {
 	heartbeat gateway.Heartbeat
 	// dispatch lets a scenario lose, repeat or delay what goes to the gateways.
 	dispatch func(im.Dispatch) im.Dispatch
+	// bus replaces the one between the nodes, if there are several.
+	bus func(name string, h bus.Handler) (bus.Bus, error)
 }
 
 // deployment makes a World that runs until the test ends.

@@ -38,6 +38,9 @@ type Faults struct {
 	// Late is how much longer, at most, the ones that are overtaken and the second
 	// copies travel. Default 10 ms.
 	Late time.Duration
+	// Skew is how much longer, at most, the messages of one subject travel than those
+	// of another: each subject keeps its order, and none with the others.
+	Skew time.Duration
 	// Interest is how long a Subscribe takes until the others know of it.
 	Interest time.Duration
 }
@@ -61,6 +64,7 @@ type Hub struct {
 	travel   travellers
 	sent     uint64
 	lastDue  map[[2]string]time.Time
+	lastSkew map[[3]string]time.Time
 	timer    *time.Timer
 }
 
@@ -73,6 +77,7 @@ func NewHub(seed uint64) *Hub {
 		interest: map[string]map[*node]time.Time{},
 		cut:      map[[2]string]bool{},
 		lastDue:  map[[2]string]time.Time{},
+		lastSkew: map[[3]string]time.Time{},
 	}
 }
 
@@ -199,6 +204,16 @@ func (h *Hub) send(from *node, subject string, data []byte, now time.Time) {
 		due := now.Add(h.faults.Delay)
 		if last := h.lastDue[link]; due.Before(last) {
 			due = last
+		}
+		if h.faults.Skew > 0 {
+			key := [3]string{from.name, to.name, subject}
+			due = due.Add(time.Duration(h.rand.Int64N(int64(h.faults.Skew))))
+			if last := h.lastSkew[key]; !due.After(last) {
+				due = last.Add(1) // in order
+			}
+			h.lastSkew[key] = due
+			h.dispatch(from, to, subject, data, due, now)
+			continue
 		}
 		if h.chance(h.faults.Duplicate) {
 			h.counts.Duplicated++

@@ -1,0 +1,270 @@
+package gateway
+
+import (
+	"slices"
+	"time"
+
+	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+// ackPatience is how long an ack waits for the delivery that it belongs into. In
+// one process that follows at once; over a bus it may be lost.
+const ackPatience = 50 * time.Millisecond
+
+// sending is a Send without an answer, in memory that is used again.
+//
+// Its ack has a place among the pushes of its conversation (SPEC §6.7): where the
+// entry itself is delivered, and the delivery tells it there. Logic's answer may
+// come before (it is held until then) or after (nothing is left to tell).
+type sending struct {
+	s     *session
+	conv  im.ConversationID
+	id    im.MessageID
+	start time.Time
+	reply func(im.Ack, error) // answered, bound once
+
+	// Guarded by s.ob.mu.
+	told bool // the client gets its ack without Logic's answer; then, either first:
+	sent bool // it was queued
+	over bool // Logic answered
+	held bool // Logic answered, and it is not told yet
+	ack  im.Ack
+	err  error
+	at   time.Time // held since
+}
+
+// newSending notes a Send, behind those before it.
+func (s *session) newSending(m *im.Message) *sending {
+	p := &s.g.pools
+	x, ok := p.sends.Get().(*sending)
+	if !ok {
+		x = &sending{}
+		x.reply = x.answered
+	}
+	x.s, x.conv, x.id, x.start = s, m.Conversation, m.ID, s.now
+	o := &s.ob
+	o.mu.Lock()
+	o.inflight++
+	if o.sends == nil {
+		o.sends = new([]*sending)
+	}
+	*o.sends = append(*o.sends, x)
+	o.mu.Unlock()
+	return x
+}
+
+// free gives x back. Nobody may know it any more.
+func (x *sending) free() {
+	p, reply := &x.s.g.pools, x.reply
+	*x = sending{reply: reply}
+	p.sends.Put(x)
+}
+
+// follows tells that the answer has a place among the pushes.
+func (x *sending) follows() bool { return x.err == nil && x.ack.Follows }
+
+// answered takes Logic's answer.
+func (x *sending) answered(a im.Ack, err error) {
+	s, o := x.s, &x.s.ob
+	now := s.g.o.Now()
+	o.mu.Lock()
+	if x.told {
+		x.over = true
+		free := x.sent
+		o.mu.Unlock()
+		if free {
+			x.free()
+		}
+		return
+	}
+	x.ack, x.err = a, err
+	if x.follows() || o.holdsBefore(x) {
+		x.held, x.at = true, now
+		o.holding.Add(1)
+		o.mu.Unlock()
+		s.markDirty()
+		return
+	}
+	o.remove(x)
+	o.mu.Unlock()
+	s.tell(x, now)
+	x.free()
+}
+
+// holdsBefore tells that an answer to an earlier Send to x's conversation waits:
+// what comes after waits behind it (SPEC §5.1). Caller holds mu.
+func (o *outbox) holdsBefore(x *sending) bool {
+	if o.holding.Load() == 0 {
+		return false
+	}
+	for _, y := range o.unanswered() {
+		if y == x {
+			return false
+		}
+		if y.held && y.conv == x.conv {
+			return true
+		}
+	}
+	return false
+}
+
+// remove takes x out of the sends without an answer. Caller holds mu.
+func (o *outbox) remove(x *sending) {
+	i := slices.Index(*o.sends, x)
+	if i < 0 {
+		return
+	}
+	*o.sends = slices.Delete(*o.sends, i, i+1)
+	if x.held {
+		o.holding.Add(-1)
+	}
+	if len(*o.sends) == 0 && cap(*o.sends) > 8 {
+		*o.sends = nil // an idle session holds little
+	}
+}
+
+// unanswered are the sends without an answer, in their order. Caller holds mu.
+func (o *outbox) unanswered() []*sending {
+	if o.sends == nil {
+		return nil
+	}
+	return *o.sends
+}
+
+// tell queues the answer of x, which is in nobody's list any more.
+func (s *session) tell(x *sending, now time.Time) {
+	if x.err != nil {
+		s.logInternal("send", x.err)
+		own := x.id // only errors pay for the copy
+		s.send(sendError(own[:], x.err))
+	} else {
+		b := s.g.pools.newAck()
+		b.id = x.id
+		b.ack.Conversation, b.ack.Seq, b.ack.StoredAtMs, b.ack.Count = string(x.conv), x.ack.Seq, contract.Millis(x.ack.Stored), x.ack.Count
+		s.send(&b.frame)
+		s.g.pools.acks.Put(b)
+		s.g.metrics.sendSeconds.Observe(now.Sub(x.start).Seconds())
+	}
+	o := &s.ob
+	o.mu.Lock()
+	o.inflight--
+	if o.inflight == 0 || int(o.inflight) <= s.g.o.Limits.InFlight*3/4 {
+		o.signal()
+	}
+	o.mu.Unlock()
+	s.markDirty()
+}
+
+// delivered tells the ack of an entry of the session's own, which is delivered
+// now, and what waited for its turn before and behind it.
+func (s *session) delivered(e *im.Entry) { s.tellUpTo(e.Conversation, e.Seq, e) }
+
+// tellUpTo tells what is held of a conversation and goes before anything beyond
+// seq: acks up to it, and answers that waited only behind those. own, if not nil,
+// is an entry whose ack is due as well, held or not.
+func (s *session) tellUpTo(c im.ConversationID, seq uint64, own *im.Entry) {
+	var memory [8]*sending
+	due, waits := memory[:0], false
+	o := &s.ob
+	o.mu.Lock()
+	for _, x := range o.unanswered() {
+		switch {
+		case x.conv != c:
+		case own != nil && x.id == own.ID:
+			if !x.held {
+				x.ack, x.told = im.Ack{Seq: own.Seq, Count: own.Count, Stored: own.Stored}, true
+			}
+			due = append(due, x)
+		case !x.held:
+		case x.follows() && x.ack.Seq > seq:
+			waits = true
+		case x.follows() || !waits:
+			due = append(due, x)
+		}
+	}
+	for _, x := range due {
+		o.remove(x)
+	}
+	o.mu.Unlock()
+	s.tellAll(due)
+}
+
+// tellAll queues answers that are in nobody's list any more.
+func (s *session) tellAll(due []*sending) {
+	if len(due) == 0 {
+		return
+	}
+	now := s.g.o.Now()
+	for _, x := range due {
+		s.tell(x, now)
+		s.ob.mu.Lock()
+		x.sent = true
+		free := x.held || x.over // otherwise Logic's answer is still to come
+		s.ob.mu.Unlock()
+		if free {
+			x.free()
+		}
+	}
+}
+
+// giveUp tells acks whose delivery does not come; it was lost on the way here,
+// and what came with it, which is then repaired as after a beacon. It reports
+// whether others still wait.
+func (s *session) giveUp(now time.Time) (waits bool) {
+	var due []*sending
+	o := &s.ob
+	o.mu.Lock()
+	for _, x := range o.unanswered() {
+		if x.held && now.Sub(x.at) >= ackPatience {
+			due = append(due, x)
+		}
+	}
+	for _, x := range due {
+		o.remove(x)
+	}
+	waits = o.holding.Load() > 0
+	o.mu.Unlock()
+	var heads []im.ParcelHead
+	for _, x := range due {
+		if x.follows() {
+			heads = append(heads, im.ParcelHead{Conversation: x.conv, Seq: x.ack.Seq})
+		}
+	}
+	s.tellAll(due)
+	for i := range heads {
+		s.g.lostBefore(s, &heads[i])
+	}
+	return waits
+}
+
+// lostBefore repairs what was lost on the way here of a conversation in which s,
+// a member, has an ack.
+func (g *Gateway) lostBefore(s *session, h *im.ParcelHead) {
+	if h.Conversation.Kind() != im.KindGroup {
+		g.userHead([]im.UserID{s.actor.User}, h)
+		return
+	}
+	here := false
+	if grp := g.groups.locked(h.Conversation, false); grp != nil {
+		here = grp.has(s)
+		g.groups.unlock(grp)
+	}
+	if !here { // the delivery goes where members are, and the registry may be wrong
+		g.verifier.user(s.actor.User)
+	}
+	g.groupHead(h.Conversation, h)
+}
+
+// headsTo tells a session of the end of a conversation, after its acks up to there.
+func (f *fanout) headsTo(s *session, c im.ConversationID, seq uint64) {
+	if s.ob.holding.Load() > 0 {
+		s.tellUpTo(c, seq, nil)
+	}
+	f.to(s)
+}
+
+func sendError(id []byte, err error) *wire.ServerFrame {
+	return &wire.ServerFrame{Frame: &wire.ServerFrame_SendError{SendError: &wire.SendError{Id: id, Error: fromError(err)}}}
+}
