@@ -1295,7 +1295,7 @@ func (x *Received) GetSeq() uint64 {
 	return 0
 }
 
-// The user has read everything up to seq. Cumulative, never goes back.
+// The user has read everything up to seq. Cumulative, never goes back. Not answered; durable within about a second (SPEC §6.3).
 type Read struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`

@@ -39,7 +39,8 @@ import (
 // Messages is what the message methods need of im.Logic.
 type Messages interface {
 	Send(ctx context.Context, from im.Actor, msg im.Message, reply func(im.Ack, error))
-	Mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64) error
+	// MarkRead returns when the mark is durable.
+	MarkRead(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64) error
 	Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error)
 	Pull(ctx context.Context, from im.Actor, q im.PullQuery) (im.PullResult, error)
 }

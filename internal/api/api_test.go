@@ -26,7 +26,7 @@ var (
 // script is a Messages whose methods are given by the test.
 type script struct {
 	send func(im.Message, func(im.Ack, error))
-	mark func(c im.ConversationID, received, read uint64) error
+	mark func(c im.ConversationID, seq uint64) error
 	sync func(im.SyncQuery) (im.SyncResult, error)
 	pull func(im.PullQuery) (im.PullResult, error)
 }
@@ -35,8 +35,8 @@ func (s *script) Send(_ context.Context, _ im.Actor, m im.Message, reply func(im
 	s.send(m, reply)
 }
 
-func (s *script) Mark(_ context.Context, _ im.Actor, c im.ConversationID, received, read uint64) error {
-	return s.mark(c, received, read)
+func (s *script) MarkRead(_ context.Context, _ im.Actor, c im.ConversationID, seq uint64) error {
+	return s.mark(c, seq)
 }
 
 func (s *script) Sync(_ context.Context, _ im.Actor, q im.SyncQuery) (im.SyncResult, error) {
@@ -122,7 +122,7 @@ func TestOpenMethods(t *testing.T) {
 }
 
 func TestWhoMayCall(t *testing.T) {
-	c := NewCalls(Deps{Messages: &script{mark: func(im.ConversationID, uint64, uint64) error { return nil }}})
+	c := NewCalls(Deps{Messages: &script{mark: func(im.ConversationID, uint64) error { return nil }}})
 	seq := &wire.MarkReadRequest{Conversation: "dm:alice:bob", Seq: 1}
 	for _, tc := range []struct {
 		name   string
@@ -372,9 +372,9 @@ func TestReadingMessages(t *testing.T) {
 				Conversation: "grp:g", Head: im.Head{Seq: 3, Count: 2}, First: 1, Unread: 1, Title: "G", Entries: []im.Entry{entry},
 			}}}, nil
 		},
-		mark: func(c im.ConversationID, received, read uint64) error {
-			if c != "grp:g" || received != 3 || read != 3 {
-				t.Errorf("mark %s %d %d", c, received, read)
+		mark: func(c im.ConversationID, seq uint64) error {
+			if c != "grp:g" || seq != 3 {
+				t.Errorf("mark %s %d", c, seq)
 			}
 			return nil
 		},

@@ -137,8 +137,7 @@ func (c *Calls) markRead(ctx context.Context, actor im.Actor, r *wire.MarkReadRe
 	if r.GetSeq() == 0 {
 		return nil, invalid("seq is missing")
 	}
-	// What was read was received.
-	if err := c.Messages.Mark(ctx, actor, conv, r.GetSeq(), r.GetSeq()); err != nil {
+	if err := c.Messages.MarkRead(ctx, actor, conv, r.GetSeq()); err != nil {
 		return nil, err
 	}
 	return &wire.MarkReadResponse{}, nil

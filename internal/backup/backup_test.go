@@ -164,7 +164,7 @@ func (s *store) send(t *testing.T, n int) {
 		if err := j.Append(ctx, []im.Append{{Entry: e, Hash: 1}}, out); err != nil || out[0].Status != im.Stored {
 			t.Fatal(err, out)
 		}
-		if err := j.SetMarks(ctx, []im.Mark{{User: name, Conversation: e.Conversation, Received: 1, Read: 1, ReadCount: 1}}); err != nil {
+		if err := j.SetMarks(ctx, []im.Mark{{User: name, Conversation: e.Conversation, Received: 1, Read: 1, ReadCount: 1}}, im.MarkWait{}); err != nil {
 			t.Fatal(err)
 		}
 	}

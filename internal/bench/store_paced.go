@@ -37,7 +37,7 @@ func (r *storeRun) paced() (*StorePaced, error) {
 	go func() {
 		defer wg.Done()
 		for m := range receipts {
-			if err := r.j.SetMarks(r.ctx, []im.Mark{m}); err != nil && len(failed) == 0 {
+			if err := r.j.SetMarks(r.ctx, []im.Mark{m}, im.MarkWait{}); err != nil && len(failed) == 0 {
 				failed <- err
 			}
 		}
@@ -115,5 +115,5 @@ func (r *storeRun) mark(receipts chan<- im.Mark) error {
 		default: // the receivers are behind; a later mark covers it
 		}
 	}
-	return r.j.SetMarks(r.ctx, marks)
+	return r.j.SetMarks(r.ctx, marks, im.MarkWait{})
 }

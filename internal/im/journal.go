@@ -50,15 +50,19 @@ type Journal interface {
 
 	// SetMarks moves marks forward (Received and Read each by itself, never back;
 	// ReadCount goes with Read; Pos is given by the journal) and makes them durable
-	// within a second or so, and at Close; losing some in a crash is allowed.
-	SetMarks(ctx context.Context, marks []Mark) error
+	// within a second or so, and at Close. A crash may lose those that are not: who
+	// answers for a mark, or tells of it, waits as w says; see MarkWait.
+	// ErrJournalFull, only to who waits: the marks have moved for readers, and there
+	// is no room to store them now.
+	SetMarks(ctx context.Context, marks []Mark, w MarkWait) error
 
 	// UserMarks returns all marks of a user, in any order.
 	UserMarks(ctx context.Context, u UserID) ([]Mark, error)
 
-	// Marks fills out[i] with the mark of keys[i], zero if there is none.
-	// len(out) == len(keys).
-	Marks(ctx context.Context, keys []MarkKey, out []Mark) error
+	// Marks fills out[i] with the mark of keys[i], zero if there is none: never less
+	// than what was durable before the call, whoever set it, or with recent, than
+	// what was so a second or so before. len(out) == len(keys).
+	Marks(ctx context.Context, keys []MarkKey, out []Mark, recent bool) error
 
 	// Position returns a position such that every entry and mark with Pos ≤ it is
 	// visible to later reads, whoever stored it, and durable: no crash takes it
@@ -155,6 +159,19 @@ type Head struct {
 type MarkKey struct {
 	User         UserID
 	Conversation ConversationID
+}
+
+// MarkWait says what becomes of marks that are set. The zero value waits for nothing.
+type MarkWait struct {
+	// Stored, if not nil, is called once when all of the marks are durable: at once
+	// when they were already, otherwise from any goroutine when the write is done
+	// that takes all marks which wait then. While the store cannot be reached it
+	// waits on; it is called with an error when the engine failed for good. It must
+	// not block, nor call the journal, and is not called when SetMarks returned an
+	// error.
+	Stored func(error)
+	// Soon has that write begin within some milliseconds instead of a second.
+	Soon bool
 }
 
 // Mark is how far a user has received and read a conversation. Of a user's

@@ -24,7 +24,7 @@ func (s *Service) markOwn(ctx context.Context, items []*item) {
 	if len(sc.marks) == 0 {
 		return
 	}
-	if err := s.journal.SetMarks(ctx, sc.marks); err != nil {
+	if err := s.journal.SetMarks(ctx, sc.marks, im.MarkWait{}); err != nil {
 		s.log.Warn("marks not kept; devices repeat theirs", "err", err)
 	}
 }

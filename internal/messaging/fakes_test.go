@@ -30,6 +30,9 @@ type memJournal struct {
 	busy map[im.ConversationID]bool
 	// onHeads, onMarks run before Heads and after SetMarks, once.
 	onHeads, onMarks func()
+	// unwritten: marks become durable with write.
+	unwritten bool
+	waiters   []func(error)
 	// fail, if set, is asked before (after=false) and after each append.
 	fail func(after bool) error
 }
@@ -177,8 +180,11 @@ func (j *memJournal) once(hook *func()) {
 	}
 }
 
-func (j *memJournal) SetMarks(_ context.Context, marks []im.Mark) error {
+func (j *memJournal) SetMarks(_ context.Context, marks []im.Mark, w im.MarkWait) error {
 	defer j.once(&j.onMarks)
+	if w.Stored != nil {
+		defer j.wait(w.Stored)
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for _, m := range marks {
@@ -188,10 +194,37 @@ func (j *memJournal) SetMarks(_ context.Context, marks []im.Mark) error {
 			m.Read, m.ReadCount = old.Read, old.ReadCount
 		}
 		m.Received = max(m.Received, old.Received)
+		if m.Received == old.Received && m.Read == old.Read {
+			continue
+		}
 		m.Pos = j.pos + 1
 		j.marks[k] = m
 	}
 	return nil
+}
+
+// wait has stored called at once, or by write.
+func (j *memJournal) wait(stored func(error)) {
+	j.mu.Lock()
+	held := j.unwritten
+	if held {
+		j.waiters = append(j.waiters, stored)
+	}
+	j.mu.Unlock()
+	if !held {
+		stored(nil)
+	}
+}
+
+// write makes durable what waits while marks are unwritten.
+func (j *memJournal) write() {
+	j.mu.Lock()
+	waiters := j.waiters
+	j.waiters = nil
+	j.mu.Unlock()
+	for _, stored := range waiters {
+		stored(nil)
+	}
 }
 
 func (j *memJournal) UserMarks(_ context.Context, u im.UserID) ([]im.Mark, error) {
@@ -206,7 +239,7 @@ func (j *memJournal) UserMarks(_ context.Context, u im.UserID) ([]im.Mark, error
 	return got, nil
 }
 
-func (j *memJournal) Marks(_ context.Context, keys []im.MarkKey, out []im.Mark) error {
+func (j *memJournal) Marks(_ context.Context, keys []im.MarkKey, out []im.Mark, _ bool) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.asked++

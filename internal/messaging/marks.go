@@ -6,14 +6,55 @@ import (
 	"hash/maphash"
 	"math"
 	"sync"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
 
-// Mark moves the actor's marks forward and tells whom it concerns; see
-// im.Logic. Marks are written behind: a crash may lose the last ones, devices
-// repeat theirs after a reconnect (SPEC §6.3).
+// markPatience is how long an answer waits for marks to be durable.
+const markPatience = 5 * time.Second
+
+// Mark moves the actor's marks forward; see im.Logic. They are written behind: a
+// crash may lose the last ones, devices repeat theirs after a reconnect (SPEC
+// §6.3). Whom it concerns is told once the mark is durable: what anybody was told
+// is never followed by less.
 func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64) error {
+	return s.mark(ctx, from, c, received, read, nil)
+}
+
+// MarkRead is Mark for both marks, answered when they are durable. Many at a time
+// share a write.
+func (s *Service) MarkRead(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64) error {
+	done := make(chan error, 1)
+	if err := s.mark(ctx, from, c, seq, seq, func(err error) { done <- err }); err != nil {
+		return err
+	}
+	return awaitMarks(ctx, done)
+}
+
+// awaitMarks waits until marks are durable.
+func awaitMarks(ctx context.Context, done <-chan error) error {
+	t := time.NewTimer(markPatience)
+	defer t.Stop()
+	var err error
+	select {
+	case err = <-done:
+		if err == nil {
+			return nil
+		}
+	case <-t.C:
+		err = errors.New("marks are not written yet")
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	e := im.Wrap(err, im.CodeUnavailable, "the mark could not be stored yet; repeat it")
+	e.RetryAfter = time.Second
+	return e
+}
+
+// mark moves marks; stored, if not nil, is called when they are durable, unless
+// there is an error.
+func (s *Service) mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64, stored func(error)) error {
 	head, m, err := s.headFor(ctx, from.User, c, max(received, read))
 	if err != nil {
 		return err
@@ -31,7 +72,8 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	defer lock.Unlock()
 	a := s.asks.get()
 	defer s.asks.put(a)
-	if past, err := s.isPast(ctx, a, &mark, head.Seq); err != nil || past {
+	past, err := s.isPast(ctx, a, &mark, head.Seq)
+	if err != nil || past && stored == nil {
 		return err // a device repeats what another one is past: nobody is told to go back
 	}
 	if read > 0 {
@@ -40,13 +82,38 @@ func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 		}
 	}
 	a.set[0] = mark
-	if err := s.setMark(ctx, c, a.set[:]); err != nil {
+	w := im.MarkWait{Stored: stored, Soon: read > 0}
+	if to := receiptFor(&mark, a.to[:0]); len(to) > 0 && !past {
+		t := &telling{s: s, mark: mark, then: stored}
+		w.Stored = t.stored
+	}
+	err = s.setMark(ctx, c, a.set[:], w)
+	switch {
+	case !errors.Is(err, im.ErrJournalFull):
 		return err
+	case stored == nil:
+		return nil // it is kept in memory, as without anybody to tell
 	}
-	if to := receiptFor(&mark, a.to[:0]); len(to) > 0 {
-		s.deliverer.Receipt(mark, to)
+	e := im.Wrap(err, im.CodeStorageFull, "the server's disk is full; the mark was not stored")
+	e.RetryAfter = time.Second
+	return e
+}
+
+// telling is a mark that is told of when it is durable.
+type telling struct {
+	s    *Service
+	mark im.Mark
+	then func(error)
+}
+
+func (t *telling) stored(err error) {
+	if err == nil {
+		var to [2]im.UserID
+		t.s.deliverer.Receipt(t.mark, receiptFor(&t.mark, to[:0]))
 	}
-	return nil
+	if t.then != nil {
+		t.then(err)
+	}
 }
 
 // isPast tells whether the user's marks are as far as this one already. One at the
@@ -57,19 +124,19 @@ func (s *Service) isPast(ctx context.Context, a *ask, m *im.Mark, end uint64) (b
 		return false, nil
 	}
 	a.key[0] = im.MarkKey{User: m.User, Conversation: m.Conversation}
-	if err := s.journal.Marks(ctx, a.key[:], a.mark[:]); err != nil {
+	if err := s.journal.Marks(ctx, a.key[:], a.mark[:], true); err != nil {
 		return false, err
 	}
 	return m.Received <= a.mark[0].Received && m.Read <= a.mark[0].Read, nil
 }
 
 // setMark stores a mark and remembers where it moved.
-func (s *Service) setMark(ctx context.Context, c im.ConversationID, mark []im.Mark) error {
+func (s *Service) setMark(ctx context.Context, c im.ConversationID, mark []im.Mark, w im.MarkWait) error {
 	if s.known != nil {
-		return s.journal.SetMarks(ctx, mark)
+		return s.journal.SetMarks(ctx, mark, w)
 	}
 	s.touched.begin(c)
-	err := s.journal.SetMarks(ctx, mark)
+	err := s.journal.SetMarks(ctx, mark, w)
 	// The journal gave the mark the position after the one of that moment.
 	at, perr := s.journal.Position(ctx)
 	if err != nil || perr != nil {
@@ -77,6 +144,36 @@ func (s *Service) setMark(ctx context.Context, c im.ConversationID, mark []im.Ma
 	}
 	s.touched.end(c, at.Pos+1)
 	return errors.Join(err, perr)
+}
+
+// settleMarks makes marks durable that are about to be told of: nobody is told of
+// one that a crash may take back. While the store has no room, or does not
+// write for long, they are told as they are.
+func (s *Service) settleMarks(ctx context.Context, pairs []markPair) error {
+	told := make([]im.Mark, 0, 2*len(pairs))
+	for i := range pairs {
+		for _, m := range [...]*im.Mark{&pairs[i].own, &pairs[i].peer} {
+			if m.User != "" {
+				told = append(told, *m)
+			}
+		}
+	}
+	if len(told) == 0 {
+		return nil
+	}
+	done := make(chan error, 1)
+	err := s.journal.SetMarks(ctx, told, im.MarkWait{Stored: func(err error) { done <- err }, Soon: true})
+	if errors.Is(err, im.ErrJournalFull) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err = awaitMarks(ctx, done); err != nil && ctx.Err() == nil {
+		s.log.Warn("marks are told that are not written yet", "err", err)
+		return nil
+	}
+	return err
 }
 
 // headFor is headAs for a mark at seq: a head that is known to be as far needs no

@@ -301,6 +301,7 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, res *i
 		return 0, err
 	}
 	budget := newBudget(resumeEntriesTotal)
+	var told []markPair
 	for i := range all {
 		v, own, peer := &all[i], marks[i].own, marks[i].peer
 		if v.head.Pos <= since && own.Pos <= since && peer.Pos <= since {
@@ -323,9 +324,9 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, res *i
 				return 0, err
 			}
 		}
-		res.Conversations = append(res.Conversations, st)
+		res.Conversations, told = append(res.Conversations, st), append(told, marks[i])
 	}
-	return held, nil
+	return held, s.settleMarks(ctx, told)
 }
 
 // budget bounds the entries of one answer, in number and bytes. What does not
@@ -418,7 +419,7 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im
 		}
 		res.Conversations = append(res.Conversations, st)
 	}
-	return held, nil
+	return held, s.settleMarks(ctx, marks)
 }
 
 // state is a conversation with the user's own mark and, in a dm, the peer's. The
@@ -481,7 +482,7 @@ func (s *Service) marks(ctx context.Context, u im.UserID, all []view) ([]markPai
 		}
 	}
 	out := make([]im.Mark, len(keys))
-	if err := s.journal.Marks(ctx, keys, out); err != nil {
+	if err := s.journal.Marks(ctx, keys, out, false); err != nil {
 		return nil, err
 	}
 	pairs := make([]markPair, len(all))

@@ -139,7 +139,7 @@ func (s *source) fill(t testing.TB, entries int) {
 	for i := range 250 {
 		marks = append(marks, im.Mark{User: im.UserID(fmt.Sprintf("u%d", i)), Conversation: "grp:g1", Received: 3, Read: uint64(i % 4), ReadCount: 1})
 	}
-	must(t, j.SetMarks(t.Context(), marks))
+	must(t, j.SetMarks(t.Context(), marks, im.MarkWait{}))
 	s.timeline = j.Timeline()
 	s.place, err = j.Position(t.Context())
 	s.position = s.place.Pos

@@ -36,7 +36,7 @@ const (
 	StaleRead Invariant = "stale read"
 	// HeadBack: an answer showed less than an earlier one.
 	HeadBack Invariant = "head went back"
-	// MarkBack: a read mark went back while the connection lasted.
+	// MarkBack: an answer told of a read mark less than the device had been told before.
 	MarkBack Invariant = "mark went back"
 	// MarkBeyond: a read mark lies beyond the conversation's end.
 	MarkBeyond Invariant = "mark beyond head"

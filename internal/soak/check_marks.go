@@ -2,15 +2,15 @@ package soak
 
 // moment is when a mark was told.
 type moment struct {
-	at      int64
-	seq     uint64 // the greatest so far
-	receipt uint64 // the greatest so far of those that nobody asked for
+	at  int64
+	seq uint64 // the greatest so far
 }
 
 // checkMarksSeen follows what one device was told about read marks and unread
-// counts. A crash of the server may cost marks, so going back counts within a
-// connection only. A receipt travels a little behind: it is held against
-// earlier receipts, an answer against everything told before it was asked for.
+// counts. Nobody is told of a mark that is not durable, so an answer is held
+// against everything told before it was asked for, by any node and on any
+// connection, before a crash or after. Receipts travel behind, of several nodes
+// one may pass another: the furthest counts (SPEC §6.2).
 func (c *checker) checkMarksSeen(h []Record) {
 	type key struct{ conversation, of string }
 	seen := map[key][]moment{}
@@ -18,7 +18,7 @@ func (c *checker) checkMarksSeen(h []Record) {
 		rec := &h[i]
 		by := rec.User + "/" + rec.Device
 		switch rec.Kind {
-		case Connected, Reset:
+		case Reset:
 			clear(seen)
 		case Unread:
 			if head := c.heads[rec.Conversation]; rec.Timeline == c.final && rec.Count > head {
@@ -26,11 +26,14 @@ func (c *checker) checkMarksSeen(h []Record) {
 			}
 		case Mark:
 			k := key{rec.Conversation, rec.Of}
-			floor, next := floorOf(seen[k], rec)
-			seen[k] = append(seen[k], next)
-			if rec.Seq < floor {
+			if floor := floorOf(seen[k], rec); rec.Seq < floor {
 				c.report.add(MarkBack, rec.Conversation, rec.Seq, "%s was told so of %s after %d", by, rec.Of, floor)
 			}
+			next := moment{at: rec.Mono, seq: rec.Seq}
+			if n := len(seen[k]); n > 0 {
+				next.seq = max(next.seq, seen[k][n-1].seq)
+			}
+			seen[k] = append(seen[k], next)
 			if head := c.heads[rec.Conversation]; rec.Timeline == c.final && rec.Seq > head {
 				c.report.add(MarkBeyond, rec.Conversation, rec.Seq, "%s was told so of %s, the end is %d", by, rec.Of, head)
 			}
@@ -38,27 +41,20 @@ func (c *checker) checkMarksSeen(h []Record) {
 	}
 }
 
-// floorOf returns what rec may not lie below, and the moment after it.
-func floorOf(before []moment, rec *Record) (floor uint64, next moment) {
-	next = moment{at: rec.Mono}
-	if n := len(before); n > 0 {
-		next.seq, next.receipt = before[n-1].seq, before[n-1].receipt
-	}
+// floorOf returns what an answer may not lie below: what had been told when it
+// was asked for.
+func floorOf(before []moment, rec *Record) uint64 {
 	if rec.Since == 0 {
-		floor = next.receipt
-		next.receipt = max(next.receipt, rec.Seq)
-	} else {
-		// What had been told when the question was asked.
-		n := len(before)
-		for n > 0 && before[n-1].at >= rec.Since {
-			n--
-		}
-		if n > 0 {
-			floor = before[n-1].seq
-		}
+		return 0
 	}
-	next.seq = max(next.seq, rec.Seq)
-	return floor, next
+	n := len(before)
+	for n > 0 && before[n-1].at >= rec.Since {
+		n--
+	}
+	if n == 0 {
+		return 0
+	}
+	return before[n-1].seq
 }
 
 // checkFinalMarks holds the read marks at the end against what the devices

@@ -51,7 +51,7 @@ func testEmpty(t *testing.T, f *fixture) {
 		}
 	}
 	out := []im.Mark{{Read: 9}}
-	if err := f.j.Marks(f.ctx, []im.MarkKey{{User: "nobody", Conversation: c}}, out); err != nil || out[0] != (im.Mark{}) {
+	if err := f.j.Marks(f.ctx, []im.MarkKey{{User: "nobody", Conversation: c}}, out, false); err != nil || out[0] != (im.Mark{}) {
 		t.Fatalf("Marks: %+v, %v; want the zero mark", out[0], err)
 	}
 	if marks, err := f.j.UserMarks(f.ctx, "nobody"); err != nil || len(marks) != 0 {

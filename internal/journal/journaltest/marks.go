@@ -10,7 +10,7 @@ import (
 
 func (f *fixture) setMarks(marks ...im.Mark) {
 	f.Helper()
-	if err := f.j.SetMarks(f.ctx, marks); err != nil {
+	if err := f.j.SetMarks(f.ctx, marks, im.MarkWait{}); err != nil {
 		f.Fatalf("SetMarks: %v", err)
 	}
 }
@@ -18,7 +18,7 @@ func (f *fixture) setMarks(marks ...im.Mark) {
 func (f *fixture) mark(u im.UserID, c im.ConversationID) im.Mark {
 	f.Helper()
 	out := make([]im.Mark, 1)
-	if err := f.j.Marks(f.ctx, []im.MarkKey{{User: u, Conversation: c}}, out); err != nil {
+	if err := f.j.Marks(f.ctx, []im.MarkKey{{User: u, Conversation: c}}, out, false); err != nil {
 		f.Fatalf("Marks: %v", err)
 	}
 	for _, m := range f.userMarks(u) {
@@ -118,7 +118,7 @@ func testUserMarks(t *testing.T, f *fixture) {
 		{User: "u", Conversation: "grp:7"}, {User: "u", Conversation: "grp:none"}, {User: "u", Conversation: "grp:3"},
 	}
 	out := make([]im.Mark, len(keys))
-	if err := f.j.Marks(f.ctx, keys, out); err != nil {
+	if err := f.j.Marks(f.ctx, keys, out, false); err != nil {
 		t.Fatal(err)
 	}
 	if out[0].Received != 1000 || out[1] != (im.Mark{}) || out[2].Received != 300 || out[3].Received != 8 || out[4] != (im.Mark{}) || out[5] != out[2] {
@@ -166,7 +166,7 @@ func testManyMarksReopen(t *testing.T, f *fixture) {
 		keys = append(keys, im.MarkKey{User: name(i), Conversation: c})
 	}
 	out := make([]im.Mark, users)
-	if err := f.j.Marks(f.ctx, keys, out); err != nil {
+	if err := f.j.Marks(f.ctx, keys, out, false); err != nil {
 		t.Fatal(err)
 	}
 	for i := range out {

@@ -198,7 +198,7 @@ func (w *walk) setMarks(rt *rapid.T) {
 			w.m.marks[key] = mark
 		}
 	}
-	if err := w.f.j.SetMarks(w.f.ctx, marks); err != nil {
+	if err := w.f.j.SetMarks(w.f.ctx, marks, im.MarkWait{}); err != nil {
 		rt.Fatalf("SetMarks: %v", err)
 	}
 }

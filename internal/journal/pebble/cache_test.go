@@ -51,11 +51,11 @@ func TestTinyCaches(t *testing.T) {
 		k := im.MarkKey{User: batch[0].Entry.Sender, Conversation: batch[0].Entry.Conversation}
 		read := rng.Uint64N(100)
 		marks[k] = max(marks[k], read)
-		if err := j.SetMarks(ctx, []im.Mark{{User: k.User, Conversation: k.Conversation, Read: read}}); err != nil {
+		if err := j.SetMarks(ctx, []im.Mark{{User: k.User, Conversation: k.Conversation, Read: read}}, im.MarkWait{}); err != nil {
 			t.Fatal(err)
 		}
 		got := make([]im.Mark, 1)
-		if err := j.Marks(ctx, []im.MarkKey{k}, got); err != nil || got[0].Read != marks[k] {
+		if err := j.Marks(ctx, []im.MarkKey{k}, got, false); err != nil || got[0].Read != marks[k] {
 			t.Fatalf("mark %+v, %v, want read %d", got[0], err, marks[k])
 		}
 		head := make([]im.Head, 1)

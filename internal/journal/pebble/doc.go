@@ -35,6 +35,13 @@
 // during an fsync. mu guards what readers and the committer share (heads,
 // durable position, marks in memory) and is never held during I/O.
 //
+// # Marks
+//
+// Marks are in memory first and written together, a little later, by one
+// goroutine: all that are dirty when a write begins fly, are stored in parts
+// beside the appends, the last part with an fsync, and land; then who waits for
+// one of them is called. So any number share an fsync.
+//
 // # Invariants
 //
 //   - Append answers only after its batch is durable (fsync), and readers see

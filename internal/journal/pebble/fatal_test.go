@@ -56,7 +56,7 @@ func TestFsyncFails(t *testing.T) {
 					t.Fatalf("append %d after the failure: %+v, %v", n, out, err)
 				}
 			}
-			if err := j.SetMarks(context.Background(), []im.Mark{{User: "u", Conversation: "grp:g", Read: 1}}); !errors.Is(err, im.ErrJournalFailed) {
+			if err := j.SetMarks(context.Background(), []im.Mark{{User: "u", Conversation: "grp:g", Read: 1}}, im.MarkWait{}); !errors.Is(err, im.ErrJournalFailed) {
 				t.Fatalf("SetMarks: %v", err)
 			}
 			// The batch that failed stays invisible; what was acknowledged is read.

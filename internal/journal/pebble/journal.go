@@ -23,8 +23,13 @@ const (
 )
 
 // marksEvery is how long a mark waits in memory: marks move with every message,
-// and only the last one of a second is worth a key.
-const marksEvery = time.Second
+// and only the last one of a while is worth a key. Receipts wait as long, and all
+// that were written together are told together.
+const marksEvery = 200 * time.Millisecond
+
+// marksSoon is how long one waits that somebody is waiting for: what comes
+// meanwhile shares the fsync.
+const marksSoon = 5 * time.Millisecond
 
 // Journal is the engine. It implements im.Journal.
 type Journal struct {
@@ -49,6 +54,7 @@ type Journal struct {
 	stopEras  chan struct{}
 	erasDone  chan struct{}
 	endEras   sync.Once
+	soonMark  chan struct{} // holds one: somebody waits for some
 
 	marksMu sync.Mutex
 	flushMu sync.Mutex
@@ -72,7 +78,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	j := &Journal{
 		dir: dir, o: o,
 		heads:     gencache.New[im.ConversationID, *conversation](cachedHeads),
-		stopMarks: make(chan struct{}), marksDone: make(chan struct{}), dirtyMark: make(chan struct{}, 1),
+		stopMarks: make(chan struct{}), marksDone: make(chan struct{}), dirtyMark: make(chan struct{}, 1), soonMark: make(chan struct{}, 1),
 		stopEras: make(chan struct{}), erasDone: make(chan struct{}),
 	}
 	j.marks.init()

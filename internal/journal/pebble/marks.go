@@ -22,6 +22,8 @@ const maxDirtyMarks = 1 << 16
 type markTable struct {
 	dirty, flying userMarks
 	clean         gencache.Cache[im.MarkKey, im.Mark]
+	// waiters are called when what is dirty or flying now is durable.
+	waiters []func(error)
 }
 
 func (t *markTable) init() {
@@ -41,21 +43,23 @@ func (t *markTable) get(k im.MarkKey) (im.Mark, bool) {
 	return t.clean.Get(k)
 }
 
-// takeOff makes dirty marks flying, those of whole users, about n.
-func (t *markTable) takeOff(n int) {
-	if t.dirty.n <= n {
+// takeOff makes all dirty marks flying. After a write that failed some may fly
+// still; then nothing lands any more.
+func (t *markTable) takeOff() {
+	if t.flying.n == 0 {
 		t.dirty, t.flying = t.flying, t.dirty
-		return
 	}
-	for u, list := range t.dirty.m {
-		if t.flying.n >= n {
-			return
+}
+
+// waiting reports whether one of the marks is not stored yet.
+func (t *markTable) waiting(marks []im.Mark) bool {
+	for i := range marks {
+		k := im.MarkKey{User: marks[i].User, Conversation: marks[i].Conversation}
+		if t.dirty.find(k) != nil || t.flying.find(k) != nil {
+			return true
 		}
-		t.flying.m[u] = list
-		t.flying.n += len(list.marks)
-		delete(t.dirty.m, u)
-		t.dirty.n -= len(list.marks)
 	}
+	return false
 }
 
 // landed makes the flying marks clean: they are stored.
@@ -146,9 +150,9 @@ func forward(old, m im.Mark) (im.Mark, bool) {
 	return next, next.Received != old.Received || next.Read != old.Read
 }
 
-// SetMarks moves marks forward in memory; the writer stores them within a second
-// or so.
-func (j *Journal) SetMarks(ctx context.Context, marks []im.Mark) error {
+// SetMarks moves marks forward in memory; the writer stores them a little
+// later, and soon if somebody waits for that.
+func (j *Journal) SetMarks(ctx context.Context, marks []im.Mark, w im.MarkWait) error {
 	if err := j.enter(); err != nil {
 		return err
 	}
@@ -162,20 +166,45 @@ func (j *Journal) SetMarks(ctx context.Context, marks []im.Mark) error {
 			return errors.New("journal: SetMarks: user or conversation is empty or too long")
 		}
 	}
+	waits, err := j.setMarks(ctx, marks, w.Stored)
+	switch {
+	case err != nil || w.Stored == nil && len(marks) == 0:
+		return err
+	case w.Stored != nil && !waits:
+		w.Stored(nil)
+		return nil
+	}
+	wake := j.dirtyMark
+	if w.Soon {
+		wake = j.soonMark
+	}
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// setMarks reports whether stored waits for a write now.
+func (j *Journal) setMarks(ctx context.Context, marks []im.Mark, stored func(error)) (waits bool, err error) {
 	j.marksMu.Lock()
 	defer j.marksMu.Unlock()
 	current, err := j.currentMarks(ctx, marks)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if waiting := j.moveMarks(marks, current); waiting > maxDirtyMarks {
-		return j.flushMarks()
+	full := error(nil)
+	if stored != nil {
+		full = j.space.check(0)
 	}
-	select {
-	case j.dirtyMark <- struct{}{}:
-	default:
+	dirty, waits := j.moveMarks(marks, current, stored, full != nil)
+	if waits && full != nil {
+		return false, full
 	}
-	return nil
+	if dirty > maxDirtyMarks {
+		return waits, j.flushMarks()
+	}
+	return waits, nil
 }
 
 // currentMarks returns the marks as they are. Only SetMarks changes a mark, and
@@ -203,8 +232,9 @@ func (j *Journal) currentMarks(ctx context.Context, marks []im.Mark) ([]im.Mark,
 	return current, nil
 }
 
-// moveMarks applies marks to what they are now, and returns how many wait.
-func (j *Journal) moveMarks(marks, current []im.Mark) int {
+// moveMarks applies marks to what they are now, and returns how many wait, and
+// whether some of these do. Then stored waits with them, unless they are stuck.
+func (j *Journal) moveMarks(marks, current []im.Mark, stored func(error), stuck bool) (dirty int, waits bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for i := range marks {
@@ -220,7 +250,12 @@ func (j *Journal) moveMarks(marks, current []im.Mark) int {
 			j.marks.dirty.put(next)
 		}
 	}
-	return j.marks.dirty.n
+	if stored != nil {
+		if waits = j.marks.waiting(marks); waits && !stuck {
+			j.marks.waiters = append(j.marks.waiters, stored)
+		}
+	}
+	return max(j.marks.dirty.n, len(j.marks.waiters)), waits
 }
 
 // readMark reads one mark from the store; none is the zero mark.
@@ -295,8 +330,9 @@ func (j *Journal) UserMarks(ctx context.Context, u im.UserID) ([]im.Mark, error)
 	return all, nil
 }
 
-// Marks fills out with the marks of keys.
-func (j *Journal) Marks(ctx context.Context, keys []im.MarkKey, out []im.Mark) error {
+// Marks fills out with the marks of keys. Nobody else sets marks, so what is in
+// memory is always recent.
+func (j *Journal) Marks(ctx context.Context, keys []im.MarkKey, out []im.Mark, _ bool) error {
 	if len(out) != len(keys) {
 		return errors.New("journal: Marks: len(out) differs from len(keys)")
 	}
@@ -329,17 +365,39 @@ func (j *Journal) Marks(ctx context.Context, keys []im.MarkKey, out []im.Mark) e
 // becomes visible only after it.
 const marksPerWrite = 128
 
-// takeMarks adds dirty marks to a batch that is about to be written, and returns
-// how many. flushMu is held; landed ends their flight.
-func (j *Journal) takeMarks(b *pebble.Batch) (int, error) {
+// flushMarks stores the marks that wait when it is called, makes them durable,
+// and calls who waits for that. Appends go on meanwhile: marks need no order
+// among them.
+func (j *Journal) flushMarks() error {
+	j.flushMu.Lock()
+	defer j.flushMu.Unlock()
+	err := j.failure()
 	j.mu.Lock()
-	// Before a failed write they may be flying already; then nothing lands any more.
-	if j.marks.flying.n == 0 {
-		j.marks.takeOff(marksPerWrite)
+	waiters := j.marks.waiters
+	j.marks.waiters = nil
+	if err == nil {
+		j.marks.takeOff()
 	}
-	flying, n := j.marks.flying.m, j.marks.flying.n
 	j.mu.Unlock()
-	// Nobody changes flying ones, so they are read without the lock.
+	if err == nil {
+		err = j.writeFlying()
+	}
+	for _, stored := range waiters {
+		stored(err)
+	}
+	return err
+}
+
+// writeFlying stores the flying marks, in parts, the last one with an fsync, and
+// ends their flight. flushMu is held. On an error nothing lands any more.
+func (j *Journal) writeFlying() error {
+	// Nobody else changes flying ones, so they are read without the lock.
+	flying, left := j.marks.flying.m, j.marks.flying.n
+	if left == 0 {
+		return nil
+	}
+	b := j.db.NewBatch()
+	defer func() { _ = b.Close() }()
 	var key, value []byte
 	for u, list := range flying {
 		for i := range list.marks {
@@ -347,65 +405,61 @@ func (j *Journal) takeMarks(b *pebble.Batch) (int, error) {
 			key = appendMarkKey(key[:0], u, m.Conversation)
 			value = appendMarkValue(value[:0], m)
 			if err := b.Set(key, value, nil); err != nil {
-				return 0, err
+				return err
 			}
+			if left--; left > 0 && b.Count() < marksPerWrite {
+				continue
+			}
+			if err := j.write(b, left == 0); err != nil {
+				return err
+			}
+			b.Reset()
+			runtime.Gosched()
 		}
 	}
-	return n, nil
-}
-
-// flushMarks stores the marks that wait when it is called, and makes them
-// durable. Appends go on meanwhile: marks need no order among them.
-func (j *Journal) flushMarks() error {
-	j.flushMu.Lock()
-	defer j.flushMu.Unlock()
 	j.mu.Lock()
-	waiting := j.marks.dirty.n + j.marks.flying.n
+	j.marks.landed()
 	j.mu.Unlock()
-	b := j.db.NewBatch()
-	defer func() { _ = b.Close() }()
-	for last := waiting == 0; !last; {
-		if err := j.failure(); err != nil {
-			return err
-		}
-		n, err := j.takeMarks(b)
-		if err != nil {
-			return err
-		}
-		waiting -= n
-		last = n == 0 || waiting <= 0
-		if err := j.write(b, last); err != nil {
-			return err
-		}
-		j.mu.Lock()
-		j.marks.landed()
-		j.mu.Unlock()
-		b.Reset()
-		runtime.Gosched()
-	}
 	return nil
 }
 
-// writeMarks stores marks a second after the first of them was set.
+// writeMarks stores marks a while after the first of them was set, or soon after
+// the first that somebody is waiting for.
 func (j *Journal) writeMarks() {
 	defer close(j.marksDone)
 	t := time.NewTimer(0)
 	<-t.C
 	for {
+		wait := marksEvery
 		select {
 		case <-j.dirtyMark:
+		case <-j.soonMark:
+			wait = marksSoon
 		case <-j.stopMarks:
 			return
 		}
-		t.Reset(marksEvery)
-		select {
-		case <-t.C:
-		case <-j.stopMarks:
-			return
+		t.Reset(wait)
+		for due := false; !due; {
+			select {
+			case <-t.C:
+				due = true
+			case <-j.soonMark:
+				if wait == marksEvery {
+					wait = marksSoon
+					t.Reset(wait)
+				}
+			case <-j.stopMarks:
+				return
+			}
 		}
 		if j.space.check(0) == nil {
 			// A failure is reported where it happens.
 			_ = j.flushMarks()
+			continue
+		}
+		select { // the same again later
+		case j.dirtyMark <- struct{}{}:
+		default:
 		}
 	}
 }

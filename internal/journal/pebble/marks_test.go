@@ -22,7 +22,7 @@ func TestMarksFlush(t *testing.T) {
 	for n := range users {
 		marks = append(marks, im.Mark{User: im.UserID(fmt.Sprint("u", n)), Conversation: "grp:g", Received: 1, Read: 1, ReadCount: 1})
 	}
-	if err := j.SetMarks(context.Background(), marks); err != nil {
+	if err := j.SetMarks(context.Background(), marks, im.MarkWait{}); err != nil {
 		t.Fatal(err)
 	}
 	j.appendMu.Lock()

@@ -58,7 +58,7 @@ func TestReader(t *testing.T) {
 		}
 		want[fmt.Sprintf("%s#%d %s", c, out[0].Seq, it.Entry.ID)] = it.Hash
 	}
-	if err := j.SetMarks(t.Context(), []im.Mark{{User: "u1", Conversation: "grp:g1", Received: 5, Read: 4, ReadCount: 3}, {User: "u2", Conversation: "grp:g0", Received: 1}}); err != nil {
+	if err := j.SetMarks(t.Context(), []im.Mark{{User: "u1", Conversation: "grp:g1", Received: 5, Read: 4, ReadCount: 3}, {User: "u2", Conversation: "grp:g0", Received: 1}}, im.MarkWait{}); err != nil {
 		t.Fatal(err)
 	}
 	timeline, position := j.Timeline(), j.position()

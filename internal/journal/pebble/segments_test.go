@@ -151,7 +151,7 @@ func TestMigrationToEpochs(t *testing.T) {
 		}
 		stored[n] = out
 	}
-	if err := j.SetMarks(ctx, []im.Mark{{User: "u", Conversation: "grp:1", Read: 3}}); err != nil {
+	if err := j.SetMarks(ctx, []im.Mark{{User: "u", Conversation: "grp:1", Read: 3}}, im.MarkWait{}); err != nil {
 		t.Fatal(err)
 	}
 	timeline := j.Timeline()
@@ -172,7 +172,7 @@ func TestMigrationToEpochs(t *testing.T) {
 		}
 	}
 	marks := make([]im.Mark, 1)
-	if err := j.Marks(ctx, []im.MarkKey{{User: "u", Conversation: "grp:1"}}, marks); err != nil || marks[0].Read != 3 {
+	if err := j.Marks(ctx, []im.MarkKey{{User: "u", Conversation: "grp:1"}}, marks, false); err != nil || marks[0].Read != 3 {
 		t.Fatalf("mark %+v, %v", marks[0], err)
 	}
 	for range 50 {

@@ -83,7 +83,8 @@
 //
 // Marks are written behind, twice a second. Until then they are in memory, with a
 // position beyond all others: whatever position a device synced at, on whichever
-// process, the mark is new to it. Written, it has that of its transaction.
+// process, the mark is new to it. Written, it has that of its transaction, and who
+// waits for it is called; if somebody does, soon, they are written soon.
 //
 // # Locks of others
 //

@@ -149,7 +149,7 @@ func TestServerIsDown(t *testing.T) {
 			}
 		}
 		// Marks wait for it.
-		if err := j.SetMarks(ctx, []im.Mark{{User: "a", Conversation: c, Read: uint64(n)}}); err != nil {
+		if err := j.SetMarks(ctx, []im.Mark{{User: "a", Conversation: c, Read: uint64(n)}}, im.MarkWait{}); err != nil {
 			t.Errorf("SetMarks: %v", err)
 		}
 		cancel()

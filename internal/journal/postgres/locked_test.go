@@ -158,7 +158,7 @@ func TestLockedMark(t *testing.T) {
 	defer j.Close()
 	c := im.Group("a")
 	set := func(u im.UserID, read uint64) {
-		if err := j.SetMarks(t.Context(), []im.Mark{{User: u, Conversation: c, Received: read, Read: read}}); err != nil {
+		if err := j.SetMarks(t.Context(), []im.Mark{{User: u, Conversation: c, Received: read, Read: read}}, im.MarkWait{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestLockedMark(t *testing.T) {
 		t.Errorf("trouble: %q", warnings)
 	}
 	out := make([]im.Mark, 1)
-	if err := j.Marks(t.Context(), []im.MarkKey{{User: "u", Conversation: c}}, out); err != nil || out[0].Read != 2 {
+	if err := j.Marks(t.Context(), []im.MarkKey{{User: "u", Conversation: c}}, out, false); err != nil || out[0].Read != 2 {
 		t.Errorf("mark %+v, %v", out[0], err)
 	}
 	let()

@@ -156,11 +156,11 @@ func TestMarksOfManyProcesses(t *testing.T) {
 	c := im.Group("g")
 	store(t, b, message(c, "x", 1), message(c, "x", 2))
 	mark := im.Mark{User: "u", Conversation: c, Received: 2, Read: 1, ReadCount: 1}
-	if err := a.SetMarks(t.Context(), []im.Mark{mark}); err != nil {
+	if err := a.SetMarks(t.Context(), []im.Mark{mark}, im.MarkWait{}); err != nil {
 		t.Fatal(err)
 	}
 	keys, out := []im.MarkKey{{User: "u", Conversation: c}}, make([]im.Mark, 1)
-	if err := a.Marks(t.Context(), keys, out); err != nil || out[0].Received != 2 {
+	if err := a.Marks(t.Context(), keys, out, false); err != nil || out[0].Received != 2 {
 		t.Fatalf("%+v, %v", out[0], err)
 	}
 	store(t, b, message(c, "x", 3))
@@ -170,7 +170,7 @@ func TestMarksOfManyProcesses(t *testing.T) {
 	if err := a.flushMarks(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.Marks(t.Context(), keys, out); err != nil || out[0].Received != 2 || out[0].Read != 1 || out[0].ReadCount != 1 {
+	if err := b.Marks(t.Context(), keys, out, false); err != nil || out[0].Received != 2 || out[0].Read != 1 || out[0].ReadCount != 1 {
 		t.Fatalf("%+v, %v", out[0], err)
 	}
 	// Each moves one of them; neither takes the other's back.
@@ -178,7 +178,7 @@ func TestMarksOfManyProcesses(t *testing.T) {
 		j    *Journal
 		mark im.Mark
 	}{{a, im.Mark{User: "u", Conversation: c, Received: 3}}, {b, im.Mark{User: "u", Conversation: c, Read: 2, ReadCount: 2}}, {a, im.Mark{User: "u", Conversation: c, Read: 1}}} {
-		if err := set.j.SetMarks(t.Context(), []im.Mark{set.mark}); err != nil {
+		if err := set.j.SetMarks(t.Context(), []im.Mark{set.mark}, im.MarkWait{}); err != nil {
 			t.Fatal(err)
 		}
 	}

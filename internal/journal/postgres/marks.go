@@ -20,6 +20,9 @@ const (
 	// marksEvery is how long a mark waits in memory: marks move with every message,
 	// and only the last one of a while is worth a row.
 	marksEvery = 500 * time.Millisecond
+	// marksSoon is how long one waits that somebody is waiting for: what comes
+	// meanwhile shares the transaction.
+	marksSoon = 5 * time.Millisecond
 	// marksPerWrite bounds a transaction of marks: positions wait for it.
 	marksPerWrite = 1000
 	// maxDirtyMarks bounds the marks that wait in memory; beyond, SetMarks refuses.
@@ -66,6 +69,25 @@ type marks struct {
 	aside userMarks
 	clean gencache.Cache[im.MarkKey, cleanMark]
 	wake  chan struct{} // holds one: there are dirty ones
+	soon  chan struct{} // holds one: somebody waits for some
+	// waiters are called when their marks are in the database.
+	waiters []markWaiter
+}
+
+// markWaiter is called when what waited of its marks is written.
+type markWaiter struct {
+	stored func(error)
+	keys   []im.MarkKey
+}
+
+// hasAny reports whether one of the marks is among these.
+func (um *userMarks) hasAny(keys []im.MarkKey) bool {
+	for _, k := range keys {
+		if _, ok := um.m[k.User][k.Conversation]; ok {
+			return true
+		}
+	}
+	return false
 }
 
 type cleanMark struct {
@@ -77,7 +99,7 @@ func (m *marks) init() {
 	m.dirty.m, m.flying.m = map[im.UserID]map[im.ConversationID]im.Mark{}, map[im.UserID]map[im.ConversationID]im.Mark{}
 	m.aside.m = map[im.UserID]map[im.ConversationID]im.Mark{}
 	m.clean = gencache.New[im.MarkKey, cleanMark](cachedMarks)
-	m.wake = make(chan struct{}, 1)
+	m.wake, m.soon = make(chan struct{}, 1), make(chan struct{}, 1)
 }
 
 // forget drops what is known of the database; what waits for it stays.
@@ -90,7 +112,7 @@ func (m *marks) forget() {
 func (m *marks) waiting() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.dirty.n + m.flying.n + m.aside.n
+	return max(m.dirty.n+m.flying.n+m.aside.n, len(m.waiters))
 }
 
 // memory returns what waits of a mark, the zero mark if nothing does.
@@ -125,31 +147,32 @@ func (um *userMarks) put(m im.Mark) {
 	um.n += len(of) - before
 }
 
-// take returns up to n marks in the order in which they are written, and removes
-// them.
-func (um *userMarks) take(n int) []im.Mark {
-	var taken []im.Mark
-	for u, of := range um.m {
-		for c, m := range of {
-			if len(taken) == n {
-				break
-			}
+// take returns all marks in the order in which they are written, and removes them.
+func (um *userMarks) take() []im.Mark {
+	taken := make([]im.Mark, 0, um.n)
+	for _, of := range um.m {
+		for _, m := range of {
 			taken = append(taken, m)
-			delete(of, c)
-		}
-		if len(of) == 0 {
-			delete(um.m, u)
-		}
-		if len(taken) == n {
-			break
 		}
 	}
-	um.n -= len(taken)
+	clear(um.m)
+	um.n = 0
 	// Processes that write the same marks must not wait for each other in a circle.
 	slices.SortFunc(taken, func(a, b im.Mark) int {
 		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Conversation, b.Conversation))
 	})
 	return taken
+}
+
+func (um *userMarks) remove(k im.MarkKey) {
+	of := um.m[k.User]
+	if _, ok := of[k.Conversation]; !ok {
+		return
+	}
+	um.n--
+	if delete(of, k.Conversation); len(of) == 0 {
+		delete(um.m, k.User)
+	}
 }
 
 // forward returns the mark further along of old and m, and whether it differs
@@ -165,8 +188,9 @@ func forward(old, m im.Mark) (im.Mark, bool) {
 	return next, true
 }
 
-// SetMarks moves marks forward in memory; the writer stores them.
-func (j *Journal) SetMarks(ctx context.Context, set []im.Mark) error {
+// SetMarks moves marks forward in memory; the writer stores them, soon if somebody
+// waits for that.
+func (j *Journal) SetMarks(_ context.Context, set []im.Mark, w im.MarkWait) error {
 	if err := j.enter(); err != nil {
 		return err
 	}
@@ -180,9 +204,17 @@ func (j *Journal) SetMarks(ctx context.Context, set []im.Mark) error {
 		// Not written here: who sets them has other things to do (the committer).
 		return fmt.Errorf("%w: too many marks wait to be written", im.ErrJournalUnavailable)
 	}
-	m := &j.marks
+	if !j.marks.set(set, w) && w.Stored != nil {
+		w.Stored(nil)
+	}
+	return nil
+}
+
+// set moves marks forward, and reports whether some of them wait to be written.
+func (m *marks) set(set []im.Mark, w im.MarkWait) (waits bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	var keys []im.MarkKey
 	for i := range set {
 		k := im.MarkKey{User: set[i].User, Conversation: set[i].Conversation}
 		known, _ := m.clean.Get(k)
@@ -192,18 +224,30 @@ func (j *Journal) SetMarks(ctx context.Context, set []im.Mark) error {
 		if next, ahead := forward(m.memory(k), set[i]); ahead {
 			m.dirty.put(next)
 		}
-	}
-	if m.dirty.n > 0 {
-		select {
-		case m.wake <- struct{}{}:
-		default:
+		if waits = true; w.Stored != nil {
+			keys = append(keys, k)
 		}
 	}
-	return nil
+	if !waits {
+		return false
+	}
+	if w.Stored != nil {
+		m.waiters = append(m.waiters, markWaiter{w.Stored, keys})
+	}
+	wake := m.wake
+	if w.Soon {
+		wake = m.soon
+	}
+	select {
+	case wake <- struct{}{}:
+	default:
+	}
+	return true
 }
 
-// Marks fills out with the marks of keys.
-func (j *Journal) Marks(ctx context.Context, keys []im.MarkKey, out []im.Mark) error {
+// Marks fills out with the marks of keys. With recent, what the database said less
+// than markExpiry ago will do.
+func (j *Journal) Marks(ctx context.Context, keys []im.MarkKey, out []im.Mark, recent bool) error {
 	if len(out) != len(keys) {
 		return errors.New("journal: Marks: len(out) differs from len(keys)")
 	}
@@ -218,7 +262,7 @@ func (j *Journal) Marks(ctx context.Context, keys []im.MarkKey, out []im.Mark) e
 	m.mu.Lock()
 	for i, k := range keys {
 		out[i] = m.memory(k)
-		if known, ok := m.clean.Get(k); ok && now.Before(known.expiry) {
+		if known, ok := m.clean.Get(k); ok && recent && now.Before(known.expiry) {
 			out[i], _ = forward(known.mark, out[i])
 		} else {
 			missing = append(missing, i)
@@ -292,33 +336,36 @@ func (j *Journal) UserMarks(ctx context.Context, u im.UserID) ([]im.Mark, error)
 	return all, nil
 }
 
-// flushMarks writes the marks that wait when it is called. What cannot be
-// written waits on.
+// flushMarks writes the marks that wait when it is called, and calls who waits for
+// those. What cannot be written waits on.
 func (j *Journal) flushMarks(ctx context.Context) error {
 	j.flushMu.Lock()
 	defer j.flushMu.Unlock()
 	m := &j.marks
-	defer j.putBack()
-	for waiting := m.waiting(); waiting > 0; {
-		m.mu.Lock()
-		taken := m.dirty.take(marksPerWrite)
-		for i := range taken {
-			m.flying.put(taken[i])
-		}
-		m.mu.Unlock()
-		if len(taken) == 0 {
-			return nil
-		}
-		waiting -= len(taken)
-		stored, err := j.writeSome(ctx, taken)
+	m.mu.Lock()
+	taken, waiters := m.dirty.take(), m.waiters
+	m.waiters = nil
+	for i := range taken {
+		m.flying.put(taken[i])
+	}
+	m.mu.Unlock()
+	for len(taken) > 0 {
+		some := taken[:min(len(taken), marksPerWrite)]
 		var left []im.Mark
+		written := some
+		stored, err := j.writeSome(ctx, some)
 		if timedOutOnLock(err) {
-			stored, taken, left, err = j.writeFree(ctx, taken)
+			stored, written, left, err = j.writeFree(ctx, some)
 		}
-		j.landed(taken, stored, left, err)
 		if err != nil {
+			j.putBack(taken, waiters)
 			return err
 		}
+		m.landed(some, written, stored, left, j.o.Now().Add(markExpiry))
+		taken = taken[len(some):]
+	}
+	for _, w := range j.putBack(nil, waiters) {
+		w.stored(nil)
 	}
 	return nil
 }
@@ -366,15 +413,32 @@ func (j *Journal) writeFree(ctx context.Context, set []im.Mark) (stored, written
 	return stored, written, left, err
 }
 
-// putBack makes the marks that were left out wait for the next write.
-func (j *Journal) putBack() {
+// putBack makes marks wait for the next write: those that were left out, and those
+// that could not be written. It returns the waiters that wait for none of these.
+func (j *Journal) putBack(failed []im.Mark, waiters []markWaiter) (done []markWaiter) {
 	m := &j.marks
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	j.marksLocked.Store(int64(m.aside.n))
-	if m.aside.n == 0 {
-		return
+	for i := range failed {
+		m.flying.remove(im.MarkKey{User: failed[i].User, Conversation: failed[i].Conversation})
+		m.aside.put(failed[i])
 	}
+	if m.aside.n == 0 {
+		return waiters
+	}
+	var waiting []markWaiter
+	for _, w := range waiters {
+		if m.aside.hasAny(w.keys) {
+			waiting = append(waiting, w)
+		} else {
+			done = append(done, w)
+		}
+	}
+	if failed != nil { // who waits for none of them is called after the next write
+		waiting, done = waiters, nil
+	}
+	m.waiters = append(waiting, m.waiters...)
 	for _, of := range m.aside.m {
 		for c, mark := range of {
 			mark, _ = forward(mark, m.dirty.m[mark.User][c])
@@ -387,29 +451,24 @@ func (j *Journal) putBack() {
 	case m.wake <- struct{}{}:
 	default:
 	}
+	return done
 }
 
-// landed ends the flight of marks, err telling how; left ones were not written.
-func (j *Journal) landed(taken, stored, left []im.Mark, err error) {
-	m := &j.marks
+// landed ends the flight of marks: of those that are written now, of which stored
+// moved and are as they are there, and of left, which were not.
+func (m *marks) landed(taken, written, stored, left []im.Mark, expiry time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	for i := range taken {
+		m.flying.remove(im.MarkKey{User: taken[i].User, Conversation: taken[i].Conversation})
+	}
 	for i := range left {
 		m.aside.put(left[i])
 	}
-	clear(m.flying.m)
-	m.flying.n = 0
-	for i := range taken {
-		k := im.MarkKey{User: taken[i].User, Conversation: taken[i].Conversation}
-		if err != nil {
-			mark, _ := forward(taken[i], m.dirty.m[k.User][k.Conversation])
-			m.dirty.put(mark)
-			continue
-		}
+	for i := range written {
 		// The database may have been further: then it is asked again.
-		m.learn(k, taken[i], time.Time{})
+		m.learn(im.MarkKey{User: written[i].User, Conversation: written[i].Conversation}, written[i], time.Time{})
 	}
-	expiry := j.o.Now().Add(markExpiry)
 	for i := range stored {
 		m.learn(im.MarkKey{User: stored[i].User, Conversation: stored[i].Conversation}, stored[i], expiry)
 	}
@@ -466,22 +525,34 @@ func (j *Journal) writeSome(ctx context.Context, set []im.Mark) ([]im.Mark, erro
 	return stored, nil
 }
 
-// writeMarks writes marks a while after the first of them was set.
+// writeMarks writes marks a while after the first of them was set, or soon after
+// the first that somebody is waiting for.
 func (j *Journal) writeMarks() {
 	defer close(j.marksDone)
 	t := time.NewTimer(0)
 	<-t.C
 	for {
+		wait := marksEvery
 		select {
 		case <-j.marks.wake:
+		case <-j.marks.soon:
+			wait = marksSoon
 		case <-j.stopMarks:
 			return
 		}
-		t.Reset(marksEvery)
-		select {
-		case <-t.C:
-		case <-j.stopMarks:
-			return
+		t.Reset(wait)
+		for due := false; !due; {
+			select {
+			case <-t.C:
+				due = true
+			case <-j.marks.soon:
+				if wait == marksEvery {
+					wait = marksSoon
+					t.Reset(wait)
+				}
+			case <-j.stopMarks:
+				return
+			}
 		}
 		if err := j.flushMarks(context.Background()); err != nil {
 			j.o.Logger.Warn("journal: marks are not written yet", "waiting", j.marks.waiting(), "err", err)

@@ -165,7 +165,7 @@ func TestAdoptedWhileConnected(t *testing.T) {
 			return pos.Pos
 		},
 		func() uint64 {
-			if err := j.SetMarks(t.Context(), []im.Mark{{User: "u", Conversation: "grp:g", Read: 1}}); err != nil {
+			if err := j.SetMarks(t.Context(), []im.Mark{{User: "u", Conversation: "grp:g", Read: 1}}, im.MarkWait{}); err != nil {
 				t.Fatal(err)
 			}
 			for j.flushMarks(t.Context()) != nil {
