@@ -1648,7 +1648,7 @@ type ConversationState struct {
 	Seq      uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
 	Count    uint64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	LastAtMs int64  `protobuf:"varint,4,opt,name=last_at_ms,json=lastAtMs,proto3" json:"last_at_ms,omitempty"`
-	// Visible entries: from …
+	// Visible entries of the last time the user was a member: from …
 	FirstSeq uint64 `protobuf:"varint,5,opt,name=first_seq,json=firstSeq,proto3" json:"first_seq,omitempty"`
 	// … until, when the user is no longer a member; 0 = member.
 	UntilSeq uint64 `protobuf:"varint,6,opt,name=until_seq,json=untilSeq,proto3" json:"until_seq,omitempty"`
@@ -1661,7 +1661,9 @@ type ConversationState struct {
 	// Group name; empty for others.
 	Title string `protobuf:"bytes,11,opt,name=title,proto3" json:"title,omitempty"`
 	// Cold: the last entry. Resume: those since the position, the newest ones if there are many; a hole before them is pulled.
-	Entries       []*Entry `protobuf:"bytes,12,rep,name=entries,proto3" json:"entries,omitempty"`
+	Entries []*Entry `protobuf:"bytes,12,rep,name=entries,proto3" json:"entries,omitempty"`
+	// The times the user was a member before, in their order: what was stored between two of them is not theirs to read, and no hole to pull.
+	Earlier       []*Window `protobuf:"bytes,13,rep,name=earlier,proto3" json:"earlier,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1780,6 +1782,77 @@ func (x *ConversationState) GetEntries() []*Entry {
 	return nil
 }
 
+func (x *ConversationState) GetEarlier() []*Window {
+	if x != nil {
+		return x.Earlier
+	}
+	return nil
+}
+
+// A time of membership that is over, with another one after it.
+type Window struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Visible entries: from …
+	FirstSeq uint64 `protobuf:"varint,1,opt,name=first_seq,json=firstSeq,proto3" json:"first_seq,omitempty"`
+	// … until.
+	UntilSeq uint64 `protobuf:"varint,2,opt,name=until_seq,json=untilSeq,proto3" json:"until_seq,omitempty"`
+	// Messages between this time and the next one, none of them the user's; told when the read mark is not behind them.
+	Hidden        uint64 `protobuf:"varint,3,opt,name=hidden,proto3" json:"hidden,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Window) Reset() {
+	*x = Window{}
+	mi := &file_skein_v1_frames_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Window) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Window) ProtoMessage() {}
+
+func (x *Window) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Window.ProtoReflect.Descriptor instead.
+func (*Window) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *Window) GetFirstSeq() uint64 {
+	if x != nil {
+		return x.FirstSeq
+	}
+	return 0
+}
+
+func (x *Window) GetUntilSeq() uint64 {
+	if x != nil {
+		return x.UntilSeq
+	}
+	return 0
+}
+
+func (x *Window) GetHidden() uint64 {
+	if x != nil {
+		return x.Hidden
+	}
+	return 0
+}
+
 // A part of a conversation.
 type Pull struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -1796,7 +1869,7 @@ type Pull struct {
 
 func (x *Pull) Reset() {
 	*x = Pull{}
-	mi := &file_skein_v1_frames_proto_msgTypes[17]
+	mi := &file_skein_v1_frames_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1808,7 +1881,7 @@ func (x *Pull) String() string {
 func (*Pull) ProtoMessage() {}
 
 func (x *Pull) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[17]
+	mi := &file_skein_v1_frames_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1821,7 +1894,7 @@ func (x *Pull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pull.ProtoReflect.Descriptor instead.
 func (*Pull) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{17}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Pull) GetNumber() uint32 {
@@ -1874,7 +1947,7 @@ type Range struct {
 
 func (x *Range) Reset() {
 	*x = Range{}
-	mi := &file_skein_v1_frames_proto_msgTypes[18]
+	mi := &file_skein_v1_frames_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1886,7 +1959,7 @@ func (x *Range) String() string {
 func (*Range) ProtoMessage() {}
 
 func (x *Range) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[18]
+	mi := &file_skein_v1_frames_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1899,7 +1972,7 @@ func (x *Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Range.ProtoReflect.Descriptor instead.
 func (*Range) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{18}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Range) GetNumber() uint32 {
@@ -1948,7 +2021,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_skein_v1_frames_proto_msgTypes[19]
+	mi := &file_skein_v1_frames_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1960,7 +2033,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[19]
+	mi := &file_skein_v1_frames_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1973,7 +2046,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{19}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Typing) GetConversation() string {
@@ -2000,7 +2073,7 @@ type WatchPresence struct {
 
 func (x *WatchPresence) Reset() {
 	*x = WatchPresence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[20]
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2012,7 +2085,7 @@ func (x *WatchPresence) String() string {
 func (*WatchPresence) ProtoMessage() {}
 
 func (x *WatchPresence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[20]
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2025,7 +2098,7 @@ func (x *WatchPresence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPresence.ProtoReflect.Descriptor instead.
 func (*WatchPresence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{20}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *WatchPresence) GetUsers() []string {
@@ -2045,7 +2118,7 @@ type Presence struct {
 
 func (x *Presence) Reset() {
 	*x = Presence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2057,7 +2130,7 @@ func (x *Presence) String() string {
 func (*Presence) ProtoMessage() {}
 
 func (x *Presence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2070,7 +2143,7 @@ func (x *Presence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Presence.ProtoReflect.Descriptor instead.
 func (*Presence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Presence) GetUser() string {
@@ -2105,7 +2178,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2117,7 +2190,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2130,7 +2203,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Call) GetNumber() uint32 {
@@ -2203,7 +2276,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2215,7 +2288,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2228,7 +2301,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Result) GetNumber() uint32 {
@@ -2307,7 +2380,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2319,7 +2392,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2332,7 +2405,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Ping) GetPosition() string {
@@ -2362,7 +2435,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2374,7 +2447,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2387,7 +2460,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Pong) GetServerTimeMs() int64 {
@@ -2421,7 +2494,7 @@ type Heads struct {
 
 func (x *Heads) Reset() {
 	*x = Heads{}
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2433,7 +2506,7 @@ func (x *Heads) String() string {
 func (*Heads) ProtoMessage() {}
 
 func (x *Heads) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +2519,7 @@ func (x *Heads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heads.ProtoReflect.Descriptor instead.
 func (*Heads) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Heads) GetHeads() []*Head {
@@ -2466,7 +2539,7 @@ type Head struct {
 
 func (x *Head) Reset() {
 	*x = Head{}
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2478,7 +2551,7 @@ func (x *Head) String() string {
 func (*Head) ProtoMessage() {}
 
 func (x *Head) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2491,7 +2564,7 @@ func (x *Head) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Head.ProtoReflect.Descriptor instead.
 func (*Head) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Head) GetConversation() string {
@@ -2517,7 +2590,7 @@ type Resync struct {
 
 func (x *Resync) Reset() {
 	*x = Resync{}
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2529,7 +2602,7 @@ func (x *Resync) String() string {
 func (*Resync) ProtoMessage() {}
 
 func (x *Resync) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2542,7 +2615,7 @@ func (x *Resync) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resync.ProtoReflect.Descriptor instead.
 func (*Resync) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
 }
 
 // The server ends this session's connection and tells why; code `replaced` names the device that took its place.
@@ -2558,7 +2631,7 @@ type Kick struct {
 
 func (x *Kick) Reset() {
 	*x = Kick{}
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2570,7 +2643,7 @@ func (x *Kick) String() string {
 func (*Kick) ProtoMessage() {}
 
 func (x *Kick) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2583,7 +2656,7 @@ func (x *Kick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kick.ProtoReflect.Descriptor instead.
 func (*Kick) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Kick) GetError() *Error {
@@ -2617,7 +2690,7 @@ type GoAway struct {
 
 func (x *GoAway) Reset() {
 	*x = GoAway{}
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2629,7 +2702,7 @@ func (x *GoAway) String() string {
 func (*GoAway) ProtoMessage() {}
 
 func (x *GoAway) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2642,7 +2715,7 @@ func (x *GoAway) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoAway.ProtoReflect.Descriptor instead.
 func (*GoAway) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GoAway) GetRetryAfterMs() uint32 {
@@ -2661,7 +2734,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2673,7 +2746,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2686,7 +2759,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
 }
 
 // What went wrong; the code is from proto/codes.json and its range tells what to do. SPEC §9.
@@ -2702,7 +2775,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2714,7 +2787,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2727,7 +2800,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Error) GetCode() string {
@@ -2868,7 +2941,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\rconversations\x18\x04 \x03(\v2\x1b.skein.v1.ConversationStateR\rconversations\x12\x12\n" +
 	"\x04next\x18\x05 \x01(\tR\x04next\x12\x14\n" +
 	"\x05reset\x18\x06 \x01(\bR\x05reset\x12%\n" +
-	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\xed\x02\n" +
+	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\x99\x03\n" +
 	"\x11ConversationState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x14\n" +
@@ -2883,7 +2956,12 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\tpeer_read\x18\n" +
 	" \x01(\x04R\bpeerRead\x12\x14\n" +
 	"\x05title\x18\v \x01(\tR\x05title\x12)\n" +
-	"\aentries\x18\f \x03(\v2\x0f.skein.v1.EntryR\aentries\"\x88\x01\n" +
+	"\aentries\x18\f \x03(\v2\x0f.skein.v1.EntryR\aentries\x12*\n" +
+	"\aearlier\x18\r \x03(\v2\x10.skein.v1.WindowR\aearlier\"Z\n" +
+	"\x06Window\x12\x1b\n" +
+	"\tfirst_seq\x18\x01 \x01(\x04R\bfirstSeq\x12\x1b\n" +
+	"\tuntil_seq\x18\x02 \x01(\x04R\buntilSeq\x12\x16\n" +
+	"\x06hidden\x18\x03 \x01(\x04R\x06hidden\"\x88\x01\n" +
 	"\x04Pull\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\"\n" +
 	"\fconversation\x18\x02 \x01(\tR\fconversation\x12\x12\n" +
@@ -2963,7 +3041,7 @@ func file_skein_v1_frames_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 33)
+var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
 var file_skein_v1_frames_proto_goTypes = []any{
 	(DeviceClass)(0),          // 0: skein.v1.DeviceClass
 	(*ClientFrame)(nil),       // 1: skein.v1.ClientFrame
@@ -2983,25 +3061,26 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	(*Sync)(nil),              // 15: skein.v1.Sync
 	(*SyncDelta)(nil),         // 16: skein.v1.SyncDelta
 	(*ConversationState)(nil), // 17: skein.v1.ConversationState
-	(*Pull)(nil),              // 18: skein.v1.Pull
-	(*Range)(nil),             // 19: skein.v1.Range
-	(*Typing)(nil),            // 20: skein.v1.Typing
-	(*WatchPresence)(nil),     // 21: skein.v1.WatchPresence
-	(*Presence)(nil),          // 22: skein.v1.Presence
-	(*Call)(nil),              // 23: skein.v1.Call
-	(*Result)(nil),            // 24: skein.v1.Result
-	(*Ping)(nil),              // 25: skein.v1.Ping
-	(*Pong)(nil),              // 26: skein.v1.Pong
-	(*Heads)(nil),             // 27: skein.v1.Heads
-	(*Head)(nil),              // 28: skein.v1.Head
-	(*Resync)(nil),            // 29: skein.v1.Resync
-	(*Kick)(nil),              // 30: skein.v1.Kick
-	(*GoAway)(nil),            // 31: skein.v1.GoAway
-	(*Bye)(nil),               // 32: skein.v1.Bye
-	(*Error)(nil),             // 33: skein.v1.Error
-	(*Content)(nil),           // 34: skein.v1.Content
-	(*Entry)(nil),             // 35: skein.v1.Entry
-	(*structpb.Struct)(nil),   // 36: google.protobuf.Struct
+	(*Window)(nil),            // 18: skein.v1.Window
+	(*Pull)(nil),              // 19: skein.v1.Pull
+	(*Range)(nil),             // 20: skein.v1.Range
+	(*Typing)(nil),            // 21: skein.v1.Typing
+	(*WatchPresence)(nil),     // 22: skein.v1.WatchPresence
+	(*Presence)(nil),          // 23: skein.v1.Presence
+	(*Call)(nil),              // 24: skein.v1.Call
+	(*Result)(nil),            // 25: skein.v1.Result
+	(*Ping)(nil),              // 26: skein.v1.Ping
+	(*Pong)(nil),              // 27: skein.v1.Pong
+	(*Heads)(nil),             // 28: skein.v1.Heads
+	(*Head)(nil),              // 29: skein.v1.Head
+	(*Resync)(nil),            // 30: skein.v1.Resync
+	(*Kick)(nil),              // 31: skein.v1.Kick
+	(*GoAway)(nil),            // 32: skein.v1.GoAway
+	(*Bye)(nil),               // 33: skein.v1.Bye
+	(*Error)(nil),             // 34: skein.v1.Error
+	(*Content)(nil),           // 35: skein.v1.Content
+	(*Entry)(nil),             // 36: skein.v1.Entry
+	(*structpb.Struct)(nil),   // 37: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
@@ -3009,54 +3088,55 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	11, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
 	12, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
 	15, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
-	18, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
-	20, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
-	21, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
-	23, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
-	25, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
-	26, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
-	32, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
+	19, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
+	21, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
+	22, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
+	24, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
+	26, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
+	27, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
+	33, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
 	5,  // 12: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
 	9,  // 13: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
 	10, // 14: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
 	14, // 15: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
 	13, // 16: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
 	16, // 17: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
-	19, // 18: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
-	20, // 19: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
-	22, // 20: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
-	24, // 21: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
-	26, // 22: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
-	25, // 23: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
-	27, // 24: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
-	29, // 25: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
-	30, // 26: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
-	31, // 27: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
-	33, // 28: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
+	20, // 18: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
+	21, // 19: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
+	23, // 20: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
+	25, // 21: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
+	27, // 22: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
+	26, // 23: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
+	28, // 24: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
+	30, // 25: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
+	31, // 26: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
+	32, // 27: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
+	34, // 28: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
 	0,  // 29: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
 	3,  // 30: skein.v1.Hello.device:type_name -> skein.v1.Device
 	15, // 31: skein.v1.Hello.sync:type_name -> skein.v1.Sync
 	6,  // 32: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
 	7,  // 33: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
-	34, // 34: skein.v1.Send.content:type_name -> skein.v1.Content
-	33, // 35: skein.v1.SendError.error:type_name -> skein.v1.Error
-	35, // 36: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	35, // 34: skein.v1.Send.content:type_name -> skein.v1.Content
+	34, // 35: skein.v1.SendError.error:type_name -> skein.v1.Error
+	36, // 36: skein.v1.Push.entries:type_name -> skein.v1.Entry
 	17, // 37: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	33, // 38: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	35, // 39: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	35, // 40: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	33, // 41: skein.v1.Range.error:type_name -> skein.v1.Error
-	36, // 42: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	36, // 43: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	33, // 44: skein.v1.Result.error:type_name -> skein.v1.Error
-	28, // 45: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	33, // 46: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 47: skein.v1.Kick.by:type_name -> skein.v1.Device
-	48, // [48:48] is the sub-list for method output_type
-	48, // [48:48] is the sub-list for method input_type
-	48, // [48:48] is the sub-list for extension type_name
-	48, // [48:48] is the sub-list for extension extendee
-	0,  // [0:48] is the sub-list for field type_name
+	34, // 38: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	36, // 39: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	18, // 40: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	36, // 41: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	34, // 42: skein.v1.Range.error:type_name -> skein.v1.Error
+	37, // 43: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	37, // 44: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	34, // 45: skein.v1.Result.error:type_name -> skein.v1.Error
+	29, // 46: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	34, // 47: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 48: skein.v1.Kick.by:type_name -> skein.v1.Device
+	49, // [49:49] is the sub-list for method output_type
+	49, // [49:49] is the sub-list for method input_type
+	49, // [49:49] is the sub-list for extension type_name
+	49, // [49:49] is the sub-list for extension extendee
+	0,  // [0:49] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -3098,23 +3178,23 @@ func file_skein_v1_frames_proto_init() {
 		(*ServerFrame_GoAway)(nil),
 		(*ServerFrame_Error)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[22].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[23].OneofWrappers = []any{
 		(*Call_Body)(nil),
 		(*Call_Json)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[23].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[24].OneofWrappers = []any{
 		(*Result_Body)(nil),
 		(*Result_Json)(nil),
 		(*Result_Error)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[24].OneofWrappers = []any{}
+	file_skein_v1_frames_proto_msgTypes[25].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_frames_proto_rawDesc), len(file_skein_v1_frames_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   33,
+			NumMessages:   34,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -56,6 +56,7 @@ func (m *members) Membership(ctx context.Context, u im.UserID, c im.Conversation
 			return whole, nil
 		}
 	case im.KindGroup:
+		// From RAM comes the last time of membership; a revision beyond all asks for all.
 		if got, known := m.groups.Membership(u, c, roster); known {
 			return got, nil
 		}

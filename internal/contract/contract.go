@@ -124,6 +124,10 @@ func Event(e *im.Event) *wire.Event {
 
 // State translates a conversation as its user sees it.
 func State(s *im.ConversationState) *wire.ConversationState {
+	var earlier []*wire.Window
+	for _, w := range s.Earlier {
+		earlier = append(earlier, &wire.Window{FirstSeq: w.First, UntilSeq: w.Until, Hidden: w.Hidden})
+	}
 	return &wire.ConversationState{
 		Conversation: string(s.Conversation),
 		Seq:          s.Head.Seq,
@@ -137,6 +141,7 @@ func State(s *im.ConversationState) *wire.ConversationState {
 		PeerRead:     s.PeerRead,
 		Title:        s.Title,
 		Entries:      Entries(s.Entries),
+		Earlier:      earlier,
 	}
 }
 

@@ -34,6 +34,9 @@ func (d *DB) RestoreGroup(ctx context.Context, c im.ConversationID, rev, seq uin
 		if n != 1 {
 			return fmt.Errorf("restore: %s is not at roster revision %d", c, rev)
 		}
+		if err := loseWindows(tx, c, seq); err != nil {
+			return err
+		}
 		for _, query := range []string{
 			"UPDATE memberships SET first_seq = $2 WHERE conversation = $1 AND role <> 0 AND first_seq > $2",
 			"DELETE FROM memberships WHERE conversation = $1 AND until_seq <> 0 AND first_seq >= $2",

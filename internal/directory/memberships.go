@@ -16,7 +16,7 @@ import (
 // the group had when they left.
 const membershipSelect = `
 	SELECT m.conversation, m.first_seq, m.until_seq,
-	       CASE WHEN m.until_seq <> 0 THEN m.title ELSE COALESCE(g.name, '') END
+	       CASE WHEN m.until_seq <> 0 THEN m.title ELSE COALESCE(g.name, '') END, m.earlier
 	FROM memberships m LEFT JOIN groups g ON g.conversation = m.conversation
 	WHERE m.user_id = $1`
 
@@ -24,18 +24,21 @@ const membershipSelect = `
 // groups: few promises wait at a time. The pattern finds too many rather than
 // too few; who is named is looked at again.
 const promisedSelect = `
-	SELECT conversation, set_roster, 0, event FROM outbox WHERE set_roster <> 0 AND event LIKE $2`
+	SELECT conversation, set_roster, 0, event, '' FROM outbox WHERE set_roster <> 0 AND event LIKE $2`
 
 func scanMembership(row interface{ Scan(...any) error }) (im.Membership, error) {
-	var c, title string
+	var c, title, earlier string
 	var first, until int64
-	err := row.Scan(&c, &first, &until, &title)
-	return im.Membership{Conversation: im.ConversationID(c), First: uint64(first), Until: uint64(until), Title: title}, err
+	if err := row.Scan(&c, &first, &until, &title, &earlier); err != nil {
+		return im.Membership{}, err
+	}
+	past, err := parseWindows(earlier)
+	return im.Membership{Conversation: im.ConversationID(c), First: uint64(first), Until: uint64(until), Title: title, Earlier: past}, err
 }
 
 // Memberships returns a user's groups, current and former, and opened direct
 // chats, by conversation id. Who left a group and was added again has the new
-// join as First: they see from there. What is promised to change among them
+// join as First, and what they could read before as Earlier. What is promised to change among them
 // comes beside it, as of the same moment: a change that was promised before is
 // in one of the two.
 func (d *DB) Memberships(ctx context.Context, user im.UserID) ([]im.Membership, []im.Promised, error) {
@@ -72,13 +75,17 @@ func (d *DB) readMemberships(ctx context.Context, user im.UserID) (all []im.Memb
 	defer rows.Close()
 	for rows.Next() {
 		var ahead bool
-		var c, text string
+		var c, text, earlier string
 		var first, until int64
-		if err := rows.Scan(&ahead, &c, &first, &until, &text); err != nil {
+		if err := rows.Scan(&ahead, &c, &first, &until, &text, &earlier); err != nil {
 			return nil, nil, d.failed("scan", err)
 		}
 		if !ahead {
-			all = append(all, im.Membership{Conversation: im.ConversationID(c), First: uint64(first), Until: uint64(until), Title: text})
+			past, err := parseWindows(earlier)
+			if err != nil {
+				return nil, nil, err
+			}
+			all = append(all, im.Membership{Conversation: im.ConversationID(c), First: uint64(first), Until: uint64(until), Title: text, Earlier: past})
 			continue
 		}
 		var e im.Event
@@ -211,6 +218,11 @@ func setRole(tx *writeTx, c im.ConversationID, user im.UserID, role im.Role) err
 func join(tx *writeTx, p im.Promise, seq uint64) error {
 	joined := 0
 	err := inParts(p.Event.Users, func(part []im.UserID) error {
+		if p.Event.Type != im.EventGroupCreated {
+			if err := keepWindows(tx, p.Conversation, part); err != nil {
+				return err
+			}
+		}
 		var values strings.Builder
 		args := append(make([]any, 0, len(part)+4), p.Conversation, int64(seq), msOf(p.ID.Time()), int64(im.RoleMember))
 		for i, u := range part {

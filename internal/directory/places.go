@@ -162,8 +162,9 @@ func retitle(m *im.Membership, names map[im.ConversationID]string) {
 }
 
 // packed is a list of memberships by conversation id, in one string without
-// pointers: offsets of 4 bytes, then each First, Until, the conversation's
-// length, the conversation and the title.
+// pointers: offsets of 4 bytes, then each First, Until, the number of earlier
+// windows and their bounds, the conversation's length, the conversation and the
+// title.
 type packed string
 
 func pack(all []im.Membership) packed {
@@ -173,6 +174,10 @@ func pack(all []im.Membership) packed {
 		m := &all[i]
 		b = binary.AppendUvarint(b, m.First)
 		b = binary.AppendUvarint(b, m.Until)
+		b = binary.AppendUvarint(b, uint64(len(m.Earlier)))
+		for _, w := range m.Earlier {
+			b = binary.AppendUvarint(binary.AppendUvarint(b, w.First), w.Until)
+		}
 		b = binary.AppendUvarint(b, uint64(len(m.Conversation)))
 		b = append(b, m.Conversation...)
 		b = append(b, m.Title...)
@@ -243,6 +248,14 @@ func unpack(s packed) (m im.Membership) {
 	m.First, s = uvarint(s)
 	m.Until, s = uvarint(s)
 	n, s := uvarint(s)
+	if n > 0 {
+		m.Earlier = make([]im.Window, n)
+		for i := range m.Earlier {
+			m.Earlier[i].First, s = uvarint(s)
+			m.Earlier[i].Until, s = uvarint(s)
+		}
+	}
+	n, s = uvarint(s)
 	m.Conversation, m.Title = im.ConversationID(s[:n]), string(s[n:])
 	return m
 }

@@ -29,7 +29,7 @@ func TestPacked(t *testing.T) {
 			t.Fatalf("%d: %+v", n, got)
 		}
 		for i := range want {
-			if got, found := list.one(want[i].Conversation, nil); !found || got != want[i] {
+			if got, found := list.one(want[i].Conversation, nil); !found || !reflect.DeepEqual(got, want[i]) {
 				t.Errorf("%d of %d: %+v %v", i, n, got, found)
 			}
 		}
@@ -147,7 +147,7 @@ func TestManyRenames(t *testing.T) {
 		}
 		all := list.all(names)
 		one, _ := list.one("grp:0", names)
-		if one != all[0] {
+		if !reflect.DeepEqual(one, all[0]) {
 			t.Errorf("%+v and %+v", one, all[0])
 		}
 		return all[0].Title + "," + all[1].Title

@@ -138,8 +138,10 @@ type SyncResult struct {
 type ConversationState struct {
 	Conversation ConversationID
 	Head         Head
-	// First and Until bound what the user may read; Until 0 = member.
+	// First and Until bound what the user may read of the last time they were in it;
+	// Until 0 = member. Earlier are the times before, in their order.
 	First, Until           uint64
+	Earlier                []PastWindow
 	Read                   uint64
 	Unread                 uint64
 	PeerReceived, PeerRead uint64
@@ -226,9 +228,27 @@ type Control struct {
 // Membership is a user's place in a conversation.
 type Membership struct {
 	Conversation ConversationID
-	// First and Until bound what may be read; Until 0 = member still.
+	// First and Until bound what may be read of the last time; Until 0 = member still.
 	First, Until uint64
 	Title        string
+	// Earlier are the times before, in their order, if they were asked for.
+	Earlier []Window
+}
+
+// Window is a time of membership: the entries from First until Until, both
+// included; Until 0 = to the end.
+type Window struct{ First, Until uint64 }
+
+// MaxWindows is how many times of membership of a user in a group are kept, the
+// last one included. The oldest are dropped.
+const MaxWindows = 64
+
+// PastWindow is a time of membership that has ended, with another one after it.
+type PastWindow struct {
+	Window
+	// Hidden is how many messages lie between it and the next, told if the user's
+	// read mark does not lie behind them.
+	Hidden uint64
 }
 
 // Promised is a change of a user's place in a group (they join or leave it) that

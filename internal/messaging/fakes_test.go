@@ -310,11 +310,14 @@ func (f *fakeMembers) MayRecall(context.Context, im.UserID, im.ConversationID, i
 	return f.recall
 }
 
-func (f *fakeMembers) Membership(_ context.Context, u im.UserID, c im.ConversationID, _ uint64) (im.Membership, error) {
+func (f *fakeMembers) Membership(_ context.Context, u im.UserID, c im.ConversationID, roster uint64) (im.Membership, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, m := range f.rows[u] {
 		if m.Conversation == c {
+			if roster != wholePlace { // as from RAM
+				m.Earlier = nil
+			}
 			return m, nil
 		}
 	}

@@ -47,7 +47,8 @@ type Members interface {
 	// MayRecall decides whether u may take back a message of author in c.
 	MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error
 	// Membership returns what u may read of c, not_found for strangers, as of its
-	// roster's revision or a later one.
+	// roster's revision or a later one. What was before First may be left out, but
+	// for the revision wholePlace.
 	Membership(ctx context.Context, u im.UserID, c im.ConversationID, roster uint64) (im.Membership, error)
 	// Memberships returns all conversations of u, also those left, and what is
 	// promised to change among them, as of one moment.

@@ -124,24 +124,24 @@ func (s *Service) Pull(ctx context.Context, from im.Actor, q im.PullQuery) (im.P
 		limit = defaultPull
 	}
 	limit = min(limit, MaxPull)
-	start := q.From
-	if q.Backward {
-		if start == 0 || start > last {
-			start = last
-		}
-	} else {
-		start = max(start, m.First)
+	start := max(q.From, 1)
+	if q.Backward && (q.From == 0 || start > last) {
+		start = last
 	}
 	res := im.PullResult{Head: last}
-	if start == 0 || start < m.First || start > last {
+	if start > last {
 		return res, nil
 	}
-	entries, err := s.journal.Read(ctx, q.Conversation, start, q.Backward, limit)
+	windows, err := s.windows(ctx, from.User, m, last, start, q.Backward, limit)
 	if err != nil {
 		return im.PullResult{}, err
 	}
-	res.Entries = slices.DeleteFunc(entries, func(e im.Entry) bool { return e.Seq < m.First || e.Seq > last })
-	return res, nil
+	if q.Backward {
+		res.Entries, err = s.readDown(ctx, q.Conversation, windows, start, limit)
+	} else {
+		res.Entries, err = s.readUp(ctx, q.Conversation, windows, start, limit)
+	}
+	return res, err
 }
 
 // headAs returns a conversation's head and what u may see of it. The head is
@@ -200,6 +200,11 @@ func (s *Service) settle(ctx context.Context, u im.UserID, v *view) (bool, error
 		m, err := s.members.Membership(ctx, u, v.m.Conversation, v.head.Roster)
 		if im.CodeOf(err) == im.CodeNotFound {
 			return false, nil
+		}
+		if err == nil && m.First > 1 && m.First != v.m.First {
+			m, err = s.members.Membership(ctx, u, v.m.Conversation, wholePlace) // removed, and added again
+		} else {
+			m.Earlier = v.m.Earlier
 		}
 		if err != nil {
 			return false, err
@@ -335,46 +340,6 @@ type budget struct{ entries, bytes int }
 
 func newBudget(entries int) *budget { return &budget{entries, maxSyncBytes} }
 
-// missed returns the newest entries after since, at most limit and within the
-// budget.
-func (s *Service) missed(ctx context.Context, v *view, since uint64, limit int, b *budget) ([]im.Entry, error) {
-	limit = min(limit, b.entries)
-	if limit <= 0 || b.bytes <= 0 {
-		return nil, nil
-	}
-	var missed []im.Entry
-	// Mostly one or two are new: what is read beyond them costs as much as they do.
-	for from, n := v.head.Seq, 2; limit > 0 && from > 0; n *= 4 {
-		got, err := s.journal.Read(ctx, v.m.Conversation, from, true, min(n, limit))
-		if err != nil {
-			return nil, err
-		}
-		first := len(got)
-		for first > 0 && b.takes(&got[first-1], since, v.m.First) {
-			first--
-		}
-		missed = append(got[first:len(got):len(got)], missed...)
-		if first > 0 || len(got) < min(n, limit) {
-			break
-		}
-		limit -= len(got)
-		from = got[0].Seq - 1
-	}
-	return missed, nil
-}
-
-// takes reports whether an entry is new to the device and fits, and takes its
-// share of the budget then.
-func (b *budget) takes(e *im.Entry, since, first uint64) bool {
-	size := len(e.Content.Body) + entryOverhead
-	if e.Pos <= since || e.Seq < first || size > b.bytes {
-		return false
-	}
-	b.bytes -= size
-	b.entries--
-	return true
-}
-
 // page answers a cold start: conversations, newest activity first, and what views
 // says of positions.
 func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im.SyncResult) (held uint64, err error) {
@@ -431,13 +396,11 @@ func (s *Service) state(ctx context.Context, v *view, own, peer im.Mark) (im.Con
 		Read: own.Read, Unread: unread(v, own), Title: v.m.Title,
 		PeerReceived: peer.Received, PeerRead: peer.Read,
 	}
+	for _, w := range v.m.Earlier {
+		st.Earlier = append(st.Earlier, im.PastWindow{Window: w})
+	}
 	if own.Read < v.m.First && v.m.First > 1 {
-		// Nothing read since joining: what was there before does not count.
-		base, err := s.countAt(ctx, v.m.Conversation, v.m.First-1, im.Head{})
-		if err != nil {
-			return st, err
-		}
-		st.Unread = v.head.Count - min(base, v.head.Count)
+		return st, s.unreadIn(ctx, v, own, &st)
 	}
 	return st, nil
 }

@@ -56,7 +56,7 @@ func newSource(t testing.TB, entries int) *source {
 		INSERT INTO claims VALUES ('admin', x'0102', 5);
 		INSERT INTO contacts VALUES ('ann', 'Bob', 1, FALSE, 'bobby', '', 3), ('Bob', 'ann', 1, TRUE, '', 'hello', 4);
 		INSERT INTO groups VALUES ('grp:g1', 'The group', 'ann', 2, 3, 9, 'ann', NULL), ('grp:g2', '', 'Bob', 1, 1, 9, 'Bob', 'r1');
-		INSERT INTO memberships VALUES ('ann', 'grp:g1', 1, 0, 3, 0, 9, ''), ('Bob', 'grp:g1', 1, 5, 0, 0, 9, 'left');
+		INSERT INTO memberships VALUES ('ann', 'grp:g1', 1, 0, 3, 0, 9, '', ''), ('Bob', 'grp:g1', 7, 9, 0, 0, 9, 'left', '1-5');
 		INSERT INTO outbox VALUES (x'0190', 41, 'grp:g1', 'ann', '{"t":2}', 3, 4)`)
 	s.farAhead(t)
 	s.fill(t, entries)

@@ -86,7 +86,12 @@ func putState(b []byte, s *im.ConversationState) []byte {
 			b = binary.AppendUvarint(b, n)
 		}
 		b = putString(b, s.Title)
-		return putEntries(b, s.Entries)
+		b = putEntries(b, s.Entries)
+		b = binary.AppendUvarint(b, uint64(len(s.Earlier)))
+		for _, w := range s.Earlier {
+			b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, w.First), w.Until), w.Hidden)
+		}
+		return b
 	})
 }
 
@@ -132,6 +137,9 @@ func (r *reader) state() im.ConversationState {
 	}
 	s.Title = in.string()
 	s.Entries = in.entries(s.Conversation)
+	for range in.count() {
+		s.Earlier = append(s.Earlier, im.PastWindow{Window: im.Window{First: in.uint(), Until: in.uint()}, Hidden: in.uint()})
+	}
 	r.also(in)
 	return s
 }

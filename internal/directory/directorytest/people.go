@@ -48,6 +48,8 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"GroupRestoredAtWrongRevision", groupRestoredAtWrongRevision},
 		{"Addable", addable},
 		{"OpenDM", openDM},
+		{"EveryWindowIsKept", everyWindowIsKept},
+		{"WindowsAfterALoss", windowsAfterALoss},
 		{"PromisedPlaces", promisedPlaces},
 		{"PlacesFollowChanges", placesFollowChanges},
 		{"PlacesReadWhileTheyChange", placesReadWhileTheyChange},
@@ -328,7 +330,7 @@ func outboxApplyTwice(p *people) {
 	rev, roles := p.roster("grp:g")
 	equal(p, "revision", rev, 4)
 	equal(p, "roster", roles, map[im.UserID]im.Role{"o": im.RoleOwner, "m": im.RoleMember})
-	equal(p, "m", p.membership("m", "grp:g"), im.Membership{Conversation: "grp:g", First: 9, Title: "g"})
+	equal(p, "m", p.membership("m", "grp:g"), im.Membership{Conversation: "grp:g", First: 9, Title: "g", Earlier: []im.Window{{First: 1, Until: 5}}})
 	equal(p, "promises", p.pending(), nil)
 }
 

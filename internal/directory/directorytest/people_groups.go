@@ -207,7 +207,7 @@ func groupBoundsOfReading(p *people) {
 	p.change(c, "o", 3, 20, im.Event{Type: im.EventGroupRenamed, Text: "two"})
 	equal(p, "left", p.membership("m", c), im.Membership{Conversation: c, First: 1, Until: 10, Title: "one"})
 	p.change(c, "o", 4, 30, im.Event{Type: im.EventMemberAdded, Users: []im.UserID{"m"}, Role: im.RoleMember})
-	equal(p, "came back", p.membership("m", c), im.Membership{Conversation: c, First: 30, Title: "two"})
+	equal(p, "came back", p.membership("m", c), im.Membership{Conversation: c, First: 30, Title: "two", Earlier: []im.Window{{First: 1, Until: 10}}})
 	_, members, err := p.db.Group(p.ctx, c, []im.UserID{"m"})
 	p.ok(err)
 	equal(p, "not muted any more", members[0].MutedUntil.IsZero(), true)
@@ -223,7 +223,7 @@ func groupBoundsOfReading(p *people) {
 	equal(p, "all of m's", all, []im.Membership{
 		{Conversation: "dm:m:o", First: 1},
 		{Conversation: "grp:a", First: 1, Title: "other"},
-		{Conversation: c, First: 30, Until: 40, Title: "two"},
+		{Conversation: c, First: 30, Until: 40, Title: "two", Earlier: []im.Window{{First: 1, Until: 10}}},
 	})
 	none, _, err := p.db.Memberships(p.ctx, "stranger")
 	p.ok(err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -60,7 +61,7 @@ func (h *history) agrees(what string, u im.UserID) {
 		m, found, err := h.db.Membership(h.ctx, u, c)
 		h.ok(err)
 		place, there := h.places[u][c]
-		if found != there || m != place {
+		if found != there || !reflect.DeepEqual(m, place) {
 			h.Fatalf("%s in %s after %s: %+v, want %+v", u, c, what, m, place)
 		}
 	}
@@ -129,7 +130,7 @@ func (h *history) roster(c im.ConversationID, n int) string {
 	case n < 5 && len(outs) > 0:
 		tell("by", im.Event{Type: im.EventMemberAdded, Users: outs, Role: im.RoleMember})
 		for _, u := range outs {
-			h.places[u][c] = im.Membership{Conversation: c, First: g.seq, Title: g.name}
+			h.places[u][c] = im.Membership{Conversation: c, First: g.seq, Title: g.name, Earlier: pastOf(h.places[u][c])}
 		}
 		return "an addition"
 	case n < 8 && len(ins) > 0:
@@ -171,6 +172,19 @@ func (h *history) roster(c im.ConversationID, n int) string {
 	return "a new name"
 }
 
+// pastOf are the windows of somebody who is added again.
+func pastOf(m im.Membership) []im.Window {
+	if m.First == 0 {
+		return nil
+	}
+	past := append(slices.Clone(m.Earlier), im.Window{First: m.First, Until: m.Until})
+	if n := len(past); n > 1 && past[n-2].Until+1 == m.First { // nothing lies between
+		past[n-2].Until = m.Until
+		past = past[:n-1]
+	}
+	return past
+}
+
 // restore bounds a group to what is left of its journal.
 func (h *history) restore(c im.ConversationID) string {
 	h.Helper()
@@ -179,9 +193,21 @@ func (h *history) restore(c im.ConversationID) string {
 	h.ok(h.db.RestoreGroup(h.ctx, c, g.rev, seq))
 	for _, u := range h.users {
 		m, there := h.places[u][c]
-		switch {
+		var left []im.Window
+		for _, w := range m.Earlier {
+			if w.First < seq {
+				left = append(left, im.Window{First: w.First, Until: min(w.Until, seq-1)})
+			}
+		}
+		m.Earlier = left
+		switch n := len(left); {
 		case !there:
 			continue
+		case m.Until != 0 && m.First >= seq && n > 0:
+			m.First, m.Until, m.Earlier = left[n-1].First, left[n-1].Until, left[:n-1]
+			if n == 1 {
+				m.Earlier = nil
+			}
 		case m.Until == 0:
 			m.First = min(m.First, seq)
 		case m.First >= seq:
@@ -223,6 +249,9 @@ func placesReadWhileTheyChange(p *people) {
 		if i%2 == 1 {
 			e = im.Event{Type: im.EventMemberRemoved, Users: []im.UserID{"m"}}
 			want.First, want.Until = i+1, i+2
+		}
+		if want.First > 2 { // what lies side by side is one window
+			want.Earlier = []im.Window{{First: 2, Until: want.First - 1}}
 		}
 		p.change("grp:g", "o", i+1, i+2, e)
 		got, _, err := p.db.Memberships(p.ctx, "m")

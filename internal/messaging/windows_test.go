@@ -1,0 +1,148 @@
+package messaging
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// windowed is a group of 40 messages of alice's, in which bob was a member for the
+// windows given; the last may be open (Until 0).
+func windowed(t *testing.T, windows ...im.Window) (*world, im.ConversationID) {
+	w, g := newWorld(t), im.Group("g")
+	for i := range 40 {
+		w.mustSend("alice", g, fmt.Sprint(i+1))
+	}
+	last := windows[len(windows)-1]
+	w.members.add("bob", im.Membership{Conversation: g, First: last.First, Until: last.Until, Earlier: windows[:len(windows)-1]})
+	return w, g
+}
+
+func theirs(windows []im.Window) (seqs []uint64) {
+	for _, w := range windows {
+		for seq := w.First; seq <= 40 && (w.Until == 0 || seq <= w.Until); seq++ {
+			seqs = append(seqs, seq)
+		}
+	}
+	return seqs
+}
+
+func seqsOf(es []im.Entry) (seqs []uint64) {
+	for i := range es {
+		seqs = append(seqs, es[i].Seq)
+	}
+	return seqs
+}
+
+func windowCases() map[string][]im.Window {
+	return map[string][]im.Window{
+		"from the beginning":   {{First: 1}},
+		"one, joined late":     {{First: 30}},
+		"one that is over":     {{First: 5, Until: 9}},
+		"two":                  {{First: 5, Until: 9}, {First: 30}},
+		"two that are over":    {{First: 1, Until: 9}, {First: 30, Until: 33}},
+		"side by side":         {{First: 5, Until: 9}, {First: 10}},
+		"many":                 {{First: 1, Until: 1}, {First: 3, Until: 6}, {First: 8, Until: 20}, {First: 22, Until: 22}, {First: 40}},
+		"the last has no news": {{First: 2, Until: 30}, {First: 35, Until: 35}},
+	}
+}
+
+// Who was removed and added again reads what was stored in every time they were
+// a member, by pulls of any size in both directions, and nothing else.
+func TestEveryWindowIsPulled(t *testing.T) {
+	for name, windows := range windowCases() {
+		t.Run(name, func(t *testing.T) {
+			w, g := windowed(t, windows...)
+			want := theirs(windows)
+			pull := func(q im.PullQuery) []uint64 {
+				r, err := w.Pull(t.Context(), im.Actor{User: "bob"}, q)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Head != want[len(want)-1] {
+					t.Errorf("head %d, want %d", r.Head, want[len(want)-1])
+				}
+				return seqsOf(r.Entries)
+			}
+			for _, limit := range []int{1, 2, 3, 7, 100} {
+				for from := uint64(0); from <= 41; from++ {
+					up := slices.DeleteFunc(slices.Clone(want), func(seq uint64) bool { return seq < from })
+					if got := pull(im.PullQuery{Conversation: g, From: from, Limit: limit}); !slices.Equal(got, up[:min(limit, len(up))]) {
+						t.Errorf("%d from %d up: %v", limit, from, got)
+					}
+					down := slices.DeleteFunc(slices.Clone(want), func(seq uint64) bool { return from != 0 && seq > from })
+					if got := pull(im.PullQuery{Conversation: g, From: from, Limit: limit, Backward: true}); !slices.Equal(got, down[max(0, len(down)-limit):]) {
+						t.Errorf("%d from %d down: %v", limit, from, got)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A resume gives the newest missed entries of all windows; unread counts what is
+// in them after the read mark.
+func TestEveryWindowIsSyncedAndCounted(t *testing.T) {
+	for name, windows := range windowCases() {
+		t.Run(name, func(t *testing.T) {
+			want := theirs(windows)
+			for read := uint64(0); read <= 40; read++ {
+				w, g := windowed(t, windows...)
+				if read > 0 {
+					if err := w.journal.SetMarks(t.Context(), []im.Mark{{User: "bob", Conversation: g, Read: read, ReadCount: read}}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				r := w.sync("bob", im.SyncQuery{Position: "0", Timeline: "t1"})
+				if len(r.Conversations) != 1 {
+					t.Fatalf("%+v", r)
+				}
+				st := r.Conversations[0]
+				if got := seqsOf(st.Entries); !slices.Equal(got, want) {
+					t.Fatalf("entries %v, want %v", got, want)
+				}
+				unread := slices.DeleteFunc(slices.Clone(want), func(seq uint64) bool { return seq <= read })
+				if st.Unread != uint64(len(unread)) {
+					t.Errorf("read up to %d: %d unread, want %v", read, st.Unread, unread)
+				}
+				checkHidden(t, windows, st, read)
+				since := w.sync("bob", im.SyncQuery{}).Conversations[0]
+				if got := seqsOf(since.Entries); !slices.Equal(got, want[len(want)-1:]) || since.Unread != st.Unread {
+					t.Errorf("cold: %v, %d unread", got, since.Unread)
+				}
+			}
+		})
+	}
+}
+
+// checkHidden: with what is hidden a device counts by itself what is unread, from
+// any mark that is not behind the server's.
+func checkHidden(t *testing.T, windows []im.Window, st im.ConversationState, read uint64) {
+	t.Helper()
+	if len(st.Earlier) != len(windows)-1 || st.First != windows[len(windows)-1].First {
+		t.Fatalf("windows %+v and %d", st.Earlier, st.First)
+	}
+	for i, w := range st.Earlier {
+		next := windows[i+1].First
+		var hidden uint64
+		if next > read { // in this test every entry counts
+			hidden = next - 1 - max(w.Until, min(read, next-1))
+		}
+		if w.Window != windows[i] || w.Hidden != hidden {
+			t.Errorf("read up to %d: window %+v, want %d hidden", read, w, hidden)
+		}
+	}
+}
+
+// A resume within the last window looks at nothing before it.
+func TestResumeDoesNotRepeatEarlierWindows(t *testing.T) {
+	w, g := windowed(t, im.Window{First: 5, Until: 9}, im.Window{First: 30})
+	at := w.sync("bob", im.SyncQuery{})
+	w.mustSend("alice", g, "news")
+	st := w.sync("bob", im.SyncQuery{Position: at.Position, Timeline: "t1"}).Conversations[0]
+	if got := seqsOf(st.Entries); !slices.Equal(got, []uint64{41}) {
+		t.Errorf("entries %v", got)
+	}
+}
