@@ -91,11 +91,11 @@ func TestEveryWindowIsSyncedAndCounted(t *testing.T) {
 			for read := uint64(0); read <= 40; read++ {
 				w, g := windowed(t, windows...)
 				if read > 0 {
-					if err := w.journal.SetMarks(t.Context(), []im.Mark{{User: "bob", Conversation: g, Read: read, ReadCount: read}}); err != nil {
+					if err := w.journal.SetMarks(t.Context(), []im.Mark{{User: "bob", Conversation: g, Read: read, ReadCount: read}}, im.MarkWait{}); err != nil {
 						t.Fatal(err)
 					}
 				}
-				r := w.sync("bob", im.SyncQuery{Position: "0", Timeline: "t1"})
+				r := w.sync("bob", im.SyncQuery{Position: w.journal.begin(), Timeline: "t1"})
 				if len(r.Conversations) != 1 {
 					t.Fatalf("%+v", r)
 				}
