@@ -36,6 +36,8 @@ type Gateway struct {
 	presence  *presence
 	verifier  *verifier
 	told      *told
+	admission *admission
+	asking    asking
 	metrics   *metrics
 	dirty     dirty
 	fanOut    fanOut
@@ -70,6 +72,7 @@ func New(o Options) *Gateway {
 	g.ping = wire.NewServerFrame(&wire.Ping{})
 	g.users, g.groups = newUsers(g), newGroups(o.Peers)
 	g.presence, g.verifier, g.told = newPresence(g), newVerifier(g), newTold(toldKept)
+	g.admission = newAdmission(o.Now, loginsUnderway)
 	g.metrics = newMetrics(g, o.Registerer)
 	// Whoever queues also flushes; the turn of the wheel is for what they forgot.
 	g.wg.Go(func() { g.wheel.run(g.ctx.Done(), g.Flush) })

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"time"
 
 	"github.com/skein-im/skein/internal/contract"
@@ -12,6 +11,10 @@ import (
 // askTime bounds what a client waits for at Logic, sends excepted: those are
 // never cancelled half-way.
 const askTime = 30 * time.Second
+
+// readTime bounds a Sync, a Pull and what else only reads: less than clients wait
+// for any sign of life, who would otherwise leave and ask the same anew.
+const readTime = 10 * time.Second
 
 func (s *session) onUnknown(c *command, f *wire.ClientFrame) {
 	s.refuse(c, f, im.Errorf(im.CodeUnimplemented, "this server does not know this frame"))
@@ -107,8 +110,8 @@ func (s *session) onSync(c *command, f *wire.ClientFrame) { s.sync(f.GetSync()) 
 
 func (s *session) sync(p *wire.Sync) {
 	s.settleMarks()
-	ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
-	defer cancel()
+	ctx, done := s.asking()
+	defer done()
 	q, err := contract.SyncQuery(p)
 	var res im.SyncResult
 	if err == nil {
@@ -133,8 +136,8 @@ func (s *session) onPull(c *command, f *wire.ClientFrame) {
 		return
 	}
 	q.Limit = min(q.Limit, s.g.o.Limits.PullEntries)
-	ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
-	defer cancel()
+	ctx, done := s.asking()
+	defer done()
 	res, err := s.g.o.Logic.Pull(ctx, s.actor, q)
 	if err != nil {
 		s.refuse(c, f, err)
@@ -163,8 +166,8 @@ func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
 	}
 	users, err := contract.Users("users", ids)
 	if err == nil && len(users) > 0 {
-		ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
-		defer cancel()
+		ctx, done := s.asking()
+		defer done()
 		s.g.presence.ask(s, users) // first: who is unwatched while Logic looks must not come back
 		users, err = s.g.o.Logic.Signal(ctx, s.actor, im.Signal{Watch: users})
 	}
@@ -181,8 +184,8 @@ func (s *session) onPing(c *command, f *wire.ClientFrame) {
 	// With a position the client takes its marks for stored.
 	if p.Digest != nil && p.Position != "" {
 		s.settleMarks()
-		ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
-		defer cancel()
+		ctx, done := s.asking()
+		defer done()
 		same, position, err := s.g.o.Logic.Compare(ctx, s.actor, p.Position, *p.Digest)
 		switch {
 		case err != nil && im.CodeOf(err).Info().Action == im.ActionRetry:

@@ -33,6 +33,7 @@ type fakeLogic struct {
 	send         func(im.Actor, im.Message, func(im.Ack, error))
 	mark         func(im.ConversationID, uint64, uint64, func(error))
 	sync         func(im.SyncQuery) (im.SyncResult, error)
+	syncing      func(context.Context) error
 	pull         func(im.PullQuery) (im.PullResult, error)
 	compare      func(string, uint64) (bool, string, error)
 	signal       func(im.Actor, im.Signal) ([]im.UserID, error)
@@ -80,7 +81,10 @@ func (l *fakeLogic) Mark(_ context.Context, from im.Actor, c im.ConversationID, 
 	reply(nil)
 }
 
-func (l *fakeLogic) Sync(_ context.Context, _ im.Actor, q im.SyncQuery) (im.SyncResult, error) {
+func (l *fakeLogic) Sync(ctx context.Context, _ im.Actor, q im.SyncQuery) (im.SyncResult, error) {
+	if l.syncing != nil {
+		return im.SyncResult{}, l.syncing(ctx)
+	}
 	if l.sync != nil {
 		return l.sync(q)
 	}

@@ -22,6 +22,13 @@ func (s *session) onHello(_ *command, f *wire.ClientFrame) {
 	s.deadline.Store(0)
 	s.waiting.Store(true)
 	shake, err := s.checkHello(h)
+	leave := func() {}
+	if err == nil {
+		if leave, err = s.g.admission.enter(s.g.ctx); err != nil {
+			leave = func() {}
+		}
+		defer func() { leave() }()
+	}
 	if err == nil {
 		err = s.authenticate(shake)
 	}

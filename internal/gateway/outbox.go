@@ -384,6 +384,9 @@ func (s *session) finish(cause string, code wire.Code, reason string, final *wir
 	}
 	first := !o.ending
 	o.ending, o.graceful, o.code, o.reason = true, graceful, code, reason
+	if !graceful {
+		s.g.asking.end(s)
+	}
 	if o.hold { // before the Welcome: nothing but the reason is told
 		o.drop(&s.g.pools)
 		o.hold = false
@@ -432,6 +435,7 @@ func (s *session) closeNow(code wire.Code, reason string) {
 	}
 	o.closed = true
 	o.ending = true
+	s.g.asking.end(s)
 	o.drop(&s.g.pools)
 	o.signal()
 	o.mu.Unlock()

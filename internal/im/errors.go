@@ -1,6 +1,7 @@
 package im
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -43,8 +44,9 @@ func Wrap(cause error, code Code, format string, args ...any) *Error {
 // ErrWithdrawn is the cause of a context that takes back what was sent with it.
 var ErrWithdrawn = errors.New("withdrawn")
 
-// CodeOf returns the code of an error: "" for nil, `internal` for one that is
-// not an *Error.
+// CodeOf returns the code of an error: "" for nil, `unavailable` for work that was
+// ended because its time was over or nobody waited any more, `internal` for
+// another one that is not an *Error.
 func CodeOf(err error) Code {
 	if err == nil {
 		return ""
@@ -53,14 +55,35 @@ func CodeOf(err error) Code {
 	if errors.As(err, &e) {
 		return e.Code
 	}
+	if ended(err) {
+		return CodeUnavailable
+	}
 	return CodeInternal
 }
 
+func ended(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+// retryAfter is what `unavailable` says when nobody knows better.
+const retryAfter = time.Second
+
 // Public returns what may be told to a user about err. Anything that is not an
-// *Error becomes `internal` without its text.
+// *Error becomes `unavailable` (see CodeOf) or `internal`, without its text.
+// `unavailable` and `overloaded` always say when to try again.
 func Public(err error) *Error {
 	var e *Error
-	if errors.As(err, &e) {
+	switch {
+	case errors.As(err, &e):
+		if e.RetryAfter > 0 || e.Code != CodeUnavailable && e.Code != CodeOverloaded {
+			return e
+		}
+		timed := *e
+		timed.RetryAfter = retryAfter
+		return &timed
+	case ended(err):
+		e = Wrap(err, CodeUnavailable, "the server did not get an answer in time")
+		e.RetryAfter = retryAfter
 		return e
 	}
 	return Wrap(err, CodeInternal, "the server failed")

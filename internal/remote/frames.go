@@ -72,6 +72,8 @@ const (
 	askCall
 	askStanding
 	askChanged
+	// askCancel takes a request back: its body is the number. It has no answer.
+	askCancel
 )
 
 func putRequest(b []byte, q *request, left time.Duration) []byte {

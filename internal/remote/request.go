@@ -2,6 +2,7 @@ package remote
 
 import (
 	"context"
+	"encoding/binary"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -16,6 +17,7 @@ type request struct {
 	// again: asking twice is harmless.
 	again    bool
 	deadline time.Time
+	began    time.Time
 
 	// Guarded by router.mu.
 	link    *link // nil: it waits for one
@@ -99,10 +101,23 @@ func (r *router) ask(ctx context.Context, kind byte, key string, again bool, bod
 	default:
 	}
 	q.over = true
+	r.cancel(q)
 	if q.sent && !again {
 		return nil, nil, im.Errorf(im.CodeUnknown, "no answer in time; this may or may not have been done")
 	}
 	return nil, nil, im.Errorf(im.CodeUnavailable, "no node answers now")
+}
+
+// cancel tells the node that carries a request out that nobody waits for it any
+// more. Caller holds mu.
+func (r *router) cancel(q *request) {
+	if q.link == nil || !q.sent {
+		return
+	}
+	q.link.asks = append(q.link.asks, &request{
+		kind: askCancel, link: q.link, deadline: r.node.now().Add(time.Second), body: binary.AppendUvarint(nil, q.number),
+	})
+	q.link.signal()
 }
 
 // start numbers a request and gives it to its home.
@@ -119,7 +134,7 @@ func (r *router) start(q *request) error {
 		r.marks++
 	}
 	r.requests++
-	q.number = r.requests
+	q.number, q.began = r.requests, r.node.now()
 	r.pending[q.number] = q
 	r.route(q, r.node.now())
 	return nil

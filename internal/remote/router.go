@@ -294,7 +294,8 @@ func (r *router) tick(now time.Time) {
 		l.tick(now)
 	}
 	for _, q := range r.pending {
-		if q.then != nil && now.After(q.deadline) {
+		// Nobody takes it: who asked does better to hear so than to leave.
+		if q.then != nil && now.After(q.deadline) || q.then == nil && q.link == nil && now.Sub(q.began) > sendPatience {
 			r.fail(q, im.Errorf(im.CodeUnavailable, "no node answers now"))
 			continue
 		}

@@ -68,6 +68,8 @@ type asking struct {
 	gapTold time.Time
 
 	mu sync.Mutex
+	// running are the requests that are carried out, or wait for it, by number.
+	running map[uint64]context.CancelFunc
 	// ctx is of the sends since the last restart. The first of them that is answered
 	// with `unavailable` withdraws those behind it: they move together, in order.
 	ctx     context.Context
@@ -94,6 +96,8 @@ type task struct {
 type served struct {
 	to *asking
 	asked
+	ctx    context.Context
+	cancel context.CancelFunc
 }
 
 func newServer(n *Node, logic im.Logic, backend Backend) *server {
@@ -123,7 +127,7 @@ func (s *server) up(data []byte) {
 	}
 	a := s.asking[head.from]
 	if a == nil || head.instance > a.link {
-		a = &asking{s: s, name: head.from, subject: "n." + head.from, link: head.instance, next: 1}
+		a = &asking{s: s, name: head.from, subject: "n." + head.from, link: head.instance, next: 1, running: map[uint64]context.CancelFunc{}}
 		a.begin()
 		s.forget()
 		s.asking[head.from] = a
@@ -162,14 +166,49 @@ func (s *server) up(data []byte) {
 		if in.err != nil {
 			break
 		}
+		if q.kind == askCancel {
+			a.cancelled(&reader{b: q.body})
+			continue
+		}
+		x := a.serve(q)
 		select {
-		case s.queue <- served{a, q}:
+		case s.queue <- x:
 		default:
+			x.end()
 			a.error(q.number, &im.Error{Code: im.CodeOverloaded, Message: "the node has more to do than it can", RetryAfter: 200 * time.Millisecond})
 		}
 	}
 	if tell {
 		s.flush()
+	}
+}
+
+// serve begins a request: its time runs from now on.
+func (a *asking) serve(q asked) served {
+	x := served{to: a, asked: q}
+	x.ctx, x.cancel = context.WithTimeout(a.s.ctx, q.timeout)
+	a.mu.Lock()
+	a.running[q.number] = x.cancel
+	a.mu.Unlock()
+	return x
+}
+
+// end is called when a request is answered, or will not be.
+func (x *served) end() {
+	x.cancel()
+	x.to.mu.Lock()
+	delete(x.to.running, x.number)
+	x.to.mu.Unlock()
+}
+
+// cancelled ends what nobody waits for any more.
+func (a *asking) cancelled(in *reader) {
+	number := in.uint()
+	a.mu.Lock()
+	cancel := a.running[number]
+	a.mu.Unlock()
+	if cancel != nil {
+		cancel()
 	}
 }
 
@@ -333,14 +372,12 @@ func (s *server) run() {
 }
 
 func (s *server) answer(q *served) {
-	timeout := q.timeout
-	if timeout <= 0 {
+	defer q.end()
+	if q.ctx.Err() != nil {
 		return // nobody waits any more
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, timeout)
-	defer cancel()
 	defer s.recover(q)
-	body, err := s.carryOut(ctx, q.kind, &reader{b: q.body})
+	body, err := s.carryOut(q.ctx, q.kind, &reader{b: q.body})
 	if err != nil {
 		if im.CodeOf(err) == im.CodeInternal {
 			s.node.o.Logger.Error("remote: request", "kind", q.kind, "from", q.to.name, "err", err)

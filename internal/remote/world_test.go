@@ -149,6 +149,15 @@ func (b *brain) Mark(_ context.Context, _ im.Actor, c im.ConversationID, receive
 	reply(nil)
 }
 
+// Pull takes until nobody waits for it any more.
+func (b *brain) Pull(ctx context.Context, _ im.Actor, _ im.PullQuery) (im.PullResult, error) {
+	<-ctx.Done()
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	b.store.calls["pull ended"]++
+	return im.PullResult{}, ctx.Err()
+}
+
 func (b *brain) Sync(_ context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error) {
 	return im.SyncResult{Timeline: "t", Position: q.Position + string(from.User), Conversations: []im.ConversationState{{Title: string(make([]byte, q.Limit))}}}, nil
 }

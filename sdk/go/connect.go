@@ -21,7 +21,6 @@ type connection struct {
 	dialing    context.CancelFunc
 	retryAt    time.Time
 	attempt    int
-	upSince    time.Time
 	rejected   string // the token that was refused last
 	rejections int
 	token      string
@@ -218,7 +217,7 @@ func (k *core) onDialed(d dialResult) {
 	k.reason, k.goAway, k.relisted, k.resynced = nil, time.Time{}, false, false
 	k.limits, k.heartbeat = w.GetLimits(), w.GetHeartbeat()
 	k.rejected, k.rejections = "", 0
-	k.upSince, k.lastSent, k.lastPing, k.awaiting = now, now, now, now
+	k.lastSent, k.lastPing, k.awaiting = now, now, now
 	k.ids.SetServerTime(w.ServerTimeMs)
 	if k.meta.User == "" {
 		k.meta.User = w.User
@@ -236,8 +235,11 @@ func (k *core) onDialed(d dialResult) {
 	k.syncing = true
 }
 
-// connected is reached when the first sync is applied.
+// connected is reached when the first sync is applied. Nothing less ends the
+// growing of the pauses: a server that takes logins and cannot answer what comes
+// after them would be asked anew all the time.
 func (k *core) connected() {
+	k.attempt = 0
 	k.setState(StateConnected, nil)
 	k.repeatMarks()
 	k.renewIDs()
@@ -411,9 +413,6 @@ func (k *core) dropLink(err error) {
 	}
 	k.link = nil
 	k.ping, k.awaiting, k.goAway, k.syncing = nil, time.Time{}, time.Time{}, false
-	if k.o.now().Sub(k.upSince) > 5*time.Second {
-		k.attempt = 0
-	}
 	for n, c := range k.calls {
 		c.reply <- callResult{err: fmt.Errorf("%w: %w", ErrConnectionLost, err)}
 		delete(k.calls, n)

@@ -206,6 +206,33 @@ func TestTokenSourceIsAskedAnew(t *testing.T) {
 	})
 }
 
+// A server that takes logins, is up for a while and never answers the first sync:
+// the pauses grow all the same, until a sync is finished.
+func TestBackoffUntilASyncIsFinished(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.noSync = true
+		var attempts []int
+		r.dial(WithOffline(), WithBackoff(func(n int) time.Duration {
+			attempts = append(attempts, n)
+			return time.Second
+		}))
+		for range 4 {
+			pause(10 * time.Second)
+			r.hangUp()
+			pause(2 * time.Second)
+		}
+		eq(t, "attempts", attempts, []int{0, 1, 2, 3})
+		r.do(func() { r.noSync = false })
+		r.hangUp()
+		pause(2 * time.Second)
+		eq(t, "state", r.state(), StateConnected)
+		attempts = nil
+		r.hangUp()
+		pause(2 * time.Second)
+		eq(t, "attempts after a finished sync", attempts, []int{0})
+	})
+}
+
 func TestTokenSourceThatCannotHelp(t *testing.T) {
 	for name, source := range map[string]TokenSource{
 		"the same again": func(context.Context) (string, error) { return "same", nil },

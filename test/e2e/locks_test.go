@@ -3,6 +3,8 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	skein "github.com/skein-im/skein/sdk/go"
+	"github.com/skein-im/skein/wire"
 )
 
 // holding is somebody who left a transaction open in the cluster's database. The
@@ -99,5 +103,61 @@ func TestLockedConversation(t *testing.T) {
 	bob.hears("three")
 	if got := bob.heard(group); strings.Join(got, " ") != "before one two three" {
 		t.Errorf("bob heard %q", got)
+	}
+}
+
+// Somebody keeps the marks' table locked. What needs marks is refused as
+// `unavailable`, with a time to try again, through both doors, and never as the
+// server's failure; nobody loses the connection; messages go on. When it is let
+// go, who came meanwhile has everything.
+func TestLockedMarks(t *testing.T) {
+	c := split(t, terms{}).(*cluster)
+	alice, bob := join(t, c, "alice", 0), join(t, c, "bob", 1)
+	befriend(t, alice, bob)
+	dm := "dm:alice:bob"
+	alice.says(dm, "before")
+	bob.hears("before")
+	token := mint(t, c, "alice", time.Hour).AccessToken
+	phone := newDevice(t, c, "alice", wire.DeviceClass_DEVICE_CLASS_TABLET, 2)
+
+	let := c.holding(t, "LOCK TABLE journal_marks IN ACCESS EXCLUSIVE MODE")
+	late := make(chan *person, 1)
+	go func() {
+		p, err := dial(t, c, phone)
+		if err != nil {
+			t.Errorf("a login while marks are locked: %v", err)
+		}
+		late <- p
+	}()
+	for i := range 8 {
+		err := skein.Post(t.Context(), c.HTTP(), "skein.v1.MessageService/ListConversations", token, &wire.ListConversationsRequest{}, &wire.ListConversationsResponse{})
+		var e *skein.Error
+		if !errors.As(err, &e) || e.Code != wire.CodeUnavailable || e.RetryAfter <= 0 {
+			t.Errorf("the list, with marks locked: %v", err)
+		}
+		alice.says(dm, fmt.Sprint("during ", i))
+		if err := bob.Conversation(dm).MarkRead(t.Context(), 1); err != nil {
+			t.Errorf("a mark: %v", err)
+		}
+		<-time.After(500 * time.Millisecond)
+	}
+	let()
+	bob.hears("during 7")
+	for _, p := range []*person{alice, bob} {
+		p.mu.Lock()
+		for _, e := range p.events {
+			if s, ok := e.(*skein.StateEvent); ok && s.State == skein.StateDisconnected {
+				t.Errorf("%s was disconnected: %v", p.device.user, s.Err)
+			}
+		}
+		p.mu.Unlock()
+	}
+	select {
+	case p := <-late:
+		if p != nil {
+			p.reaches(dm, 9)
+		}
+	case <-time.After(patience):
+		t.Error("who logged in meanwhile is not there")
 	}
 }

@@ -48,6 +48,9 @@ type Options struct {
 const (
 	// userTimeout is how long what was sent may stay unacknowledged (TCP_USER_TIMEOUT).
 	userTimeout = 10 * time.Second
+	// lockTimeout is how long a statement waits for one lock: somebody else's open
+	// transaction must not become everybody's.
+	lockTimeout = 5 * time.Second
 	// idleInTransaction ends the transaction of a process that was frozen or whose
 	// host is gone, with the locks it holds.
 	idleInTransaction = 10 * time.Second
@@ -128,6 +131,11 @@ func connect(config *pgx.ConnConfig, o Options, more ...stdlib.OptionOpenDB) *sq
 	}
 	config.DialFunc = dialer(o.ConnectTimeout, silence)
 	config.RuntimeParams["statement_timeout"] = fmt.Sprint(o.StatementTimeout.Milliseconds())
+	lock := lockTimeout
+	if o.StatementTimeout == 0 {
+		lock = 0
+	}
+	config.RuntimeParams["lock_timeout"] = fmt.Sprint(lock.Milliseconds())
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(idleInTransaction.Milliseconds())
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "skein directory"
