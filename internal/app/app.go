@@ -64,7 +64,8 @@ type App struct {
 	data       *dataDir
 	directory  *directory.DB
 	journal    im.Journal
-	shared     sharedJournal // the journal, when other processes append to it; nil otherwise
+	empty      func(context.Context) (bool, error) // nothing was ever stored in the journal
+	shared     sharedJournal                       // the journal, when other processes append to it; nil otherwise
 	accounts   *account.Service
 	members    *members
 	dispatcher *dispatch.Dispatcher
@@ -250,8 +251,22 @@ func (a *App) catchUp(ctx context.Context) (err error) {
 		}
 	}
 	a.outbox.Start()
-	a.claim, err = a.accounts.PrepareClaim(ctx)
-	return err
+	return a.prepareClaim(ctx)
+}
+
+// prepareClaim makes the link that makes the first administrator. A server that
+// stores messages is somebody's: whoever reads its log must not become its
+// administrator because a table of users is gone.
+func (a *App) prepareClaim(ctx context.Context) error {
+	empty, err := a.empty(ctx)
+	if err != nil {
+		return err
+	}
+	if empty {
+		a.claim, err = a.accounts.PrepareClaim(ctx)
+		return err
+	}
+	return nil
 }
 
 func (a *App) codecs(o Options) []wire.Codec {

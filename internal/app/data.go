@@ -2,6 +2,7 @@ package app
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -18,7 +19,7 @@ import (
 //	LOCK            held while a server runs
 //	keys/admin.key  the integrator's and the command line's key, mode 0600
 //	directory.db    users, sessions, contacts, groups (SQLite)
-//	journal/        the conversations (Pebble) and their witness
+//	journal/        the conversations (Pebble), their witness, and the list of files
 //	MIGRATED        where the two were copied to; no server serves them then
 type dataDir struct {
 	path string
@@ -87,13 +88,30 @@ func (d *dataDir) readAdminKey() (string, error) {
 	if len(key) < 40 || !strings.HasPrefix(key, "skk_") {
 		return "", fmt.Errorf("admin key %s does not hold a key (skk_…); remove it to have a new one made", path)
 	}
+	if n := len(key) - keySumLen; len(key) == keyLen && key[n:] != keySum(key[:n]) {
+		return "", fmt.Errorf("admin key %s is damaged: its last characters do not fit the others; put it back from a copy, or remove it to have a new one made", path)
+	}
 	return key, nil
+}
+
+// A key that was made here ends with a checksum, so that a damaged file is not
+// taken for another key. Other keys, of an earlier version or of a cluster, have
+// another length.
+const (
+	keySumLen = 6
+	keyLen    = len("skk_") + 43 + keySumLen
+)
+
+func keySum(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return base64.RawURLEncoding.EncodeToString(sum[:])[:keySumLen]
 }
 
 func (d *dataDir) makeAdminKey(path string) (string, error) {
 	var raw [32]byte
 	rand.Read(raw[:]) // never fails
 	key := "skk_" + base64.RawURLEncoding.EncodeToString(raw[:])
+	key += keySum(key)
 	if err := writeDurably(path, key+"\n"); err != nil {
 		return "", fmt.Errorf("admin key: %w", err)
 	}

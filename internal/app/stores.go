@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/config"
+	"github.com/skein-im/skein/internal/directory"
 	dirpostgres "github.com/skein-im/skein/internal/directory/postgres"
 	"github.com/skein-im/skein/internal/directory/sqlite"
 	"github.com/skein-im/skein/internal/im"
@@ -25,6 +27,7 @@ type sharedJournal interface {
 	im.Journal
 	Known(c im.ConversationID) (im.Head, bool)
 	Pulse(ctx context.Context) (im.Place, error)
+	Empty(ctx context.Context) (bool, error)
 	Changed(ctx context.Context, since uint64, limit int) (heads []im.ParcelHead, more bool, err error)
 }
 
@@ -42,31 +45,71 @@ func (a *App) openStores(ctx context.Context, o Options) (err error) {
 	if err = a.data.refuseMigrated(); err != nil {
 		return err
 	}
-	if err = a.data.removeSnapshots(); err != nil {
+	if _, err := a.data.readAdminKey(); !a.cfg.Clustered() && err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err // it would be found after the stores were opened
+	}
+	if err := a.openEmbedded(ctx, o); err != nil {
 		return err
 	}
-	if a.directory, err = sqlite.Open(a.data.file("directory.db"), sqlite.Options{}); err != nil {
+	return a.data.removeSnapshots()
+}
+
+// openEmbedded opens journal and directory. Both are read and compared first, so
+// that a start that is refused leaves every file of theirs as it was.
+func (a *App) openEmbedded(ctx context.Context, o Options) error {
+	path := a.data.file("directory.db")
+	found, err := sqlite.Examine(ctx, path)
+	if err != nil {
 		return err
 	}
-	if err = a.directory.Ping(ctx); err != nil {
-		return err
+	check := func(journal im.Pair) error {
+		if err := compareStores(journal, found.Content); err != nil {
+			return fmt.Errorf("data directory %s: %w", a.cfg.Data, err)
+		}
+		return nil
 	}
-	a.journal, err = opened(pebble.Open(a.data.file("journal"), pebble.Options{
+	j, err := pebble.Open(a.data.file("journal"), pebble.Options{
 		AcceptLoss: o.AcceptLoss,
+		Check:      check,
 		MinFree:    int64(a.cfg.Journal.MinFree),
 		CacheBytes: int64(a.cfg.Journal.CacheBytes),
 		Logger:     a.log,
 		Registerer: a.metrics,
-	}))
-	return err
+	})
+	if err != nil {
+		return err
+	}
+	a.journal = j
+	if a.directory, err = sqlite.Open(path, sqlite.Options{}); err != nil {
+		return err
+	}
+	if join, err := im.ComparePair(j.Pair(), found.Pair); join || err != nil { // an error was accepted as a loss
+		p, err := a.directory.Pair(ctx)
+		if err != nil {
+			return err
+		}
+		p.Identity, p.Position = rand.Text(), j.Pair().Position
+		if err := p.Join(j.SetPair, func(p im.Pair) error { return a.directory.SetPair(ctx, p) }); err != nil {
+			return err
+		}
+	}
+	a.empty = func(context.Context) (bool, error) { return j.Pair().Position == 0, nil }
+	return a.directory.Watch(ctx, j)
 }
 
-// opened keeps a nil pointer from becoming a journal.
-func opened[J im.Journal](j J, err error) (im.Journal, error) {
-	if err != nil {
-		return nil, err
+// compareStores tells whether the two stores may be served together. Those of an
+// earlier version, which know nothing of each other, must at least both be there.
+func compareStores(journal im.Pair, d directory.Content) error {
+	join, err := im.ComparePair(journal, d.Pair)
+	switch {
+	case err != nil || !join:
+		return err
+	case journal.Position > 0 && !d.Users:
+		return im.DirectoryMissing()
+	case journal.Position == 0 && d.Entries:
+		return im.JournalMissing()
 	}
-	return j, nil
+	return nil
 }
 
 // openPostgres opens directory and journal in one database. They share the
@@ -87,8 +130,28 @@ func (a *App) openPostgres(ctx context.Context) (err error) {
 		a.shared = nil
 		return err
 	}
-	a.journal = a.shared
-	return nil
+	a.journal, a.empty = a.shared, a.shared.Empty
+	return a.compareShared(ctx)
+}
+
+// compareShared refuses a database in which one of the two stores is there without
+// the other. Others may write meanwhile: what must be there first is asked last.
+func (a *App) compareShared(ctx context.Context) error {
+	unused, err := a.shared.Empty(ctx)
+	if err != nil {
+		return err
+	}
+	d, err := a.directory.Content(ctx)
+	if err != nil {
+		return err
+	}
+	if !unused && !d.Users {
+		return im.DirectoryMissing()
+	}
+	if unused, err = a.shared.Empty(ctx); err == nil && unused && d.Entries {
+		err = im.JournalMissing()
+	}
+	return err
 }
 
 // adminKey is the key of the integrator and the command line: of the data

@@ -25,6 +25,7 @@ type writeTx struct {
 	// prepared returns the prepared statement of a text, or nil.
 	prepared func(query string, args []any) *sql.Stmt
 	place    string // Dialect.Place
+	wrote    bool   // something was changed
 }
 
 func unprepared(string, []any) *sql.Stmt { return nil }
@@ -41,11 +42,13 @@ func (t *writeTx) Exec(query string, args ...any) (changed int, err error) {
 		return 0, err
 	}
 	n, err := result.RowsAffected()
+	t.wrote = t.wrote || n > 0 && writes(query)
 	return int(n), err
 }
 
 // Query runs a statement that gives rows. They are closed before the next statement.
 func (t *writeTx) Query(query string, args ...any) (*sql.Rows, error) {
+	t.wrote = t.wrote || writes(query)
 	if stmt := t.prepared(query, args); stmt != nil {
 		return stmt.QueryContext(t.ctx, args...)
 	}
@@ -54,6 +57,7 @@ func (t *writeTx) Query(query string, args ...any) (*sql.Rows, error) {
 
 // QueryRow runs a statement that gives one row; the error is Scan's.
 func (t *writeTx) QueryRow(query string, args ...any) *sql.Row {
+	t.wrote = t.wrote || writes(query)
 	if stmt := t.prepared(query, args); stmt != nil {
 		return stmt.QueryRowContext(t.ctx, args...)
 	}
@@ -148,6 +152,8 @@ type together struct {
 	run        sync.Mutex
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
+	witness    Witness // told of every commit; nil if there is none
+	changes    int64   // as of the last commit
 }
 
 // write is one function that waits for its transaction.
@@ -276,11 +282,14 @@ func (g *together) commit(batch []*write) error {
 			}
 		}
 	}
+	if err := g.count(t); err != nil {
+		return g.d.failed("write", err)
+	}
 	if _, err := t.Exec("COMMIT"); err != nil {
 		return g.d.failed("commit", err)
 	}
 	done = true
-	return nil
+	return g.counted(t)
 }
 
 // call runs one write and reports whether it succeeded.

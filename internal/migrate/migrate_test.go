@@ -65,7 +65,7 @@ func newSource(t testing.TB, entries int) *source {
 
 func (s *source) exec(t testing.TB, statements string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", s.Directory)
+	db, err := sql.Open("sqlite", "file:"+s.Directory+"?vfs=skein-sums")
 	must(t, err)
 	_, err = db.Exec(statements)
 	must(t, errors.Join(err, db.Close()))
@@ -433,7 +433,7 @@ func TestDifferent(t *testing.T) {
 func TestSourceUnchanged(t *testing.T) {
 	s := newSource(t, 300)
 	// Rows that are in the log of SQLite only, as after a crash.
-	db, err := sql.Open("sqlite", s.Directory+"?_pragma=wal_autocheckpoint(0)")
+	db, err := sql.Open("sqlite", "file:"+s.Directory+"?vfs=skein-sums&_pragma=wal_autocheckpoint(0)")
 	must(t, err)
 	_, err = db.Exec("INSERT INTO users VALUES ('late', NULL, 'L', '', FALSE, 2, 2000)")
 	must(t, err)

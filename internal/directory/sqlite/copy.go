@@ -33,7 +33,7 @@ func copyTo(ctx context.Context, conn *sql.Conn, to string) (err error) {
 		if !ok {
 			return errors.New("the SQLite driver cannot copy")
 		}
-		u := url.URL{Scheme: "file", Path: to}
+		u := url.URL{Scheme: "file", Path: to, RawQuery: url.Values{"vfs": {sumsVFS}}.Encode()}
 		b, err := from.NewBackup(u.String())
 		if err != nil {
 			return err

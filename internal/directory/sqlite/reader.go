@@ -24,7 +24,18 @@ func OpenReader(ctx context.Context, path string) (*directory.Reader, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, fmt.Errorf("directory: %w", err)
 	}
-	u := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)"}, "_dqs": {"0"}}.Encode()}
+	found, err := Examine(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	values := url.Values{"mode": {"ro"}, "_pragma": {"query_only(1)"}, "_dqs": {"0"}}
+	if found.Summed {
+		if err := registerSums(); err != nil {
+			return nil, err
+		}
+		values.Set("vfs", sumsVFS)
+	}
+	u := url.URL{Scheme: "file", Path: path, RawQuery: values.Encode()}
 	connector, err := sqlite.NewConnector(u.String())
 	if err != nil {
 		return nil, fmt.Errorf("directory: open %s: %w", path, err)

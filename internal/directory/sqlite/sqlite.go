@@ -10,6 +10,8 @@
 //     survives a loss of power;
 //   - there is one write connection: writers queue in the order they come and
 //     never meet SQLITE_BUSY among themselves;
+//   - every page has a checksum, and a page that is read has the one it was
+//     written with (sums.go): damage is an error, never other data;
 //   - the file can be read by its owner only.
 package sqlite
 
@@ -19,6 +21,8 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -54,6 +58,12 @@ func Open(path string, o Options) (*directory.DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("directory: %w", err)
 	}
+	if err := registerSums(); err != nil {
+		return nil, err
+	}
+	if err := prepare(path); err != nil {
+		return nil, fmt.Errorf("directory: %w", err)
+	}
 	if err := createPrivate(path); err != nil {
 		return nil, fmt.Errorf("directory: %w", err)
 	}
@@ -74,6 +84,74 @@ func Open(path string, o Options) (*directory.DB, error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", path, err), d.Close())
 	}
 	return d, nil
+}
+
+// prepare makes a database whose pages have room for checksums, if there is none,
+// and gives one of an earlier version the room.
+func prepare(path string) error {
+	var header [headerReserved + 1]byte
+	f, err := os.Open(path)
+	if err == nil {
+		_, err = io.ReadFull(f, header[:])
+		f.Close()
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, io.EOF):
+		return rebuild(":memory:", path)
+	case err != nil:
+		return fmt.Errorf("%s: %w", path, err)
+	case string(header[:len(headerMagic)]) != headerMagic:
+		return fmt.Errorf("%s: this is no database", path)
+	case header[headerReserved] == sumSize:
+		return nil
+	}
+	u := url.URL{Scheme: "file", Path: path}
+	return rebuild(u.String(), path)
+}
+
+// rebuild writes a copy of a database, with checksums, and puts it at path.
+func rebuild(from, path string) error {
+	db, err := sql.Open("sqlite", from)
+	if err != nil {
+		return err
+	}
+	db.SetMaxOpenConns(1)
+	if from != ":memory:" {
+		// What is in the log belongs to the file that is about to be replaced.
+		_, err = db.Exec("PRAGMA wal_checkpoint(TRUNCATE)")
+	}
+	to := path + ".new"
+	if err2 := os.Remove(to); err2 != nil && !errors.Is(err2, fs.ErrNotExist) {
+		err = errors.Join(err, err2)
+	}
+	if err == nil {
+		u := url.URL{Scheme: "file", Path: to, RawQuery: url.Values{"vfs": {sumsVFS}, "reserve": {strconv.Itoa(sumSize)}}.Encode()}
+		_, err = db.Exec("VACUUM INTO ?", u.String())
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		return fmt.Errorf("%s: write it with checksums: %w", path, err)
+	}
+	f, err := os.OpenFile(to, os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	// A log that is left belongs to another file than the one that comes.
+	for _, suffix := range []string{"-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if err := os.Rename(to, path); err != nil {
+		return err
+	}
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // createPrivate makes sure that the file exists and is the owner's only.
@@ -98,6 +176,7 @@ func pool(path string, o Options, conns int, readOnly bool) (*sql.DB, error) {
 		},
 		"_txlock": {"immediate"},
 		"_dqs":    {"0"},
+		"vfs":     {sumsVFS},
 	}
 	if readOnly {
 		q.Add("_pragma", "query_only(1)")

@@ -96,7 +96,7 @@ func (a *appender) readBounds() (err error) {
 }
 
 // highestID finds the greatest id of a space.
-func highestID(db *pebble.DB, space byte) (id im.MessageID, err error) {
+func highestID(db pebble.Reader, space byte) (id im.MessageID, err error) {
 	bounds := spaceBounds(space)
 	it, err := db.NewIter(&bounds)
 	if err != nil {

@@ -1,7 +1,8 @@
 // Package pebble is the embedded engine of im.Journal, on the Pebble key-value
 // store. It passes internal/journal/journaltest.
 //
-// It owns one directory: `db` (Pebble's files) and `witness` (see witness.go).
+// It owns one directory: `db` (Pebble's files), `witness` (see witness.go),
+// `files` (ledger.go) and `lost-1` … (what was there when a loss was accepted).
 // It does not know what a message means, who may send one, or who reads it.
 //
 // # Keys
@@ -28,6 +29,9 @@
 // journal's own: one writes the witness behind the commits, one writes marks
 // beside them, one begins an era now and then. Pebble's own flush and merge; the pacer (pace.go) makes them
 // give way to commits.
+//
+// pairMu orders what is kept of the directory (pair.go) and is held during an
+// fsync. The ledger's locks are Pebble's background work's and taken last.
 //
 // Lock order: life → marksMu → flushMu → mu, and life → appendMu → mu. life is
 // held for reading by every call and taken by Close. marksMu orders SetMarks
@@ -62,6 +66,10 @@
 //     is given out. So a position that another copy of this directory gave out,
 //     or this one before it was put back, is told apart for ever.
 //   - After a failed commit or fsync nothing is ever acknowledged again.
+//   - A start that is refused wrote nothing: all that can refuse it is read before
+//     (check.go), through a file system that cannot write.
+//   - No file is deleted, and no log reused, before the ledger knows the manifest
+//     that allows it.
 //   - A journal that came back shorter than it was witnessed, or with another
 //     content, is not opened unless the operator accepts the loss; then the
 //     timeline changes.

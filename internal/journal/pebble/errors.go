@@ -28,6 +28,21 @@ func (e *ShortenedError) Error() string {
 		e.Dir, e.Reason, e.Have, e.Witnessed)
 }
 
+// FilesError is why Open refuses a directory whose files are not those the
+// journal was left with: opened all the same, it would be served with a part of
+// its messages, and the rest deleted.
+type FilesError struct {
+	Dir string
+	// File is the one that is wrong, Reason what is wrong with it.
+	File, Reason string
+}
+
+func (e *FilesError) Error() string {
+	return fmt.Sprintf("journal %s: %s: %s: acknowledged messages may be missing; nothing was changed. "+
+		"Restore the newest backup; or start once with --accept-loss, which serves what can be read under a new timeline, so that clients notice",
+		e.Dir, e.File, e.Reason)
+}
+
 // VersionError is why Open refuses a directory written by a newer version.
 type VersionError struct {
 	Dir         string
@@ -68,6 +83,15 @@ func (e *CorruptionError) Unwrap() error { return e.Cause }
 // explain adds to an error of Pebble where it happened. Pebble keeps the file
 // of a damage in the details of its errors, which their text leaves out.
 func (j *Journal) explain(err error) error { return explain(j.dir, err) }
+
+// named is explain for errors that do not name the journal by themselves.
+func (j *Journal) named(err error) error {
+	var known *CorruptionError
+	if err = j.explain(err); errors.As(err, &known) {
+		return err
+	}
+	return fmt.Errorf("journal %s: %w", j.dir, err)
+}
 
 func explain(dir string, err error) error {
 	if err == nil || !pebble.IsCorruptionError(err) {

@@ -41,6 +41,9 @@ type Journal struct {
 	timeline string
 	witness  *witness
 	eras     eras
+	ledger   *ledger
+	pair     im.Pair // guarded by pairMu
+	pairMu   sync.Mutex
 	space    *space
 	pacer    *pacer
 	metrics  *metrics
@@ -72,7 +75,8 @@ var _ im.Journal = (*Journal)(nil)
 
 // Open opens the journal in dir, making it if there is none. The errors an
 // operator can do something about are *LockedError, *VersionError,
-// *ShortenedError and *CorruptionError.
+// *ShortenedError, *FilesError and *CorruptionError; with them, and with an error
+// of Options.Check, every file is left as it was.
 func Open(dir string, o Options) (*Journal, error) {
 	o = o.withDefaults()
 	j := &Journal{
@@ -90,6 +94,7 @@ func Open(dir string, o Options) (*Journal, error) {
 		if j.db != nil {
 			_ = j.db.Close()
 		}
+		_ = j.ledger.close()
 		if j.lock != nil {
 			_ = j.lock.Close()
 		}
@@ -103,38 +108,70 @@ func Open(dir string, o Options) (*Journal, error) {
 }
 
 // open does the fallible part of Open and leaves in j what has to be closed.
+// Until begin, nothing is written.
 func (j *Journal) open() error {
 	path := j.fs.PathJoin(j.dir, "db")
+	if _, err := j.fs.Stat(j.fs.PathJoin(path, "LOCK")); err == nil {
+		if err := j.takeLock(path); err != nil {
+			return err
+		}
+	}
+	f, err := j.examine()
+	if err != nil {
+		return err
+	}
+	if f.loss == nil && j.o.Check != nil {
+		f.loss = j.o.Check(f.pair)
+	}
+	if f.loss != nil && !j.o.AcceptLoss {
+		return f.loss
+	}
+	return j.begin(path, f)
+}
+
+func (j *Journal) takeLock(path string) (err error) {
+	if j.lock, err = pebble.LockDirectory(path, j.fs); err != nil {
+		return &LockedError{Dir: j.dir, Cause: err}
+	}
+	return nil
+}
+
+// begin opens the store for writing, after it was examined.
+func (j *Journal) begin(path string, f found) (err error) {
 	if err := makeDir(j.fs, path); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, err)
 	}
-	lock, err := pebble.LockDirectory(path, j.fs)
-	if err != nil {
-		return &LockedError{Dir: j.dir, Cause: err}
+	if j.lock == nil {
+		if err := j.takeLock(path); err != nil {
+			return err
+		}
 	}
-	j.lock = lock
-	witnessPath := j.fs.PathJoin(j.dir, witnessName)
-	gen, seen, found, err := readWitness(j.fs, witnessPath)
-	if err != nil {
-		return fmt.Errorf("journal %s: %w", j.dir, err)
+	if f.damaged {
+		to, err := j.setAside()
+		if err != nil {
+			return fmt.Errorf("journal %s: keep what is there: %w", j.dir, err)
+		}
+		j.o.Logger.Warn("journal: the store's files as they were are kept until you remove them", "dir", to)
+		f.ledger = nil
 	}
-	// A store that is gone must not be made anew without a word.
-	desc, err := pebble.Peek(path, j.fs)
-	if err != nil {
-		return fmt.Errorf("journal %s: %w", j.dir, explain(j.dir, err))
+	if f.ledger == nil {
+		f.ledger = &ledger{fs: j.fs, dir: j.dir, path: j.fs.PathJoin(j.dir, ledgerName), changed: true, manifests: map[string]sealed{}, logs: map[string]bool{}}
 	}
-	if !desc.Exists && found && seen.pos > 0 && !j.o.AcceptLoss {
-		return &ShortenedError{Dir: j.dir, Witnessed: seen.pos, Reason: "the store is gone"}
-	}
-	if j.db, err = pebble.Open(path, j.engineOptions()); err != nil {
+	j.ledger, f.ledger.fs = f.ledger, j.fs
+	options := j.engineOptions()
+	options.FS = ledgerFS{j.fs, j.ledger}
+	if j.db, err = pebble.Open(path, options); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, explain(j.dir, err))
 	}
 	m, err := j.loadOrCreate()
 	if err != nil {
 		return err
 	}
-	if m, err = j.compare(m, seen, found); err != nil {
+	if m, err = j.accept(m, &f); err != nil {
 		return err
+	}
+	if j.pair, err = loadPair(j.db); err != nil {
+		return fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
 	}
 	j.timeline, j.durable = m.timeline, m.last.pos
 	j.appender.init(j, m)
@@ -144,7 +181,7 @@ func (j *Journal) open() error {
 	if err := j.openEra(); err != nil {
 		return err
 	}
-	if j.witness, err = openWitness(j.fs, witnessPath, gen, m.last, j.fail); err != nil {
+	if j.witness, err = openWitness(j.fs, j.fs.PathJoin(j.dir, witnessName), f.gen, m.last, j.fail); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, err)
 	}
 	return nil
@@ -172,44 +209,37 @@ func (j *Journal) loadOrCreate() (meta, error) {
 	return m, err
 }
 
-// compare holds what the journal came back with against the witness. With
-// AcceptLoss a loss makes a new timeline instead of an error.
-func (j *Journal) compare(m meta, seen sighting, found bool) (meta, error) {
-	reason := ""
-	switch {
-	case !found && m.last.pos == 0: // new, or the first start was cut short
-	case !found:
-		reason = "its witness file is missing or unreadable, as after restoring a backup"
-	case m.last.pos < seen.pos:
-		reason = "its end is missing"
-	default:
-		chain, known, err := chainAt(j.db, seen.pos)
+// accept begins a new timeline when there was a loss, which is known to be
+// accepted, but for that of a journal that was converted just now.
+func (j *Journal) accept(m meta, f *found) (meta, error) {
+	if f.loss == nil && f.meta.schema != m.schema {
+		loss, err := j.compare(j.db, m, f)
 		if err != nil {
-			return m, fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
+			return m, err
 		}
-		if known && chain != seen.chain {
-			reason = "it holds other entries than were stored, as after restoring an older copy"
+		if loss != nil && !j.o.AcceptLoss {
+			return m, loss
 		}
+		f.loss = loss
 	}
-	if reason == "" && j.o.NewTimeline {
+	if f.loss == nil && j.o.NewTimeline {
 		m.timeline = newTimeline()
-		if err := store(j.db, m); err != nil {
+		b := j.db.NewBatch()
+		defer b.Close()
+		if err := store(b, m); err != nil {
 			return m, fmt.Errorf("journal %s: %w", j.dir, err)
 		}
 	}
-	if reason == "" {
+	if f.loss == nil {
 		return m, nil
 	}
-	e := &ShortenedError{Dir: j.dir, Have: m.last.pos, Witnessed: seen.pos, Reason: reason}
-	if !j.o.AcceptLoss {
-		return m, e
-	}
 	m.timeline = newTimeline()
-	if err := store(j.db, m); err != nil {
+	b := j.db.NewBatch()
+	defer b.Close()
+	if err := errors.Join(b.Set([]byte(keyPair), encodePair(f.pair.Again()), nil), store(b, m)); err != nil {
 		return m, fmt.Errorf("journal %s: %w", j.dir, err)
 	}
-	j.o.Logger.Warn("journal: the loss was accepted; clients will sync anew", "dir", j.dir, "loss", e.Reason,
-		"have", e.Have, "witnessed", e.Witnessed, "timeline", m.timeline)
+	j.o.Logger.Warn("journal: the loss was accepted; clients will sync anew", "dir", j.dir, "loss", f.loss, "timeline", m.timeline)
 	return m, nil
 }
 
@@ -277,5 +307,5 @@ func (j *Journal) Close() error {
 		return err
 	}
 	err = errors.Join(err, j.db.Close())
-	return errors.Join(err, j.witness.close(), j.lock.Close())
+	return errors.Join(err, j.ledger.close(), j.witness.close(), j.lock.Close())
 }

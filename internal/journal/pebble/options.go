@@ -10,6 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/skein-im/skein/internal/im"
 )
 
 // Options change how a journal is opened. The zero value is for production.
@@ -20,6 +22,10 @@ type Options struct {
 	// NewTimeline begins another timeline: what is opened is a copy of some time, and
 	// what came after it in the original is not in it. Clients sync anew.
 	NewTimeline bool
+	// Check compares what the journal knows of its pair (im.Pair) with the other
+	// store, before anything is written. Its error refuses the start, or is the loss
+	// that AcceptLoss accepts. It is asked for a new journal, too.
+	Check func(im.Pair) error
 	// MinFree is how many bytes of the disk stay free: below, Append answers
 	// im.ErrJournalFull. Default 64 MiB; negative turns the check off.
 	MinFree int64

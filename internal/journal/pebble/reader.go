@@ -42,18 +42,17 @@ func (r *Reader) open() error {
 	if !desc.Exists {
 		return fmt.Errorf("journal %s: %w", j.dir, fs.ErrNotExist)
 	}
-	lock, err := pebble.LockDirectory(path, j.fs)
-	if err != nil {
-		return &LockedError{Dir: j.dir, Cause: err}
+	if err := j.takeLock(path); err != nil {
+		return err
 	}
-	j.lock = lock
-	gen, seen, found, err := readWitness(j.fs, j.fs.PathJoin(j.dir, witnessName))
-	if err != nil {
-		return fmt.Errorf("journal %s: %w", j.dir, err)
+	f, err := j.examine()
+	switch {
+	case err != nil:
+		return err
+	case f.loss != nil:
+		return f.loss
 	}
-	options := j.engineOptions()
-	options.ReadOnly, options.EventListener = true, nil
-	if j.db, err = pebble.Open(path, options); err != nil {
+	if j.db, err = j.openReadOnly(path); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, explain(j.dir, err))
 	}
 	m, some, err := loadMeta(j.db)
@@ -62,15 +61,10 @@ func (r *Reader) open() error {
 		return fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
 	case !some:
 		return fmt.Errorf("journal %s: it was never used", j.dir)
-	case m.schema > schemaVersion:
-		return &VersionError{Dir: j.dir, Have: m.schema, Known: schemaVersion}
 	case m.schema < schemaVersion:
 		return fmt.Errorf("journal %s: schema %d is older than this version's (%d): start this version's server on it once, which converts it", j.dir, m.schema, schemaVersion)
 	}
-	if _, err := j.compare(m, seen, found); err != nil {
-		return err
-	}
-	j.timeline, r.last, r.gen = m.timeline, m.last, gen
+	j.timeline, r.last, r.gen = m.timeline, m.last, f.gen
 	if j.eras, err = loadEras(j.db); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
 	}

@@ -126,12 +126,13 @@ func requireEmpty(db *pebble.DB) error {
 func create(db *pebble.DB) (meta, error) {
 	m := meta{schema: schemaVersion, timeline: newTimeline(), epoch: epoch{number: 1}}
 	m.last.chain = firstLink(m.timeline)
-	return m, store(db, m)
-}
-
-func store(db *pebble.DB, m meta) error {
 	b := db.NewBatch()
 	defer b.Close()
+	return m, store(b, m)
+}
+
+// store commits a batch with the meta keys added to it.
+func store(b *pebble.Batch, m meta) error {
 	var slot []byte
 	return errors.Join(
 		b.Set([]byte(keySchema), binary.AppendUvarint(nil, m.schema), nil),
@@ -167,7 +168,7 @@ func decodeLast(v []byte) (s sighting, e epoch, ok bool) {
 }
 
 // chainAt returns the chain value at a position, ok false when it is too long ago.
-func chainAt(db *pebble.DB, pos uint64) (chain uint64, ok bool, err error) {
+func chainAt(db pebble.Reader, pos uint64) (chain uint64, ok bool, err error) {
 	v, err := get(db, appendChainKey(nil, pos))
 	if err != nil || v == nil {
 		return 0, false, err

@@ -190,6 +190,16 @@ func (j *Journal) Position(ctx context.Context) (im.Place, error) { return j.pos
 // through, however many reads are waiting.
 func (j *Journal) Pulse(ctx context.Context) (im.Place, error) { return j.position(ctx, j.writers) }
 
+// Empty tells that nothing was ever stored.
+func (j *Journal) Empty(ctx context.Context) (empty bool, err error) {
+	if err := j.enter(); err != nil {
+		return false, err
+	}
+	defer j.life.RUnlock()
+	err = j.readers.QueryRow(ctx, "SELECT NOT EXISTS (SELECT FROM journal_heads)").Scan(&empty)
+	return empty, err
+}
+
 // Ping asks the database for an answer.
 func (j *Journal) Ping(ctx context.Context) error {
 	if err := j.enter(); err != nil {
