@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/pgtest"
 	skein "github.com/skein-im/skein/sdk/go"
 )
 
@@ -187,7 +188,7 @@ func (l *lived) requireWholeOrRefused(t *testing.T, dir, name string) {
 		ok(t, a.close())
 		return
 	}
-	if !strings.Contains(err.Error(), dir) || !strings.Contains(strings.ToLower(err.Error()), "restore") && !strings.Contains(err.Error(), "; remove it to have a new one") {
+	if !strings.Contains(err.Error(), dir) || !strings.Contains(strings.ToLower(err.Error()), "restore") && !strings.Contains(err.Error(), "remove it to have a new one") {
 		t.Errorf("the refusal does not say what to do: %v", err)
 	}
 	for range 10 {
@@ -254,6 +255,38 @@ func TestStoresOfDifferentTimes(t *testing.T) {
 			a, err := Open(t.Context(), settings(dir), Options{})
 			ok(t, err)
 			ok(t, a.close())
+		})
+	}
+}
+
+// In one database the two stores come back together, unless somebody takes a part
+// of it for the whole.
+func TestHalfADatabase(t *testing.T) {
+	for empty, want := range map[string]string{
+		"TRUNCATE users CASCADE":                                 "directory (users, sessions, groups) is missing",
+		"TRUNCATE journal_heads, journal_entries, journal_marks": "journal (messages) is missing",
+		"SELECT 1": "",
+		"TRUNCATE journal_heads, journal_entries; TRUNCATE users, groups CASCADE": "",
+	} {
+		t.Run(want+" "+empty[:8], func(t *testing.T) {
+			url, dir, token := pgtest.Database(t), t.TempDir(), map[string]string{}
+			cfg := settings(dir)
+			cfg.Store = url
+			p := runWith(t, cfg, Options{}, token)
+			p.mint(dir, "ann", "ben")
+			p.as("ann", skein.NewMemoryStore(), func(c *skein.Client) {
+				_, err := c.Groups().Create(t.Context(), "friends", "ben")
+				ok(t, err)
+			})
+			p.stop()
+			pgtest.Exec(t, url, empty)
+			a, err := Open(t.Context(), cfg, Options{})
+			if err == nil {
+				defer a.close()
+			}
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("answered with %v", err)
+			}
 		})
 	}
 }

@@ -33,8 +33,13 @@ func settings(dir string) config.Config {
 
 func run(t *testing.T, dir string, o Options, token map[string]string) *process {
 	t.Helper()
+	return runWith(t, settings(dir), o, token)
+}
+
+func runWith(t *testing.T, cfg config.Config, o Options, token map[string]string) *process {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	a, err := Open(ctx, settings(dir), o)
+	a, err := Open(ctx, cfg, o)
 	if err != nil {
 		t.Fatal(err)
 	}
