@@ -102,7 +102,7 @@ func (a *App) openEmbedded(ctx context.Context, o Options) error {
 func compareStores(journal im.Pair, d directory.Content) error {
 	join, err := im.ComparePair(journal, d.Pair)
 	switch {
-	case err != nil || !join:
+	case err != nil || !join || journal.Identity != "" || d.Pair.Identity != "":
 		return err
 	case journal.Position > 0 && !d.Users:
 		return im.DirectoryMissing()
