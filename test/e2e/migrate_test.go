@@ -252,6 +252,7 @@ func goesOn(t *testing.T, w World, g, token string, oldID im.MessageID, oldAck *
 func TestMigrateKilled(t *testing.T) {
 	t.Parallel()
 	p := serve(t, t.TempDir())
+	newDevice(t, p, "a", wire.DeviceClass_DEVICE_CLASS_PHONE, 0) // messages without any user are half a store
 	p.Stop(t)
 	const entries = 60_000
 	j := must(journal.Open(filepath.Join(p.dir, "journal"), journal.Options{}))(t)
