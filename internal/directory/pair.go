@@ -142,5 +142,5 @@ func (r *Reader) Content(ctx context.Context) (c Content, err error) {
 // The versions of the schema that have what is looked at.
 const (
 	peopleSchema = 2
-	pairSchema   = 6
+	pairSchema   = 7
 )
