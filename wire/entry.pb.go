@@ -99,6 +99,13 @@ const (
 	EventType_EVENT_TYPE_CONTACT_ACCEPTED  EventType = 21
 	EventType_EVENT_TYPE_CONTACT_REFUSED   EventType = 22
 	EventType_EVENT_TYPE_CONTACT_REMOVED   EventType = 23
+	// What the user changed on one device, for the others; nobody else is told. `users`: who was blocked …
+	EventType_EVENT_TYPE_CONTACT_BLOCKED   EventType = 24
+	EventType_EVENT_TYPE_CONTACT_UNBLOCKED EventType = 25
+	// … who has another remark, `text`.
+	EventType_EVENT_TYPE_CONTACT_REMARKED EventType = 26
+	// Display name (`text`) or settings of the user are others; read them anew.
+	EventType_EVENT_TYPE_PROFILE_CHANGED EventType = 27
 )
 
 // Enum value maps for EventType.
@@ -119,6 +126,10 @@ var (
 		21: "EVENT_TYPE_CONTACT_ACCEPTED",
 		22: "EVENT_TYPE_CONTACT_REFUSED",
 		23: "EVENT_TYPE_CONTACT_REMOVED",
+		24: "EVENT_TYPE_CONTACT_BLOCKED",
+		25: "EVENT_TYPE_CONTACT_UNBLOCKED",
+		26: "EVENT_TYPE_CONTACT_REMARKED",
+		27: "EVENT_TYPE_PROFILE_CHANGED",
 	}
 	EventType_value = map[string]int32{
 		"EVENT_TYPE_UNSPECIFIED":       0,
@@ -136,6 +147,10 @@ var (
 		"EVENT_TYPE_CONTACT_ACCEPTED":  21,
 		"EVENT_TYPE_CONTACT_REFUSED":   22,
 		"EVENT_TYPE_CONTACT_REMOVED":   23,
+		"EVENT_TYPE_CONTACT_BLOCKED":   24,
+		"EVENT_TYPE_CONTACT_UNBLOCKED": 25,
+		"EVENT_TYPE_CONTACT_REMARKED":  26,
+		"EVENT_TYPE_PROFILE_CHANGED":   27,
 	}
 )
 
@@ -474,7 +489,7 @@ type Event struct {
 	Role Role `protobuf:"varint,3,opt,name=role,proto3,enum=skein.v1.Role" json:"role,omitempty"`
 	// MUTED: until when, Unix milliseconds; 0 = unmuted.
 	UntilMs int64 `protobuf:"varint,4,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
-	// Group name (GROUP_CREATED, GROUP_RENAMED), text of a contact request, or reason.
+	// Group name (GROUP_CREATED, GROUP_RENAMED), text of a contact request, remark, display name, or reason.
 	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -581,7 +596,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x16ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ENTRY_KIND_MESSAGE\x10\x01\x12\x15\n" +
 	"\x11ENTRY_KIND_RECALL\x10\x02\x12\x14\n" +
-	"\x10ENTRY_KIND_EVENT\x10\x03*\xd5\x03\n" +
+	"\x10ENTRY_KIND_EVENT\x10\x03*\xd8\x04\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CREATED\x10\x01\x12\x1c\n" +
@@ -598,7 +613,11 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x1cEVENT_TYPE_CONTACT_REQUESTED\x10\x14\x12\x1f\n" +
 	"\x1bEVENT_TYPE_CONTACT_ACCEPTED\x10\x15\x12\x1e\n" +
 	"\x1aEVENT_TYPE_CONTACT_REFUSED\x10\x16\x12\x1e\n" +
-	"\x1aEVENT_TYPE_CONTACT_REMOVED\x10\x17*M\n" +
+	"\x1aEVENT_TYPE_CONTACT_REMOVED\x10\x17\x12\x1e\n" +
+	"\x1aEVENT_TYPE_CONTACT_BLOCKED\x10\x18\x12 \n" +
+	"\x1cEVENT_TYPE_CONTACT_UNBLOCKED\x10\x19\x12\x1f\n" +
+	"\x1bEVENT_TYPE_CONTACT_REMARKED\x10\x1a\x12\x1e\n" +
+	"\x1aEVENT_TYPE_PROFILE_CHANGED\x10\x1b*M\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROLE_MEMBER\x10\x01\x12\x0e\n" +

@@ -106,6 +106,9 @@ type Options struct {
 	// Control closes connections, of all processes. It must not block. nil: there
 	// are none.
 	Control func(im.Control)
+	// Drive carries out what is promised to a conversation: the notices that a
+	// profile changed. nil: nobody is told.
+	Drive func(ctx context.Context, c im.ConversationID) error
 	// Shared: other processes have the same store.
 	Shared bool
 	// Argon are the costs of password hashes.

@@ -2,6 +2,8 @@ package account
 
 import (
 	"context"
+	"fmt"
+	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -61,7 +63,31 @@ func (s *Service) UpdateProfile(ctx context.Context, actor im.Actor, displayName
 		}
 		displayName = &name
 	}
-	return s.store.UpdateUser(ctx, actor.User, displayName, policy)
+	if s.o.Drive == nil {
+		return s.store.UpdateUser(ctx, actor.User, displayName, policy)
+	}
+	notice, err := s.profileNotice(actor.User, displayName)
+	if err != nil {
+		return User{}, err
+	}
+	u, err := s.store.UpdateUser(ctx, actor.User, displayName, policy, notice)
+	if err == nil {
+		_ = s.o.Drive(ctx, im.Me(actor.User)) // the outbox counts the failure and repeats it
+	}
+	return u, err
+}
+
+// profileNotice tells the user's own devices, in their feed, to read the profile anew.
+func (s *Service) profileNotice(user im.UserID, displayName *string) (im.Promise, error) {
+	var random [10]byte
+	if _, err := io.ReadFull(s.o.Random, random[:]); err != nil {
+		return im.Promise{}, fmt.Errorf("random: %w", err)
+	}
+	e := im.Event{Type: im.EventProfileChanged, Users: []im.UserID{user}}
+	if displayName != nil {
+		e.Text = *displayName
+	}
+	return im.Promise{ID: im.NewMessageID(s.o.Now(), random), Conversation: im.Me(user), Sender: user, Event: e}, nil
 }
 
 // validNewUser checks what a new user chose and brings it into its normal form.

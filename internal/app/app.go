@@ -220,6 +220,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 		AdminKeyHash:     account.HashKey(key),
 		DevicePolicy:     c.Accounts.DevicePolicy,
 		Control:          gateways.Control,
+		Drive:            a.outbox.Help,
 		DefaultDMPolicy:  policy,
 		Shared:           shared,
 		Logger:           a.log,

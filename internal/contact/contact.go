@@ -6,7 +6,8 @@
 // here, inside the store's transaction that read both rows, and committed
 // together with the promises of the notices for the me feeds. Every side whose
 // state changed gets the notice, the one who acted as well, so that all devices
-// of both learn of it: the entry's sender is who did it, Users is to whom.
+// of both learn of it: the entry's sender is who did it, Users is to whom. Of
+// blocks and remarks the own devices of who made them are told, nobody else.
 //
 // Being blocked is never shown: a request to somebody who blocked the asker is
 // kept on the asker's side only, and looks like any request without an answer.
@@ -167,7 +168,7 @@ func (s *Service) Request(ctx context.Context, actor im.Actor, user im.UserID, m
 		if !theirs.Blocked && theirs.State == None {
 			theirs.State, theirs.Message = AsksMe, mine.Message
 		}
-		return event{im.EventContactRequested, mine.Message}, nil
+		return event{kind: im.EventContactRequested, text: mine.Message}, nil
 	})
 }
 
@@ -215,7 +216,7 @@ func (s *Service) Block(ctx context.Context, actor im.Actor, user im.UserID) err
 		if mine.State == AsksMe {
 			mine.State, mine.Message = None, ""
 		}
-		return event{}, nil
+		return event{kind: im.EventContactBlocked, private: true}, nil
 	})
 	return err
 }
@@ -224,7 +225,7 @@ func (s *Service) Block(ctx context.Context, actor im.Actor, user im.UserID) err
 func (s *Service) Unblock(ctx context.Context, actor im.Actor, user im.UserID) error {
 	_, err := s.change(ctx, actor, user, func(mine, _ *Contact) (event, error) {
 		mine.Blocked = false
-		return event{}, nil
+		return event{kind: im.EventContactUnblocked, private: true}, nil
 	})
 	return err
 }
@@ -239,7 +240,7 @@ func (s *Service) SetRemark(ctx context.Context, actor im.Actor, user im.UserID,
 			return event{}, im.Errorf(im.CodeNotFound, "this user is not in your list")
 		}
 		mine.Remark = remark
-		return event{}, nil
+		return event{kind: im.EventContactRemarked, text: remark, private: true}, nil
 	})
 	return err
 }
@@ -273,6 +274,8 @@ func (s *Service) List(ctx context.Context, actor im.Actor, limit int, cursor st
 type event struct {
 	kind im.EventType
 	text string
+	// private: it is for the devices of the one who acts only.
+	private bool
 }
 
 func befriend(mine, theirs *Contact) event {
@@ -304,16 +307,17 @@ func (s *Service) change(ctx context.Context, actor im.Actor, user im.UserID, de
 		if err != nil {
 			return nil, err
 		}
+		changed := a.State != wasA.State || ev.private && *a != wasA
 		if *a != wasA {
 			a.Changed = now
 		}
 		if *b != wasB {
 			b.Changed = now
 		}
-		if ev.kind != 0 && a.State != wasA.State {
+		if ev.kind != 0 && changed {
 			notices = append(notices, s.notice(now, actor.User, actor.User, user, ev))
 		}
-		if ev.kind != 0 && b.State != wasB.State {
+		if ev.kind != 0 && !ev.private && b.State != wasB.State {
 			notices = append(notices, s.notice(now, user, actor.User, user, ev))
 		}
 		mine, blocked, removed = *a, a.Blocked, ev.kind == im.EventContactRemoved

@@ -109,6 +109,8 @@ func (w *world) do(line string) error {
 		return w.Block(ctx, a, u)
 	case "unblocks":
 		return w.Unblock(ctx, a, u)
+	case "remarks":
+		return w.SetRemark(ctx, a, u, "boss")
 	}
 	w.t.Fatalf("what is %q?", line)
 	return nil
@@ -144,6 +146,7 @@ func (w *world) feed(u im.UserID) string {
 		what := map[im.EventType]string{
 			im.EventContactRequested: "requested", im.EventContactAccepted: "accepted",
 			im.EventContactRefused: "refused", im.EventContactRemoved: "removed",
+			im.EventContactBlocked: "blocked", im.EventContactUnblocked: "unblocked", im.EventContactRemarked: "remarked",
 		}[p.Event.Type]
 		lines = append(lines, fmt.Sprintf("%s %s %s", p.Sender, what, p.Event.Users[0]))
 	}
@@ -183,20 +186,22 @@ var stories = []struct {
 	{"only the asked refuses", "a asks b; a refuses b",
 		"asked hello", "asks me hello", "a requested b", "a requested b"},
 	{"blocked asks: as if pending", "b blocks a; a asks b",
-		"asked hello", "none blocked", "a requested b", ""},
+		"asked hello", "none blocked", "a requested b", "b blocked a"},
 	{"blocked takes it back", "b blocks a; a asks b; a removes b",
-		"-", "none blocked", "a requested b, a removed b", ""},
+		"-", "none blocked", "a requested b, a removed b", "b blocked a"},
 	{"blocked after asking", "a asks b; b blocks a",
-		"asked hello", "none blocked", "a requested b", "a requested b"},
+		"asked hello", "none blocked", "a requested b", "a requested b, b blocked a"},
 	{"asks again when the block is gone", "b blocks a; a asks b; b unblocks a; a asks b",
-		"asked hello", "asks me hello", "a requested b", "a requested b"},
+		"asked hello", "asks me hello", "a requested b", "b blocked a, b unblocked a, a requested b"},
 	{"the one who blocked asks when the block is gone", "b blocks a; a asks b; b unblocks a; b asks a",
-		"friend", "friend", "a requested b, b accepted a", "b accepted a"},
+		"friend", "friend", "a requested b, b accepted a", "b blocked a, b unblocked a, b accepted a"},
 	{"blocking a contact keeps it", "a asks b; b accepts a; b blocks a",
-		"friend", "friend blocked", "a requested b, b accepted a", "a requested b, b accepted a"},
+		"friend", "friend blocked", "a requested b, b accepted a", "a requested b, b accepted a, b blocked a"},
 	{"removed by one who is blocked", "a asks b; b accepts a; b blocks a; a removes b",
-		"-", "none blocked", "a requested b, b accepted a, a removed b", "a requested b, b accepted a, a removed b"},
-	{"unblocked leaves nothing", "b blocks a; b unblocks a", "-", "-", "", ""},
+		"-", "none blocked", "a requested b, b accepted a, a removed b", "a requested b, b accepted a, b blocked a, a removed b"},
+	{"unblocked leaves nothing", "b blocks a; b unblocks a", "-", "-", "", "b blocked a, b unblocked a"},
+	{"a remark is one's own", "a asks b; b accepts a; a remarks b",
+		"friend", "friend", "a requested b, b accepted a, a remarked b", "a requested b, b accepted a"},
 }
 
 func TestStories(t *testing.T) {

@@ -92,19 +92,32 @@ func (d *DB) ListUsers(ctx context.Context, after im.UserID, limit int) ([]im.Us
 }
 
 // UpdateUser changes what is given (nil and 0 keep what is there) and returns
-// the user as it is then, or not_found.
-func (d *DB) UpdateUser(ctx context.Context, id im.UserID, displayName *string, policy im.DMPolicy) (im.User, error) {
+// the user as it is then, or not_found. Notices are promised in the same
+// transaction if that is a change.
+func (d *DB) UpdateUser(ctx context.Context, id im.UserID, displayName *string, policy im.DMPolicy, notices ...im.Promise) (im.User, error) {
 	var name sql.NullString
 	if displayName != nil {
 		name = sql.NullString{String: *displayName, Valid: true}
 	}
 	var u im.User
-	err := d.tx(ctx, func(tx *writeTx) (err error) {
+	err := d.tx(ctx, func(tx *writeTx) error {
+		was, err := scanUser(tx.QueryRow("SELECT "+userColumns+" FROM users WHERE id = $1", id))
+		if err != nil {
+			return err
+		}
 		u, err = scanUser(tx.QueryRow(`
 			UPDATE users SET display_name = COALESCE($2, display_name),
 				dm_policy = COALESCE(NULLIF(CAST($3 AS BIGINT), 0), dm_policy)
 			WHERE id = $1 RETURNING `+userColumns, id, name, int64(policy)))
-		return err
+		if err != nil || u.DisplayName == was.DisplayName && u.DMPolicy == was.DMPolicy {
+			return err
+		}
+		for _, p := range notices {
+			if _, err := insertPromise(tx, p); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if errors.Is(err, sql.ErrNoRows) {
 		return im.User{}, im.Errorf(im.CodeNotFound, "no such user")

@@ -74,6 +74,11 @@ const (
 	EventContactAccepted  EventType = 21
 	EventContactRefused   EventType = 22
 	EventContactRemoved   EventType = 23
+	// The following tell a user's own devices what one of them changed, nobody else.
+	EventContactBlocked   EventType = 24
+	EventContactUnblocked EventType = 25
+	EventContactRemarked  EventType = 26
+	EventProfileChanged   EventType = 27
 )
 
 // Event is something that happened to a conversation (group events) or to a

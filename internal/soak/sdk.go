@@ -162,6 +162,8 @@ func (c *sdkClient) follow() {
 			c.applied(e.Message)
 		case *skein.ContactEvent:
 			c.applied(e.Message)
+		case *skein.ProfileEvent:
+			c.applied(e.Message)
 		case *skein.GapEvent:
 			c.h.Add(Record{Kind: Gap, Conversation: e.Conversation, Seq: e.From, Count: e.To, Timeline: c.line()})
 		case *skein.ResetEvent:

@@ -23,6 +23,8 @@ func (c *Chat) onEvent(ctx context.Context, e skein.Event) {
 		c.onTimeline(ctx, e.Conversation, e.Message)
 	case *skein.ContactEvent:
 		c.onContact(ctx, e)
+	case *skein.ProfileEvent:
+		c.printf("        ● your profile was changed\n")
 	case *skein.ReceiptEvent:
 		c.onReceipt(e)
 	case *skein.TypingEvent:
@@ -97,10 +99,18 @@ func (c *Chat) onTimeline(ctx context.Context, conversation string, m *skein.Mes
 }
 
 func (c *Chat) onContact(ctx context.Context, e *skein.ContactEvent) {
+	who := c.name(ctx, e.User)
+	switch e.Event.GetType() {
+	case wire.EventType_EVENT_TYPE_CONTACT_BLOCKED:
+		c.printf("        ● you blocked %s\n", who)
+	case wire.EventType_EVENT_TYPE_CONTACT_UNBLOCKED:
+		c.printf("        ● you unblocked %s\n", who)
+	case wire.EventType_EVENT_TYPE_CONTACT_REMARKED:
+		c.printf("        ● you call %s %q now\n", who, clean(e.Event.Text))
+	}
 	if e.Message.Own { // from another device, or this one
 		return
 	}
-	who := c.name(ctx, e.User)
 	switch e.Event.GetType() {
 	case wire.EventType_EVENT_TYPE_CONTACT_REQUESTED:
 		c.printf("        ● %s wants to be your contact: %s  (/accept %s or /refuse %s)\n", who, clean(e.Event.Text), who, who)

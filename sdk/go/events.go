@@ -38,10 +38,17 @@ type (
 		Event        *wire.Event
 		Message      *Message
 	}
-	// ContactEvent: a contact request, or what became of one.
+	// ContactEvent: a contact request, or what became of one; or the user blocked,
+	// unblocked or renamed somebody, here or on another device.
 	ContactEvent struct {
 		// User is the other one.
 		User    string
+		Event   *wire.Event
+		Message *Message
+	}
+	// ProfileEvent: the user's own name or settings were changed, here or on
+	// another device.
+	ProfileEvent struct {
 		Event   *wire.Event
 		Message *Message
 	}
@@ -86,6 +93,7 @@ func (*FailedEvent) event()   {}
 func (*RecallEvent) event()   {}
 func (*GroupEvent) event()    {}
 func (*ContactEvent) event()  {}
+func (*ProfileEvent) event()  {}
 func (*GapEvent) event()      {}
 func (*ResetEvent) event()    {}
 func (*ReceiptEvent) event()  {}
@@ -298,6 +306,9 @@ func (c *Client) entryEvent(e *wire.Entry) Event {
 	case wire.EntryKind_ENTRY_KIND_EVENT:
 		if kindOf(e.Conversation) != KindMe {
 			return &GroupEvent{Conversation: e.Conversation, By: e.Sender, Event: e.Event, Message: m}
+		}
+		if e.GetEvent().GetType() == wire.EventType_EVENT_TYPE_PROFILE_CHANGED {
+			return &ProfileEvent{Event: e.Event, Message: m}
 		}
 		ev := &ContactEvent{User: e.Sender, Event: e.Event, Message: m}
 		for _, u := range e.GetEvent().GetUsers() {

@@ -36,6 +36,7 @@ func scenarios() []scenario {
 		{"minted tokens", terms{}, minted},
 		{"one answer through both doors", terms{}, doors},
 		{"a slow reader beside a fast one", terms{}, slowReader},
+		{"own changes reach the other device", terms{}, ownChanges},
 		{"removed and added again", terms{}, addedAgain},
 		{"two devices resume while groups are made", terms{}, newGroups},
 		{"four senders, one order", terms{}, oneOrder},

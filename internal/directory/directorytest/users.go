@@ -125,6 +125,19 @@ func updateUser(a *accounts) {
 	}
 	_, err := a.db.UpdateUser(a.Context(), "nobody", &name, 0)
 	a.code(err, im.CodeNotFound)
+
+	// A notice is promised with a change, and with nothing else.
+	notice := func(n byte) im.Promise {
+		return im.Promise{ID: im.NewMessageID(time.UnixMilli(1), [10]byte{n}), Conversation: im.Me("u1"), Sender: "u1", Event: im.Event{Type: im.EventProfileChanged}}
+	}
+	another := "another"
+	for n, policy := range []im.DMPolicy{0, 0, im.DMEveryone, im.DMEveryone} {
+		get(a.db.UpdateUser(a.Context(), "u1", &another, policy, notice(byte(n))))
+	}
+	waiting := get(a.db.PendingOf(a.Context(), im.Me("u1")))
+	if len(waiting) != 2 || waiting[0].ID != notice(0).ID || waiting[1].ID != notice(2).ID {
+		a.Errorf("promised %+v", waiting)
+	}
 }
 
 func replacePasswordHash(a *accounts) {
