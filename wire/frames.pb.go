@@ -964,7 +964,18 @@ type Limits struct {
 	Mentions     uint32                 `protobuf:"varint,3,opt,name=mentions,proto3" json:"mentions,omitempty"`
 	PullEntries  uint32                 `protobuf:"varint,4,opt,name=pull_entries,json=pullEntries,proto3" json:"pull_entries,omitempty"`
 	// Sends the server lets be unanswered on one connection; it stops reading beyond.
-	InFlight      uint32 `protobuf:"varint,5,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
+	InFlight uint32 `protobuf:"varint,5,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
+	// What this device may ask of the server it is connected to, over all its connections and HTTP together. SPEC §1.5.
+	// Send; SendMessage and RecallMessage …
+	Sends *Rate `protobuf:"bytes,6,opt,name=sends,proto3" json:"sends,omitempty"`
+	// … Received, Read …
+	Marks *Rate `protobuf:"bytes,7,opt,name=marks,proto3" json:"marks,omitempty"`
+	// … Sync, Pull …
+	Reads *Rate `protobuf:"bytes,8,opt,name=reads,proto3" json:"reads,omitempty"`
+	// … Call …
+	Calls *Rate `protobuf:"bytes,9,opt,name=calls,proto3" json:"calls,omitempty"`
+	// … and Typing, WatchPresence, Ping, Pong, and frames the server does not know.
+	Signals       *Rate `protobuf:"bytes,10,opt,name=signals,proto3" json:"signals,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1034,21 +1045,111 @@ func (x *Limits) GetInFlight() uint32 {
 	return 0
 }
 
+func (x *Limits) GetSends() *Rate {
+	if x != nil {
+		return x.Sends
+	}
+	return nil
+}
+
+func (x *Limits) GetMarks() *Rate {
+	if x != nil {
+		return x.Marks
+	}
+	return nil
+}
+
+func (x *Limits) GetReads() *Rate {
+	if x != nil {
+		return x.Reads
+	}
+	return nil
+}
+
+func (x *Limits) GetCalls() *Rate {
+	if x != nil {
+		return x.Calls
+	}
+	return nil
+}
+
+func (x *Limits) GetSignals() *Rate {
+	if x != nil {
+		return x.Signals
+	}
+	return nil
+}
+
+// So many at once, then so many a second.
+type Rate struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Burst         uint32                 `protobuf:"varint,1,opt,name=burst,proto3" json:"burst,omitempty"`
+	PerSecond     float64                `protobuf:"fixed64,2,opt,name=per_second,json=perSecond,proto3" json:"per_second,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Rate) Reset() {
+	*x = Rate{}
+	mi := &file_skein_v1_frames_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Rate) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Rate) ProtoMessage() {}
+
+func (x *Rate) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Rate.ProtoReflect.Descriptor instead.
+func (*Rate) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *Rate) GetBurst() uint32 {
+	if x != nil {
+		return x.Burst
+	}
+	return 0
+}
+
+func (x *Rate) GetPerSecond() float64 {
+	if x != nil {
+		return x.PerSecond
+	}
+	return 0
+}
+
 // Store a message. Pipelined: many may be unanswered.
 type Send struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	Id            []byte                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	Content       *Content               `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
-	ReplyTo       uint64                 `protobuf:"varint,4,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
-	Mentions      []string               `protobuf:"bytes,5,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Id           []byte                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	Content      *Content               `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
+	ReplyTo      uint64                 `protobuf:"varint,4,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
+	Mentions     []string               `protobuf:"bytes,5,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	// The refused message whose place this one takes: the client gives that one up. SPEC §5.9.
+	InsteadOf     []byte `protobuf:"bytes,6,opt,name=instead_of,json=insteadOf,proto3" json:"instead_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Send) Reset() {
 	*x = Send{}
-	mi := &file_skein_v1_frames_proto_msgTypes[7]
+	mi := &file_skein_v1_frames_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1060,7 +1161,7 @@ func (x *Send) String() string {
 func (*Send) ProtoMessage() {}
 
 func (x *Send) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[7]
+	mi := &file_skein_v1_frames_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1073,7 +1174,7 @@ func (x *Send) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Send.ProtoReflect.Descriptor instead.
 func (*Send) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{7}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Send) GetConversation() string {
@@ -1111,6 +1212,13 @@ func (x *Send) GetMentions() []string {
 	return nil
 }
 
+func (x *Send) GetInsteadOf() []byte {
+	if x != nil {
+		return x.InsteadOf
+	}
+	return nil
+}
+
 // The message is durable and has its number. In order per conversation.
 type SendAck struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -1126,7 +1234,7 @@ type SendAck struct {
 
 func (x *SendAck) Reset() {
 	*x = SendAck{}
-	mi := &file_skein_v1_frames_proto_msgTypes[8]
+	mi := &file_skein_v1_frames_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1138,7 +1246,7 @@ func (x *SendAck) String() string {
 func (*SendAck) ProtoMessage() {}
 
 func (x *SendAck) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[8]
+	mi := &file_skein_v1_frames_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1151,7 +1259,7 @@ func (x *SendAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendAck.ProtoReflect.Descriptor instead.
 func (*SendAck) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{8}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SendAck) GetId() []byte {
@@ -1191,16 +1299,18 @@ func (x *SendAck) GetCount() uint64 {
 
 // The message is not stored (unless the code says `unknown`: then resend the same id).
 type SendError struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Error         *Error                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Error *Error                 `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	// out_of_order: the message that has to come first. SPEC §5.9.
+	First         []byte `protobuf:"bytes,3,opt,name=first,proto3" json:"first,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SendError) Reset() {
 	*x = SendError{}
-	mi := &file_skein_v1_frames_proto_msgTypes[9]
+	mi := &file_skein_v1_frames_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1212,7 +1322,7 @@ func (x *SendError) String() string {
 func (*SendError) ProtoMessage() {}
 
 func (x *SendError) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[9]
+	mi := &file_skein_v1_frames_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1225,7 +1335,7 @@ func (x *SendError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendError.ProtoReflect.Descriptor instead.
 func (*SendError) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{9}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SendError) GetId() []byte {
@@ -1242,6 +1352,13 @@ func (x *SendError) GetError() *Error {
 	return nil
 }
 
+func (x *SendError) GetFirst() []byte {
+	if x != nil {
+		return x.First
+	}
+	return nil
+}
+
 // This device stores everything of the conversation up to seq. Cumulative.
 type Received struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1253,7 +1370,7 @@ type Received struct {
 
 func (x *Received) Reset() {
 	*x = Received{}
-	mi := &file_skein_v1_frames_proto_msgTypes[10]
+	mi := &file_skein_v1_frames_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1265,7 +1382,7 @@ func (x *Received) String() string {
 func (*Received) ProtoMessage() {}
 
 func (x *Received) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[10]
+	mi := &file_skein_v1_frames_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1278,7 +1395,7 @@ func (x *Received) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Received.ProtoReflect.Descriptor instead.
 func (*Received) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{10}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Received) GetConversation() string {
@@ -1306,7 +1423,7 @@ type Read struct {
 
 func (x *Read) Reset() {
 	*x = Read{}
-	mi := &file_skein_v1_frames_proto_msgTypes[11]
+	mi := &file_skein_v1_frames_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1318,7 +1435,7 @@ func (x *Read) String() string {
 func (*Read) ProtoMessage() {}
 
 func (x *Read) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[11]
+	mi := &file_skein_v1_frames_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1331,7 +1448,7 @@ func (x *Read) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Read.ProtoReflect.Descriptor instead.
 func (*Read) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{11}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Read) GetConversation() string {
@@ -1361,7 +1478,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_skein_v1_frames_proto_msgTypes[12]
+	mi := &file_skein_v1_frames_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1373,7 +1490,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[12]
+	mi := &file_skein_v1_frames_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1386,7 +1503,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{12}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Receipt) GetConversation() string {
@@ -1427,7 +1544,7 @@ type Push struct {
 
 func (x *Push) Reset() {
 	*x = Push{}
-	mi := &file_skein_v1_frames_proto_msgTypes[13]
+	mi := &file_skein_v1_frames_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1439,7 +1556,7 @@ func (x *Push) String() string {
 func (*Push) ProtoMessage() {}
 
 func (x *Push) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[13]
+	mi := &file_skein_v1_frames_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1452,7 +1569,7 @@ func (x *Push) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Push.ProtoReflect.Descriptor instead.
 func (*Push) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{13}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Push) GetEntries() []*Entry {
@@ -1481,7 +1598,7 @@ type Sync struct {
 
 func (x *Sync) Reset() {
 	*x = Sync{}
-	mi := &file_skein_v1_frames_proto_msgTypes[14]
+	mi := &file_skein_v1_frames_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1493,7 +1610,7 @@ func (x *Sync) String() string {
 func (*Sync) ProtoMessage() {}
 
 func (x *Sync) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[14]
+	mi := &file_skein_v1_frames_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1506,7 +1623,7 @@ func (x *Sync) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sync.ProtoReflect.Descriptor instead.
 func (*Sync) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{14}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Sync) GetNumber() uint32 {
@@ -1563,7 +1680,7 @@ type SyncDelta struct {
 
 func (x *SyncDelta) Reset() {
 	*x = SyncDelta{}
-	mi := &file_skein_v1_frames_proto_msgTypes[15]
+	mi := &file_skein_v1_frames_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1575,7 +1692,7 @@ func (x *SyncDelta) String() string {
 func (*SyncDelta) ProtoMessage() {}
 
 func (x *SyncDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[15]
+	mi := &file_skein_v1_frames_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1588,7 +1705,7 @@ func (x *SyncDelta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncDelta.ProtoReflect.Descriptor instead.
 func (*SyncDelta) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{15}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *SyncDelta) GetNumber() uint32 {
@@ -1670,7 +1787,7 @@ type ConversationState struct {
 
 func (x *ConversationState) Reset() {
 	*x = ConversationState{}
-	mi := &file_skein_v1_frames_proto_msgTypes[16]
+	mi := &file_skein_v1_frames_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1682,7 +1799,7 @@ func (x *ConversationState) String() string {
 func (*ConversationState) ProtoMessage() {}
 
 func (x *ConversationState) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[16]
+	mi := &file_skein_v1_frames_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1695,7 +1812,7 @@ func (x *ConversationState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConversationState.ProtoReflect.Descriptor instead.
 func (*ConversationState) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{16}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ConversationState) GetConversation() string {
@@ -1804,7 +1921,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_skein_v1_frames_proto_msgTypes[17]
+	mi := &file_skein_v1_frames_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +1933,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[17]
+	mi := &file_skein_v1_frames_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +1946,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{17}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Window) GetFirstSeq() uint64 {
@@ -1869,7 +1986,7 @@ type Pull struct {
 
 func (x *Pull) Reset() {
 	*x = Pull{}
-	mi := &file_skein_v1_frames_proto_msgTypes[18]
+	mi := &file_skein_v1_frames_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1881,7 +1998,7 @@ func (x *Pull) String() string {
 func (*Pull) ProtoMessage() {}
 
 func (x *Pull) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[18]
+	mi := &file_skein_v1_frames_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1894,7 +2011,7 @@ func (x *Pull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pull.ProtoReflect.Descriptor instead.
 func (*Pull) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{18}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Pull) GetNumber() uint32 {
@@ -1947,7 +2064,7 @@ type Range struct {
 
 func (x *Range) Reset() {
 	*x = Range{}
-	mi := &file_skein_v1_frames_proto_msgTypes[19]
+	mi := &file_skein_v1_frames_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1959,7 +2076,7 @@ func (x *Range) String() string {
 func (*Range) ProtoMessage() {}
 
 func (x *Range) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[19]
+	mi := &file_skein_v1_frames_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1972,7 +2089,7 @@ func (x *Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Range.ProtoReflect.Descriptor instead.
 func (*Range) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{19}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Range) GetNumber() uint32 {
@@ -2021,7 +2138,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_skein_v1_frames_proto_msgTypes[20]
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2033,7 +2150,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[20]
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2046,7 +2163,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{20}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Typing) GetConversation() string {
@@ -2073,7 +2190,7 @@ type WatchPresence struct {
 
 func (x *WatchPresence) Reset() {
 	*x = WatchPresence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2085,7 +2202,7 @@ func (x *WatchPresence) String() string {
 func (*WatchPresence) ProtoMessage() {}
 
 func (x *WatchPresence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2098,7 +2215,7 @@ func (x *WatchPresence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPresence.ProtoReflect.Descriptor instead.
 func (*WatchPresence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *WatchPresence) GetUsers() []string {
@@ -2118,7 +2235,7 @@ type Presence struct {
 
 func (x *Presence) Reset() {
 	*x = Presence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2130,7 +2247,7 @@ func (x *Presence) String() string {
 func (*Presence) ProtoMessage() {}
 
 func (x *Presence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2143,7 +2260,7 @@ func (x *Presence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Presence.ProtoReflect.Descriptor instead.
 func (*Presence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Presence) GetUser() string {
@@ -2178,7 +2295,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2190,7 +2307,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2203,7 +2320,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Call) GetNumber() uint32 {
@@ -2276,7 +2393,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2288,7 +2405,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2301,7 +2418,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Result) GetNumber() uint32 {
@@ -2380,7 +2497,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2392,7 +2509,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2405,7 +2522,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Ping) GetPosition() string {
@@ -2435,7 +2552,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2447,7 +2564,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2460,7 +2577,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Pong) GetServerTimeMs() int64 {
@@ -2494,7 +2611,7 @@ type Heads struct {
 
 func (x *Heads) Reset() {
 	*x = Heads{}
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2506,7 +2623,7 @@ func (x *Heads) String() string {
 func (*Heads) ProtoMessage() {}
 
 func (x *Heads) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2519,7 +2636,7 @@ func (x *Heads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heads.ProtoReflect.Descriptor instead.
 func (*Heads) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Heads) GetHeads() []*Head {
@@ -2539,7 +2656,7 @@ type Head struct {
 
 func (x *Head) Reset() {
 	*x = Head{}
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2551,7 +2668,7 @@ func (x *Head) String() string {
 func (*Head) ProtoMessage() {}
 
 func (x *Head) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2564,7 +2681,7 @@ func (x *Head) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Head.ProtoReflect.Descriptor instead.
 func (*Head) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Head) GetConversation() string {
@@ -2590,7 +2707,7 @@ type Resync struct {
 
 func (x *Resync) Reset() {
 	*x = Resync{}
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2602,7 +2719,7 @@ func (x *Resync) String() string {
 func (*Resync) ProtoMessage() {}
 
 func (x *Resync) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2615,7 +2732,7 @@ func (x *Resync) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resync.ProtoReflect.Descriptor instead.
 func (*Resync) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
 }
 
 // The server ends this session's connection and tells why; code `replaced` names the device that took its place.
@@ -2631,7 +2748,7 @@ type Kick struct {
 
 func (x *Kick) Reset() {
 	*x = Kick{}
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2643,7 +2760,7 @@ func (x *Kick) String() string {
 func (*Kick) ProtoMessage() {}
 
 func (x *Kick) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2656,7 +2773,7 @@ func (x *Kick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kick.ProtoReflect.Descriptor instead.
 func (*Kick) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Kick) GetError() *Error {
@@ -2690,7 +2807,7 @@ type GoAway struct {
 
 func (x *GoAway) Reset() {
 	*x = GoAway{}
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2702,7 +2819,7 @@ func (x *GoAway) String() string {
 func (*GoAway) ProtoMessage() {}
 
 func (x *GoAway) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2715,7 +2832,7 @@ func (x *GoAway) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoAway.ProtoReflect.Descriptor instead.
 func (*GoAway) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GoAway) GetRetryAfterMs() uint32 {
@@ -2734,7 +2851,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2746,7 +2863,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2759,7 +2876,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
 }
 
 // What went wrong; the code is from proto/codes.json and its range tells what to do. SPEC §9.
@@ -2775,7 +2892,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2787,7 +2904,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2800,7 +2917,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Error) GetCode() string {
@@ -2891,30 +3008,43 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\aidle_ms\x18\x01 \x01(\rR\x06idleMs\x12\x1d\n" +
 	"\n" +
 	"silence_ms\x18\x02 \x01(\rR\tsilenceMs\x12\x17\n" +
-	"\adead_ms\x18\x03 \x01(\rR\x06deadMs\"\xaa\x01\n" +
+	"\adead_ms\x18\x03 \x01(\rR\x06deadMs\"\xec\x02\n" +
 	"\x06Limits\x12\x1f\n" +
 	"\vframe_bytes\x18\x01 \x01(\rR\n" +
 	"frameBytes\x12#\n" +
 	"\rcontent_bytes\x18\x02 \x01(\rR\fcontentBytes\x12\x1a\n" +
 	"\bmentions\x18\x03 \x01(\rR\bmentions\x12!\n" +
 	"\fpull_entries\x18\x04 \x01(\rR\vpullEntries\x12\x1b\n" +
-	"\tin_flight\x18\x05 \x01(\rR\binFlight\"\x9e\x01\n" +
+	"\tin_flight\x18\x05 \x01(\rR\binFlight\x12$\n" +
+	"\x05sends\x18\x06 \x01(\v2\x0e.skein.v1.RateR\x05sends\x12$\n" +
+	"\x05marks\x18\a \x01(\v2\x0e.skein.v1.RateR\x05marks\x12$\n" +
+	"\x05reads\x18\b \x01(\v2\x0e.skein.v1.RateR\x05reads\x12$\n" +
+	"\x05calls\x18\t \x01(\v2\x0e.skein.v1.RateR\x05calls\x12(\n" +
+	"\asignals\x18\n" +
+	" \x01(\v2\x0e.skein.v1.RateR\asignals\";\n" +
+	"\x04Rate\x12\x14\n" +
+	"\x05burst\x18\x01 \x01(\rR\x05burst\x12\x1d\n" +
+	"\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xbd\x01\n" +
 	"\x04Send\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
 	"\acontent\x18\x03 \x01(\v2\x11.skein.v1.ContentR\acontent\x12\x19\n" +
 	"\breply_to\x18\x04 \x01(\x04R\areplyTo\x12\x1a\n" +
-	"\bmentions\x18\x05 \x03(\tR\bmentions\"\x87\x01\n" +
+	"\bmentions\x18\x05 \x03(\tR\bmentions\x12\x1d\n" +
+	"\n" +
+	"instead_of\x18\x06 \x01(\fR\tinsteadOf\"\x87\x01\n" +
 	"\aSendAck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12\"\n" +
 	"\fconversation\x18\x02 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x03 \x01(\x04R\x03seq\x12 \n" +
 	"\fstored_at_ms\x18\x04 \x01(\x03R\n" +
 	"storedAtMs\x12\x14\n" +
-	"\x05count\x18\x05 \x01(\x04R\x05count\"B\n" +
+	"\x05count\x18\x05 \x01(\x04R\x05count\"X\n" +
 	"\tSendError\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12%\n" +
-	"\x05error\x18\x02 \x01(\v2\x0f.skein.v1.ErrorR\x05error\"@\n" +
+	"\x05error\x18\x02 \x01(\v2\x0f.skein.v1.ErrorR\x05error\x12\x14\n" +
+	"\x05first\x18\x03 \x01(\fR\x05first\"@\n" +
 	"\bReceived\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\"<\n" +
@@ -3041,7 +3171,7 @@ func file_skein_v1_frames_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 34)
+var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
 var file_skein_v1_frames_proto_goTypes = []any{
 	(DeviceClass)(0),          // 0: skein.v1.DeviceClass
 	(*ClientFrame)(nil),       // 1: skein.v1.ClientFrame
@@ -3051,92 +3181,98 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	(*Welcome)(nil),           // 5: skein.v1.Welcome
 	(*Heartbeat)(nil),         // 6: skein.v1.Heartbeat
 	(*Limits)(nil),            // 7: skein.v1.Limits
-	(*Send)(nil),              // 8: skein.v1.Send
-	(*SendAck)(nil),           // 9: skein.v1.SendAck
-	(*SendError)(nil),         // 10: skein.v1.SendError
-	(*Received)(nil),          // 11: skein.v1.Received
-	(*Read)(nil),              // 12: skein.v1.Read
-	(*Receipt)(nil),           // 13: skein.v1.Receipt
-	(*Push)(nil),              // 14: skein.v1.Push
-	(*Sync)(nil),              // 15: skein.v1.Sync
-	(*SyncDelta)(nil),         // 16: skein.v1.SyncDelta
-	(*ConversationState)(nil), // 17: skein.v1.ConversationState
-	(*Window)(nil),            // 18: skein.v1.Window
-	(*Pull)(nil),              // 19: skein.v1.Pull
-	(*Range)(nil),             // 20: skein.v1.Range
-	(*Typing)(nil),            // 21: skein.v1.Typing
-	(*WatchPresence)(nil),     // 22: skein.v1.WatchPresence
-	(*Presence)(nil),          // 23: skein.v1.Presence
-	(*Call)(nil),              // 24: skein.v1.Call
-	(*Result)(nil),            // 25: skein.v1.Result
-	(*Ping)(nil),              // 26: skein.v1.Ping
-	(*Pong)(nil),              // 27: skein.v1.Pong
-	(*Heads)(nil),             // 28: skein.v1.Heads
-	(*Head)(nil),              // 29: skein.v1.Head
-	(*Resync)(nil),            // 30: skein.v1.Resync
-	(*Kick)(nil),              // 31: skein.v1.Kick
-	(*GoAway)(nil),            // 32: skein.v1.GoAway
-	(*Bye)(nil),               // 33: skein.v1.Bye
-	(*Error)(nil),             // 34: skein.v1.Error
-	(*Content)(nil),           // 35: skein.v1.Content
-	(*Entry)(nil),             // 36: skein.v1.Entry
-	(*structpb.Struct)(nil),   // 37: google.protobuf.Struct
+	(*Rate)(nil),              // 8: skein.v1.Rate
+	(*Send)(nil),              // 9: skein.v1.Send
+	(*SendAck)(nil),           // 10: skein.v1.SendAck
+	(*SendError)(nil),         // 11: skein.v1.SendError
+	(*Received)(nil),          // 12: skein.v1.Received
+	(*Read)(nil),              // 13: skein.v1.Read
+	(*Receipt)(nil),           // 14: skein.v1.Receipt
+	(*Push)(nil),              // 15: skein.v1.Push
+	(*Sync)(nil),              // 16: skein.v1.Sync
+	(*SyncDelta)(nil),         // 17: skein.v1.SyncDelta
+	(*ConversationState)(nil), // 18: skein.v1.ConversationState
+	(*Window)(nil),            // 19: skein.v1.Window
+	(*Pull)(nil),              // 20: skein.v1.Pull
+	(*Range)(nil),             // 21: skein.v1.Range
+	(*Typing)(nil),            // 22: skein.v1.Typing
+	(*WatchPresence)(nil),     // 23: skein.v1.WatchPresence
+	(*Presence)(nil),          // 24: skein.v1.Presence
+	(*Call)(nil),              // 25: skein.v1.Call
+	(*Result)(nil),            // 26: skein.v1.Result
+	(*Ping)(nil),              // 27: skein.v1.Ping
+	(*Pong)(nil),              // 28: skein.v1.Pong
+	(*Heads)(nil),             // 29: skein.v1.Heads
+	(*Head)(nil),              // 30: skein.v1.Head
+	(*Resync)(nil),            // 31: skein.v1.Resync
+	(*Kick)(nil),              // 32: skein.v1.Kick
+	(*GoAway)(nil),            // 33: skein.v1.GoAway
+	(*Bye)(nil),               // 34: skein.v1.Bye
+	(*Error)(nil),             // 35: skein.v1.Error
+	(*Content)(nil),           // 36: skein.v1.Content
+	(*Entry)(nil),             // 37: skein.v1.Entry
+	(*structpb.Struct)(nil),   // 38: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
-	8,  // 1: skein.v1.ClientFrame.send:type_name -> skein.v1.Send
-	11, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
-	12, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
-	15, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
-	19, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
-	21, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
-	22, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
-	24, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
-	26, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
-	27, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
-	33, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
+	9,  // 1: skein.v1.ClientFrame.send:type_name -> skein.v1.Send
+	12, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
+	13, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
+	16, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
+	20, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
+	22, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
+	23, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
+	25, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
+	27, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
+	28, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
+	34, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
 	5,  // 12: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
-	9,  // 13: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
-	10, // 14: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
-	14, // 15: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
-	13, // 16: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
-	16, // 17: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
-	20, // 18: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
-	21, // 19: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
-	23, // 20: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
-	25, // 21: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
-	27, // 22: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
-	26, // 23: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
-	28, // 24: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
-	30, // 25: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
-	31, // 26: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
-	32, // 27: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
-	34, // 28: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
+	10, // 13: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
+	11, // 14: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
+	15, // 15: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
+	14, // 16: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
+	17, // 17: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
+	21, // 18: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
+	22, // 19: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
+	24, // 20: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
+	26, // 21: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
+	28, // 22: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
+	27, // 23: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
+	29, // 24: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
+	31, // 25: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
+	32, // 26: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
+	33, // 27: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
+	35, // 28: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
 	0,  // 29: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
 	3,  // 30: skein.v1.Hello.device:type_name -> skein.v1.Device
-	15, // 31: skein.v1.Hello.sync:type_name -> skein.v1.Sync
+	16, // 31: skein.v1.Hello.sync:type_name -> skein.v1.Sync
 	6,  // 32: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
 	7,  // 33: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
-	35, // 34: skein.v1.Send.content:type_name -> skein.v1.Content
-	34, // 35: skein.v1.SendError.error:type_name -> skein.v1.Error
-	36, // 36: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	17, // 37: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	34, // 38: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	36, // 39: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	18, // 40: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	36, // 41: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	34, // 42: skein.v1.Range.error:type_name -> skein.v1.Error
-	37, // 43: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	37, // 44: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	34, // 45: skein.v1.Result.error:type_name -> skein.v1.Error
-	29, // 46: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	34, // 47: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 48: skein.v1.Kick.by:type_name -> skein.v1.Device
-	49, // [49:49] is the sub-list for method output_type
-	49, // [49:49] is the sub-list for method input_type
-	49, // [49:49] is the sub-list for extension type_name
-	49, // [49:49] is the sub-list for extension extendee
-	0,  // [0:49] is the sub-list for field type_name
+	8,  // 34: skein.v1.Limits.sends:type_name -> skein.v1.Rate
+	8,  // 35: skein.v1.Limits.marks:type_name -> skein.v1.Rate
+	8,  // 36: skein.v1.Limits.reads:type_name -> skein.v1.Rate
+	8,  // 37: skein.v1.Limits.calls:type_name -> skein.v1.Rate
+	8,  // 38: skein.v1.Limits.signals:type_name -> skein.v1.Rate
+	36, // 39: skein.v1.Send.content:type_name -> skein.v1.Content
+	35, // 40: skein.v1.SendError.error:type_name -> skein.v1.Error
+	37, // 41: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	18, // 42: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	35, // 43: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	37, // 44: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	19, // 45: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	37, // 46: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	35, // 47: skein.v1.Range.error:type_name -> skein.v1.Error
+	38, // 48: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	38, // 49: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	35, // 50: skein.v1.Result.error:type_name -> skein.v1.Error
+	30, // 51: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	35, // 52: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 53: skein.v1.Kick.by:type_name -> skein.v1.Device
+	54, // [54:54] is the sub-list for method output_type
+	54, // [54:54] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -3178,23 +3314,23 @@ func file_skein_v1_frames_proto_init() {
 		(*ServerFrame_GoAway)(nil),
 		(*ServerFrame_Error)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[23].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[24].OneofWrappers = []any{
 		(*Call_Body)(nil),
 		(*Call_Json)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[24].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[25].OneofWrappers = []any{
 		(*Result_Body)(nil),
 		(*Result_Json)(nil),
 		(*Result_Error)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[25].OneofWrappers = []any{}
+	file_skein_v1_frames_proto_msgTypes[26].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_frames_proto_rawDesc), len(file_skein_v1_frames_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   34,
+			NumMessages:   35,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -122,6 +122,9 @@ func (r *jsonReader) send() *ClientFrame_Send {
 		case "mentions":
 			r.once(&seen, 5)
 			m.Mentions = r.texts()
+		case "insteadOf":
+			r.once(&seen, 6)
+			m.InsteadOf = r.bytes()
 		default:
 			r.decline()
 		}
@@ -220,6 +223,9 @@ func (r *jsonReader) sendError() *SendError {
 		case "error":
 			r.once(&seen, 2)
 			m.Error = r.error()
+		case "first":
+			r.once(&seen, 3)
+			m.First = r.bytes()
 		default:
 			r.decline()
 		}

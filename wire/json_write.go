@@ -118,6 +118,7 @@ func (w *jsonWriter) send(m *Send) {
 	w.content(m.Content)
 	w.uint(`,"replyTo":`, m.ReplyTo)
 	w.mentions(m.Mentions)
+	w.bytes(`,"insteadOf":`, m.InsteadOf)
 	w.close(start)
 }
 
@@ -180,6 +181,7 @@ func (w *jsonWriter) sendError(m *SendError) {
 		}
 		w.close(inner)
 	}
+	w.bytes(`,"first":`, m.First)
 	w.close(start)
 }
 

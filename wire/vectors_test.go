@@ -70,6 +70,9 @@ func clientVectors(t *testing.T) []frameVector {
 			Conversation: "grp:0aZ_-", Id: id(2), ReplyTo: big, Mentions: []string{"ann", "bob"},
 			Content: &wire.Content{Type: "com.example.poll", Body: &wire.Content_Data{Data: []byte{0, 1, 0xfe, 0xff, '>', '?'}}},
 		})},
+		{"send_instead", "in the place of a refused message", wire.NewClientFrame(&wire.Send{
+			Conversation: "dm:ann:bob", Id: id(3), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi"}}, InsteadOf: id(2),
+		})},
 		{"send_empty_text", "the text is there, and empty", send(&wire.Content{Type: "text", Body: &wire.Content_Text{}})},
 		{"received", "", wire.NewClientFrame(&wire.Received{Conversation: "dm:ann:bob", Seq: 7})},
 		{"read", "2^53+1: JSON numbers would lose it", wire.NewClientFrame(&wire.Read{Conversation: "grp:g1", Seq: big})},
@@ -114,6 +117,12 @@ func serverVectors(t *testing.T) []frameVector {
 		})},
 		{"send_ack", "", wire.NewServerFrame(&wire.SendAck{Id: id(1), Conversation: "dm:ann:bob", Seq: 7, StoredAtMs: 1_760_000_000_123, Count: 6})},
 		{"send_error", "", wire.NewServerFrame(&wire.SendError{Id: id(1), Error: failure})},
+		{"send_error_first", "another message has to come first", wire.NewServerFrame(&wire.SendError{
+			Id: id(2), Error: &wire.Error{Code: "out_of_order", Message: "later"}, First: id(1),
+		})},
+		{"welcome_rates", "what a device may ask", wire.NewServerFrame(&wire.Welcome{Version: 1, User: "ann", Limits: &wire.Limits{
+			InFlight: 256, Sends: &wire.Rate{Burst: 1000, PerSecond: 200}, Signals: &wire.Rate{Burst: 100, PerSecond: 0.5},
+		}})},
 		{"push", "two conversations", wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{message, {
 			Conversation: "grp:g1", Seq: big, Id: id(3), Sender: "bob", StoredAtMs: -1, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
 			Content: &wire.Content{Type: "image", Body: &wire.Content_Data{Data: []byte("\x89PNG")}}, ReplyTo: 1<<64 - 1, Mentions: []string{"ann"}, Count: big,

@@ -22,6 +22,7 @@ type sending struct {
 	s     *session
 	conv  im.ConversationID
 	id    im.MessageID
+	place im.Turn
 	start time.Time
 	reply func(im.Ack, error) // answered, bound once
 
@@ -43,7 +44,7 @@ func (s *session) newSending(m *im.Message) *sending {
 		x = &sending{}
 		x.reply = x.answered
 	}
-	x.s, x.conv, x.id, x.start = s, m.Conversation, m.ID, s.now
+	x.s, x.conv, x.id, x.place, x.start = s, m.Conversation, m.ID, s.turns.place, s.now
 	o := &s.ob
 	o.mu.Lock()
 	o.inflight++
@@ -80,6 +81,9 @@ func (x *sending) answered(a im.Ack, err error) {
 		return
 	}
 	x.ack, x.err = a, err
+	if im.ForNow(err) { // whoever refused it has noted it, or nothing was behind it
+		s.turns.order.Refused(s.id, x.conv, x.id, x.place)
+	}
 	if x.follows() || o.holdsBefore(x) {
 		x.held, x.at = true, now
 		o.holding.Add(1)
@@ -137,8 +141,7 @@ func (o *outbox) unanswered() []*sending {
 func (s *session) tell(x *sending, now time.Time) {
 	if x.err != nil {
 		s.logInternal("send", x.err)
-		own := x.id // only errors pay for the copy
-		s.send(sendError(own[:], x.err))
+		s.sendError(x.conv, x.id, x.err)
 	} else {
 		b := s.g.pools.newAck()
 		b.id = x.id

@@ -30,6 +30,8 @@
 //   - nobody is told the presence of a user they may no longer watch;
 //   - entries of a group are pushed to its members only; after a gap nothing is
 //     pushed until the roster of the local members was read again;
+//   - from a send on that is refused for now, those behind it in its conversation
+//     are refused, until it comes again (order.go);
 //   - queues are bounded in bytes: pushes beyond are dropped and repaired by a
 //     Resync, answers never are (reading stops instead);
 //   - on one connection nothing of a conversation overtakes anything: acks, pushes

@@ -93,7 +93,7 @@ func (g *Gateway) admit(c wire.Conn) (*session, error) {
 	if k == nil {
 		return nil, im.Errorf(im.CodeCodecUnsupported, "this server does not speak %s", info.Codec)
 	}
-	s := &session{g: g, conn: c, kind: k, id: im.ConnectionID(g.node + "-" + strconv.FormatUint(g.nextID.Add(1), 36))}
+	s := &session{g: g, conn: c, kind: k, buckets: new([rateClasses]bucket), id: im.ConnectionID(g.node + "-" + strconv.FormatUint(g.nextID.Add(1), 36))}
 	s.ob.hold = true
 	// After the Hello it may park at once: most that log in have nothing to say.
 	s.seen.Store(g.wheel.now.Load() - g.parkTicks)

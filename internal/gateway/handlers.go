@@ -28,7 +28,15 @@ func (s *session) onSend(c *command, f *wire.ClientFrame) {
 		s.refuse(c, f, err)
 		return
 	}
-	s.g.o.Logic.Send(s.g.ctx, s.actor, msg, s.newSending(&msg).reply)
+	t := s.turned()
+	if t.order.Waiting() > 0 && !s.goOn(msg.Conversation, msg.ID, f.GetSend().GetInsteadOf()) {
+		s.refuseBehind(f)
+		return
+	}
+	t.place.At++
+	from := s.actor
+	from.Order, from.Turn = &t.order, t.place
+	s.g.o.Logic.Send(s.g.ctx, from, msg, s.newSending(&msg).reply)
 }
 
 func (s *session) logInternal(what string, err error) {

@@ -342,7 +342,11 @@ func brief(f *wire.ServerFrame) string {
 		if len(x.SendError.Id) == 16 {
 			n = int(x.SendError.Id[15])
 		}
-		return fmt.Sprintf("send_error %d %s", n, code(x.SendError.Error))
+		first := ""
+		if len(x.SendError.First) == 16 {
+			first = fmt.Sprintf(" first %d", x.SendError.First[15])
+		}
+		return fmt.Sprintf("send_error %d %s%s", n, code(x.SendError.Error), first)
 	case *wire.ServerFrame_Push:
 		var b strings.Builder
 		b.WriteString("push")

@@ -48,7 +48,8 @@ type session struct {
 	began    uint64
 	loginSeq uint64
 
-	buckets [rateClasses]bucket
+	buckets *[rateClasses]bucket
+	turns   *turns    // nil before the first Send
 	marks   *marks    // nil before the first
 	now     time.Time // when the message that is handled arrived
 
@@ -205,10 +206,16 @@ func (s *session) handle(msg []byte) {
 		s.fail(string(im.CodeOf(err)), err)
 		return
 	}
+	if c.index == cmdSend && !s.inTurn(frame) {
+		return
+	}
 	if wait, flood := s.buckets[c.class].take(&s.g.rules[c.class], s.now.UnixNano()); flood {
 		s.fail("flood", &im.Error{Code: im.CodeRateLimited, Message: "too many requests in spite of rate_limited", RetryAfter: wait})
 		return
 	} else if wait > 0 {
+		if c.index == cmdSend {
+			s.holdUp(frame)
+		}
 		s.refuse(c, frame, &im.Error{Code: im.CodeRateLimited, Message: "too many requests", RetryAfter: wait})
 		return
 	}

@@ -18,6 +18,8 @@ const (
 	CodeUnknown Code = "unknown"
 	// Somebody changed the same thing at the same time; read it again and repeat.
 	CodeConflict Code = "conflict"
+	// An earlier message of this connection to the conversation was refused for now and has to come first (SendError.first); nothing was stored.
+	CodeOutOfOrder Code = "out_of_order"
 	// The server stops or restarts.
 	CodeGoingAway Code = "going_away"
 	// No Hello within the deadline.
@@ -114,6 +116,7 @@ func Codes() []CodeInfo {
 		{CodeStorageFull, 4003, 507, ActionRetry},
 		{CodeUnknown, 4004, 504, ActionRetry},
 		{CodeConflict, 4005, 409, ActionRetry},
+		{CodeOutOfOrder, 4006, 409, ActionRetry},
 		{CodeGoingAway, 4200, 503, ActionReconnect},
 		{CodeHelloTimeout, 4201, 408, ActionReconnect},
 		{CodeHeartbeatTimeout, 4202, 408, ActionReconnect},
@@ -162,6 +165,8 @@ func (c Code) Info() CodeInfo {
 		return CodeInfo{c, 4004, 504, ActionRetry}
 	case CodeConflict:
 		return CodeInfo{c, 4005, 409, ActionRetry}
+	case CodeOutOfOrder:
+		return CodeInfo{c, 4006, 409, ActionRetry}
 	case CodeGoingAway:
 		return CodeInfo{c, 4200, 503, ActionReconnect}
 	case CodeHelloTimeout:

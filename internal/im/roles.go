@@ -21,6 +21,8 @@ type Logic interface {
 	// keep msg's slices unchanged until the reply. reply must not block. A ctx that
 	// ends with the cause ErrWithdrawn takes the message back if nothing was decided
 	// yet: it is refused as unavailable. Otherwise the end of ctx changes nothing.
+	// From a send on that is refused for now, those behind it by from.Order are
+	// refused as well.
 	Send(ctx context.Context, from Actor, msg Message, reply func(Ack, error))
 
 	// Mark moves the actor's marks forward. Marks beyond the head are refused. It
@@ -104,6 +106,13 @@ type Actor struct {
 	Admin bool
 	// Expires is when the access token ends; zero for the admin key.
 	Expires time.Time
+
+	// Of a send: the order it has to keep, nil for none, and its place in it.
+	Order *Order
+	Turn  Turn
+	// Doubt, of a send: another node had it before and may yet store it, so that even
+	// a refusal for good holds up what is behind it.
+	Doubt bool
 }
 
 // Ack is the durable outcome of a send.

@@ -97,6 +97,7 @@ func busy(asked bool) error {
 }
 
 func (s *Service) reject(it *item, err error) {
+	it.refused(err)
 	s.metrics.reject(err)
 	s.reply(it, im.Ack{}, err)
 }

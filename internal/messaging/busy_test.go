@@ -21,8 +21,8 @@ func TestABusyConversationIsRefusedAlone(t *testing.T) {
 	other := im.DM("x", "y")
 	w.journal.setBusy(ab, true)
 	first := w.message(ab, "1")
-	for _, refused := range []im.Message{first, w.message(ab, "2")} {
-		_, err := w.send("alice", refused)
+	for i, refused := range []im.Message{first, w.message(ab, "2")} {
+		_, err := w.send([]im.UserID{"alice", "bob"}[i], refused)
 		e := im.Public(err)
 		if e.Code != im.CodeUnavailable || e.RetryAfter <= 0 || !e.Everywhere {
 			t.Fatalf("%+v", e)

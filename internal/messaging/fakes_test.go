@@ -288,6 +288,8 @@ type fakeMembers struct {
 	recall   error
 	helped   []im.ConversationID
 	onHelp   func(im.ConversationID)
+	// onMaySend, if set, is asked by the committer and by Send.
+	onMaySend func(im.UserID) error
 }
 
 func newFakeMembers() *fakeMembers {
@@ -302,6 +304,11 @@ func (f *fakeMembers) MaySend(_ context.Context, u im.UserID, c im.ConversationI
 	defer f.mu.Unlock()
 	if _, ok := f.cached[c]; !ok {
 		f.cached[c] = f.current[c]
+	}
+	if f.onMaySend != nil {
+		if err := f.onMaySend(u); err != nil {
+			return 0, err
+		}
 	}
 	return f.cached[c], f.deny[u]
 }
@@ -435,6 +442,28 @@ type world struct {
 	out     *recorder
 	failed  chan error
 	n       uint32
+	mu      sync.Mutex
+	lanes   map[im.UserID]*lane
+}
+
+// lane is a user's connection, which keeps its order as a gateway does.
+type lane struct {
+	order im.Order
+	place im.Turn
+}
+
+// enter gives a send its place; an error is the gateway's refusal.
+func (l *lane) enter(a *im.Actor, m *im.Message) error {
+	l.place.At++
+	if first, waits := l.order.First(a.Connection, m.Conversation); waits {
+		if first != m.ID {
+			return im.ErrBehind()
+		}
+		l.order.GoOn(a.Connection, m.Conversation)
+		l.place.Since = l.place.At
+	}
+	a.Order, a.Turn = &l.order, l.place
+	return nil
 }
 
 func newWorld(t *testing.T, change ...func(*Options)) *world {
@@ -467,7 +496,22 @@ type outcome struct {
 // start sends without waiting.
 func (w *world) start(u im.UserID, m im.Message) <-chan outcome {
 	got := make(chan outcome, 2) // a second reply would be a bug the test can see
-	w.Send(w.t.Context(), im.Actor{User: u, Connection: im.ConnectionID("conn-" + string(u))}, m, func(a im.Ack, err error) { got <- outcome{a, err} })
+	from := im.Actor{User: u, Connection: im.ConnectionID("conn-" + string(u))}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	l := w.lanes[u]
+	if l == nil {
+		if w.lanes == nil {
+			w.lanes = map[im.UserID]*lane{}
+		}
+		l = &lane{}
+		w.lanes[u] = l
+	}
+	if err := l.enter(&from, &m); err != nil {
+		got <- outcome{err: err}
+		return got
+	}
+	w.Send(w.t.Context(), from, m, func(a im.Ack, err error) { got <- outcome{a, err} })
 	return got
 }
 

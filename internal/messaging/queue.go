@@ -33,6 +33,18 @@ func (it *item) withdrawn() bool {
 	return it.ctx != nil && it.ctx.Err() != nil && context.Cause(it.ctx) == im.ErrWithdrawn
 }
 
+// behind tells that one before it was refused for now.
+func (it *item) behind() bool {
+	return it.actor.Order.Behind(it.actor.Connection, it.entry.Conversation, it.actor.Turn)
+}
+
+// refused holds up what is behind an item that is refused with err.
+func (it *item) refused(err error) {
+	if im.ForNow(err) || it.actor.Doubt {
+		it.actor.Order.Refused(it.actor.Connection, it.entry.Conversation, it.entry.ID, it.actor.Turn)
+	}
+}
+
 // bytes is what an item takes in memory, about.
 func (it *item) bytes() int { return len(it.entry.Content.Body) + entryOverhead }
 

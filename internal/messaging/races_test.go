@@ -174,7 +174,7 @@ func TestOverloadCountsBytes(t *testing.T) {
 					t.Error(o.err)
 				}
 			}
-			if a := w.mustSend("alice", ab, "room again"); a.Seq != uint64(len(taken)+1) {
+			if a := w.mustSend("bob", ab, "room again"); a.Seq != uint64(len(taken)+1) {
 				t.Error(a)
 			}
 			return

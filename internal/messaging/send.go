@@ -35,6 +35,7 @@ const (
 type scratch struct {
 	batch    []im.Append
 	out      []im.Appended
+	items    []*item
 	index    []int // batch[i] belongs to items[index[i]]
 	delivery []im.Delivery
 	marks    []im.Mark
@@ -51,6 +52,12 @@ type scratch struct {
 func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
 	now := s.now()
 	if err := checkMessage(&m, now); err != nil {
+		s.metrics.reject(err)
+		reply(im.Ack{}, err)
+		return
+	}
+	if from.Order.Behind(from.Connection, m.Conversation, from.Turn) {
+		err := im.ErrBehind()
 		s.metrics.reject(err)
 		reply(im.Ack{}, err)
 		return
@@ -73,6 +80,7 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 		_ = s.openDM(ctx, m.Conversation)
 	}
 	if err := s.queue.put(it); err != nil {
+		it.refused(err)
 		s.metrics.reject(err)
 		reply(im.Ack{}, err)
 	}
@@ -165,28 +173,17 @@ func (s *Service) commit(items []*item) {
 	items = s.holdBack(items)
 	sc := &s.scratch
 	sc.batch, sc.index = sc.batch[:0], sc.index[:0]
-	turned := map[im.ConversationID]bool(nil)
 	for i, it := range items {
-		it.err = s.decide(ctx, it)
-		// What was turned away for now may be stored elsewhere: nothing that was sent
-		// after it in its conversation may be stored here before that.
-		switch c := it.entry.Conversation; {
-		case it.event:
-		case it.err == nil && turned[c]:
-			it.err = im.Errorf(im.CodeUnavailable, "a message before it was not stored")
-		case im.CodeOf(it.err) == im.CodeUnavailable:
-			if turned == nil {
-				turned = map[im.ConversationID]bool{}
-			}
-			turned[c] = true
-		}
-		if it.err == nil {
+		if it.err = s.decide(ctx, it); it.err != nil {
+			it.refused(it.err) // before the next is decided: it may be behind this one
+		} else {
 			sc.batch = append(sc.batch, im.Append{
 				Entry: it.entry, Hash: it.hash, IfRoster: it.ifRoster, SetRoster: it.setRoster, Erase: it.entry.Target,
 			})
 			sc.index = append(sc.index, i)
 		}
 	}
+	sc.items = items
 	sc.errs = sc.errs[:0]
 	err := s.store(ctx)
 	sc.delivery = sc.delivery[:0]
@@ -198,6 +195,7 @@ func (s *Service) commit(items []*item) {
 	s.deliverer.Deliver(sc.delivery)
 	clear(sc.batch)
 	clear(sc.delivery)
+	sc.items = nil
 }
 
 // findRefused looks whether what is refused for good was stored before: somebody
@@ -233,8 +231,13 @@ func (s *Service) decide(ctx context.Context, it *item) error {
 	if s.failed != nil {
 		return im.Wrap(s.failed, im.CodeUnavailable, "the server cannot store any more")
 	}
-	if it.event {
+	switch {
+	case it.event:
 		return nil
+	case im.ForNow(it.err):
+		return it.err // it waited for others since: what is behind it was refused
+	case it.behind():
+		return im.ErrBehind()
 	}
 	if it.withdrawn() || s.known != nil && s.now().Sub(it.queued) > staleAfter {
 		return &im.Error{Code: im.CodeUnavailable, Message: "the message waited too long; nothing was stored", RetryAfter: time.Second}
@@ -403,18 +406,23 @@ func (s *Service) storeEach(ctx context.Context) error {
 	errs := sc.errs
 	moved := map[im.ConversationID]bool{} // their later items wait, as in a batch
 	for i := range batch {
-		c := batch[i].Entry.Conversation
-		if moved[c] {
+		c, it := batch[i].Entry.Conversation, sc.items[sc.index[i]]
+		switch {
+		case moved[c]:
 			out[i] = im.Appended{Status: im.RosterChanged}
+			continue
+		case it.behind():
+			errs[i], out[i] = im.ErrBehind(), im.Appended{}
 			continue
 		}
 		sc.batch = batch[i : i+1]
 		if errs[i] = s.store(ctx); errs[i] == nil {
 			out[i] = sc.out[0]
 		} else {
+			it.refused(errs[i])
 			out[i] = im.Appended{}
 		}
-		moved[c] = out[i].Status == im.RosterChanged || out[i].Status == im.Busy || im.CodeOf(errs[i]) == im.CodeUnavailable
+		moved[c] = out[i].Status == im.RosterChanged || out[i].Status == im.Busy
 		asked = asked || sc.asked
 	}
 	return nil

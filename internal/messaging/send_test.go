@@ -58,7 +58,7 @@ func TestFailedJournalStopsTheService(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.journal.setFail(nil)
-	_, err = w.send("alice", w.message(ab, "2"))
+	_, err = w.send("bob", w.message(ab, "2"))
 	wantCode(t, err, im.CodeUnavailable)
 	if s := w.out.seqs(ab); len(s) != 0 {
 		t.Fatalf("delivered %v", s)

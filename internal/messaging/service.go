@@ -24,7 +24,9 @@
 //  4. An append whose outcome is unknown is asked again with the same ids before
 //     anything is answered.
 //  5. What cannot be taken is rejected before it is queued, with a retryable code.
-//  6. Nothing here is right only as long as nobody else appends: with Known set,
+//  6. What is behind a send that was refused for now (im.Order) is refused as well,
+//     in the same batch, in the queue, and while it waits for a roster.
+//  7. Nothing here is right only as long as nobody else appends: with Known set,
 //     other processes do.
 package messaging
 

@@ -101,7 +101,7 @@ func TestUnknownForGoodIsSaidSo(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.journal.setFail(nil)
-		w.mustSend("alice", ab, "it is back")
+		w.mustSend("bob", ab, "it is back")
 	})
 }
 
@@ -174,11 +174,8 @@ func TestNothingIsStoredLate(t *testing.T) {
 		waiting := w.start("alice", m)
 		synctest.Wait()
 		behind := w.start("alice", w.message(ab, "behind it"))
-		for _, got := range []<-chan outcome{waiting, behind} {
-			if o := <-got; im.CodeOf(o.err) != im.CodeUnavailable {
-				t.Fatalf("%+v", o)
-			}
-		}
+		w.wantOutcome(waiting, "the one that waited", 0, im.CodeUnavailable)
+		w.wantOutcome(behind, "the one behind it", 0, im.CodeOutOfOrder)
 		if n := len(w.journal.entries[ab]); n != 0 {
 			t.Fatalf("%d entries were stored late", n)
 		}
@@ -208,11 +205,8 @@ func TestAStaleMessageIsNotOvertaken(t *testing.T) {
 		fresh, other := w.start("alice", w.message(ab, "2")), w.start("carol", w.message(im.DM("carol", "dave"), "second"))
 		time.Sleep(2 * time.Millisecond)
 		close(gate)
-		for _, got := range []<-chan outcome{stale, fresh} {
-			if o := <-got; im.CodeOf(o.err) != im.CodeUnavailable {
-				t.Errorf("%+v", o)
-			}
-		}
+		w.wantOutcome(stale, "the stale one", 0, im.CodeUnavailable)
+		w.wantOutcome(fresh, "the one behind it", 0, im.CodeOutOfOrder)
 		if o := <-other; o.err != nil {
 			t.Error(o.err)
 		}

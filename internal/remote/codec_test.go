@@ -104,7 +104,16 @@ func TestCodec(t *testing.T) {
 			e.Stored = time.UnixMilli(0)
 		}
 	}
-	comes(t, "actor", putActor, (*reader).actor)
+	comes(t, "actor", putActor, (*reader).actor, func(a *im.Actor) {
+		a.Order, a.Turn, a.Doubt = nil, im.Turn{}, false // of sends, see putSend
+	})
+	comes(t, "send", func(b []byte, s *sending) []byte { return putSend(b, s) }, func(r *reader) sending {
+		a, m := r.send()
+		return sending{user: a.User, connection: a.Connection, place: a.Turn, doubt: a.Doubt, msg: m}
+	}, func(s *sending) {
+		s.user, s.connection, s.place, s.doubt = "u", "c", im.Turn{At: 1 << 40, Since: 7}, true
+		body(&s.msg.Content)
+	})
 	comes(t, "handshake", putHandshake, (*reader).handshake)
 	comes(t, "message", putMessage, (*reader).message, func(m *im.Message) { body(&m.Content) })
 	comes(t, "entry", putEntry, func(r *reader) im.Entry { return r.entry("dm:a:b") }, stored)

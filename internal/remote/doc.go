@@ -62,6 +62,9 @@
 //
 //   - every Send gets one reply; a reply that says stored came from a logic node;
 //   - replies of one conversation come in the order of its sends;
+//   - what is behind a send that was refused for now is refused as well: by the node
+//     that refused it, as long as the row of sends lasts (im.Order), and by the
+//     router, which gives it to no other node;
 //   - a send that a silent node may still store is not refused by another for good:
 //     its sender is told to ask again when that is over;
 //   - a request is not carried out twice, unless repeating it is harmless;

@@ -58,7 +58,19 @@ func (r *reader) up() up {
 func putSend(b []byte, s *sending) []byte {
 	b = putString(b, s.user)
 	b = putString(b, s.connection)
+	b = binary.AppendUvarint(b, s.place.At)
+	b = binary.AppendUvarint(b, s.place.Since)
+	b = putBool(b, s.doubt)
 	return putMessage(b, &s.msg)
+}
+
+// send reads what putSend wrote.
+func (r *reader) send() (im.Actor, im.Message) {
+	a := im.Actor{
+		User: im.UserID(r.string()), Connection: im.ConnectionID(r.string()),
+		Turn: im.Turn{At: r.uint(), Since: r.uint()}, Doubt: r.bool(),
+	}
+	return a, r.message()
 }
 
 // What is asked of a logic node, besides sends.

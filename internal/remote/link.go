@@ -38,6 +38,7 @@ type link struct {
 	// ctx is of the sends to this process's own logic since then; see asking.ctx.
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	order  *im.Order // of the same sends
 	probe  bool
 	// draining: the queue of a local link is being emptied; who comes now waits
 	// behind it.
@@ -57,7 +58,7 @@ const againAfter = beatEvery
 func newLink(r *router, name string, instance uint64, local im.Logic) *link {
 	l := &link{
 		r: r, name: name, instance: instance, local: local, subject: "l." + name, seed: seedOf(name), id: r.nextLink(),
-		ctx: context.Background(), base: 1, began: 1, wake: make(chan struct{}, 1), closed: make(chan struct{}),
+		ctx: context.Background(), order: new(im.Order), base: 1, began: 1, wake: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 	if local != nil {
 		l.ctx, l.cancel = context.WithCancelCause(l.ctx)
@@ -95,17 +96,21 @@ func (l *link) put(s *sending, first bool) (direct func()) {
 		number := l.base + uint64(len(l.sent))
 		l.sent = append(l.sent, s)
 		s.written = s.began
-		ctx := l.ctx
-		return func() { l.direct(ctx, s, number) }
+		ctx, from := l.ctx, l.actor(s)
+		return func() { l.direct(ctx, from, s, number) }
 	}
 	l.queue = append(l.queue, s)
 	l.signal()
 	return nil
 }
 
+// actor is who sends, for this process's own logic. Caller holds router.mu.
+func (l *link) actor(s *sending) im.Actor {
+	return im.Actor{User: s.user, Connection: s.connection, Order: l.order, Turn: s.place, Doubt: s.doubt}
+}
+
 // direct is the shortest path: to the logic of this process.
-func (l *link) direct(ctx context.Context, s *sending, number uint64) {
-	from := im.Actor{User: s.user, Connection: s.connection}
+func (l *link) direct(ctx context.Context, from im.Actor, s *sending, number uint64) {
 	l.local.Send(ctx, from, s.msg, func(a im.Ack, err error) {
 		l.r.mu.Lock()
 		x, given := l.answered(number, a, err, l.r.node.now())
@@ -136,9 +141,9 @@ func (l *link) drain() {
 			number := l.base + uint64(len(l.sent))
 			l.sent = append(l.sent, s)
 			s.written = l.r.node.now()
-			ctx := l.ctx
+			ctx, from := l.ctx, l.actor(s)
 			l.r.mu.Unlock()
-			l.direct(ctx, s, number)
+			l.direct(ctx, from, s, number)
 		}
 	}
 }
@@ -164,6 +169,7 @@ func (l *link) answered(number uint64, a im.Ack, err error, now time.Time) (x an
 	l.trim()
 	l.progress = now
 	l.r.done(s)
+	s.refused(err)
 	if refused { // it is given up; the node takes nothing more behind it
 		l.suspect = now.Add(suspectTime)
 		l.r.move(l, now)
@@ -172,6 +178,7 @@ func (l *link) answered(number uint64, a im.Ack, err error, now time.Time) (x an
 		// This node refuses it; another one may be about to store it. To be sure, the
 		// sender asks again when that is over.
 		err = &im.Error{Code: im.CodeUnknown, Message: "no node can tell now whether this was stored", RetryAfter: doubtTime}
+		s.refused(err)
 	}
 	return answer{s.reply, a, err}, true
 }
@@ -212,13 +219,21 @@ func (l *link) takeAll() (all []*sending) {
 	if l.local != nil {
 		l.cancel(im.ErrWithdrawn)
 		l.ctx, l.cancel = context.WithCancelCause(context.Background())
+		l.order = new(im.Order)
 	}
 	return all
 }
 
-// again gives everything unanswered new numbers and has it sent once more.
+// again gives everything unanswered new numbers and has it sent once more, but
+// for what is behind a refused send: that is refused too (expire).
 func (l *link) again(now time.Time) {
-	l.queue = l.takeAll()
+	for _, s := range l.takeAll() {
+		if s.behind() {
+			l.r.waiting = append(l.r.waiting, s)
+		} else {
+			l.queue = append(l.queue, s)
+		}
+	}
 	l.beganAt = now
 	l.r.node.metrics.repeats.Add(float64(len(l.queue)))
 	l.signal()
@@ -226,6 +241,9 @@ func (l *link) again(now time.Time) {
 
 // tick asks the node what it has when an answer takes long.
 func (l *link) tick(now time.Time) {
+	if l.local != nil && l.order.Waiting() > maxHeldUp {
+		l.again(now)
+	}
 	if l.local == nil && len(l.sent) > 0 && now.Sub(l.progress) > probeAfter {
 		l.probe = true
 		l.progress = now

@@ -66,6 +66,8 @@ type line struct {
 type sending struct {
 	user       im.UserID
 	connection im.ConnectionID
+	order      *im.Order // the connection's
+	place      im.Turn
 	msg        im.Message
 	reply      func(im.Ack, error)
 	line       *line
@@ -81,8 +83,13 @@ func newRouter(n *Node) *router {
 
 // Send passes a message to its conversation's home (im.Logic).
 func (r *router) Send(ctx context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
-	s := &sending{user: from.User, connection: from.Connection, msg: m, reply: reply, began: r.node.now()}
+	s := &sending{user: from.User, connection: from.Connection, order: from.Order, place: from.Turn, msg: m, reply: reply, began: r.node.now()}
 	r.mu.Lock()
+	if s.behind() {
+		r.mu.Unlock()
+		reply(im.Ack{}, im.ErrBehind())
+		return
+	}
 	if r.closed || r.underway >= maxUnderway || r.bytes+s.size() > maxUnderwayBytes {
 		closed := r.closed
 		r.mu.Unlock()
@@ -106,6 +113,17 @@ func (r *router) Send(ctx context.Context, from im.Actor, m im.Message, reply fu
 	r.mu.Unlock()
 	if direct != nil {
 		direct()
+	}
+}
+
+// behind tells that a send before it was refused for now: the other nodes need
+// not be asked, and must not, who do not know of that.
+func (s *sending) behind() bool { return s.order.Behind(s.connection, s.msg.Conversation, s.place) }
+
+// refused holds up what is behind it, before the answer is given.
+func (s *sending) refused(err error) {
+	if im.ForNow(err) {
+		s.order.Refused(s.connection, s.msg.Conversation, s.msg.ID, s.place)
 	}
 }
 
@@ -253,6 +271,10 @@ func (r *router) release(now time.Time) {
 	waiting := r.waiting
 	r.waiting = nil
 	for _, s := range waiting {
+		if s.behind() {
+			r.waiting = append(r.waiting, s) // for expire
+			continue
+		}
 		if s.line.link == nil {
 			s.line.link = r.home(string(s.msg.Conversation), now)
 		}
@@ -265,10 +287,14 @@ func (r *router) release(now time.Time) {
 	}
 }
 
-// expire gives up on sends that nobody takes.
+// expire gives up on sends that nobody takes, and on what is behind them.
 func (r *router) expire(now time.Time) (answers []answer) {
 	kept := r.waiting[:0]
 	for _, s := range r.waiting {
+		if s.behind() {
+			answers = append(answers, r.refuse(s, im.ErrBehind()))
+			continue
+		}
 		if now.Sub(s.began) < sendPatience {
 			kept = append(kept, s)
 			continue
@@ -277,12 +303,18 @@ func (r *router) expire(now time.Time) (answers []answer) {
 		if !s.written.IsZero() {
 			code, text = im.CodeUnknown, "no node can tell now whether this was stored"
 		}
-		answers = append(answers, answer{s.reply, im.Ack{}, &im.Error{Code: code, Message: text, RetryAfter: time.Second}})
-		r.done(s)
+		answers = append(answers, r.refuse(s, &im.Error{Code: code, Message: text, RetryAfter: time.Second}))
 	}
 	clear(r.waiting[len(kept):])
 	r.waiting = kept
 	return answers
+}
+
+// refuse takes a send out of the books; the answer is to be given.
+func (r *router) refuse(s *sending, err error) answer {
+	s.refused(err)
+	r.done(s)
+	return answer{s.reply, im.Ack{}, err}
 }
 
 // tick looks after what waits too long for an answer.

@@ -18,6 +18,9 @@ const (
 	// maxServed bounds the requests that are carried out or wait for it.
 	maxServed  = 16384
 	maxRunning = 256
+	// maxHeldUp bounds in how many conversations of how many connections a node
+	// remembers, for another node, that a send was refused.
+	maxHeldUp = 16384
 	// gapEvery is how often a gateway is told that something is missing.
 	gapEvery = 20 * time.Millisecond
 )
@@ -72,8 +75,10 @@ type asking struct {
 	running map[uint64]context.CancelFunc
 	// ctx is of the sends since the last restart. The first of them that is answered
 	// with `unavailable` withdraws those behind it: they move together, in order.
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	// order is of the same sends: what comes again after a restart has a new one.
+	order   *im.Order
 	next    uint64 // the number of the send that is expected
 	gap     bool
 	items   []byte // answers that wait
@@ -143,9 +148,12 @@ func (s *server) up(data []byte) {
 		next = max(next, head.first)
 		a.begin()
 	}
-	gap := head.first > next
+	// When too many wait behind refused ones, the row begins anew, as after a loss.
+	gap := head.first > next || head.sends > 0 && a.order.Waiting() > maxHeldUp
 	for i := range head.sends {
-		t := task{to: a, ctx: a.ctx, cancel: a.cancel, number: head.first + i, actor: im.Actor{User: im.UserID(in.string()), Connection: im.ConnectionID(in.string())}, msg: in.message()}
+		t := task{to: a, ctx: a.ctx, cancel: a.cancel, number: head.first + i}
+		t.actor, t.msg = in.send()
+		t.actor.Order = a.order
 		if in.err != nil || gap || t.number != next {
 			continue // read on: the requests come behind
 		}
@@ -229,6 +237,7 @@ func (s *server) put(t task) {
 	select {
 	case s.shards[seedOf(t.msg.Conversation)%shards] <- t:
 	default:
+		t.actor.Order.Refused(t.actor.Connection, t.msg.Conversation, t.msg.ID, t.actor.Turn)
 		t.to.items = binary.AppendUvarint(append(t.to.items, itemSendError), t.number)
 		t.to.items = putError(t.to.items, &im.Error{Code: im.CodeOverloaded, Message: "too many messages are waiting to be stored", RetryAfter: 200 * time.Millisecond})
 		s.mark(t.to)
@@ -261,6 +270,7 @@ func (a *asking) begin() {
 		a.cancel(nil) // what is under way goes on
 	}
 	a.ctx, a.cancel = context.WithCancelCause(context.Background())
+	a.order = new(im.Order)
 }
 
 // sent notes the answer of a send; it leaves with the next flush.

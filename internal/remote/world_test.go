@@ -30,6 +30,7 @@ type store struct {
 	// locked conversations cannot be stored into by any node.
 	locked map[im.ConversationID]bool
 	sends  map[string]int // how many sends each node was given
+	onSend func(node string, from im.Actor, m im.Message) error
 }
 
 func newStore() *store {
@@ -107,12 +108,19 @@ func newBrain(name string, s *store, out im.Dispatch, stop <-chan struct{}) *bra
 
 func (b *brain) Send(ctx context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
 	b.queue <- func() {
+		err := b.refuses(from, m)
 		b.store.mu.Lock()
 		b.store.sends[b.name]++
-		locked := b.store.locked[m.Conversation]
+		if b.store.locked[m.Conversation] {
+			err = &im.Error{Code: im.CodeUnavailable, Message: "locked", RetryAfter: time.Second, Everywhere: true}
+		}
 		b.store.mu.Unlock()
-		if locked {
-			reply(im.Ack{}, &im.Error{Code: im.CodeUnavailable, Message: "locked", RetryAfter: time.Second, Everywhere: true})
+		if err == nil && from.Order.Behind(from.Connection, m.Conversation, from.Turn) {
+			err = im.ErrBehind()
+		}
+		if err != nil {
+			from.Order.Refused(from.Connection, m.Conversation, m.ID, from.Turn)
+			reply(im.Ack{}, err)
 			return
 		}
 		if b.store.isAway(b.name) || b.store.failsOnce(b.name) || context.Cause(ctx) == im.ErrWithdrawn {
@@ -130,6 +138,16 @@ func (b *brain) Send(ctx context.Context, from im.Actor, m im.Message, reply fun
 			b.out.ToUsers(members(m.Conversation, &to), im.Parcel{Entries: []im.Entry{e}, Origin: []im.ConnectionID{from.Connection}})
 		}
 	}
+}
+
+// refuses tells why a message is refused for now.
+func (b *brain) refuses(from im.Actor, m im.Message) error {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	if f := b.store.onSend; f != nil {
+		return f(b.name, from, m)
+	}
+	return nil
 }
 
 func (b *brain) Mark(_ context.Context, _ im.Actor, c im.ConversationID, received, _ uint64, reply func(error)) {

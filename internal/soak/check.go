@@ -149,7 +149,6 @@ type send struct {
 	seq      uint64
 	timeline string
 	failed   string // the code
-	retried  bool
 	// stored is its seq in the final timeline, 0 if it is not there.
 	stored uint64
 }
@@ -278,7 +277,6 @@ func (c *checker) answer(rec *Record) {
 		}
 		s.failed = rec.Code
 	case Retry:
-		s.retried = true
 		c.report.Rejected++
 	case Unknown:
 		c.report.Unanswered++

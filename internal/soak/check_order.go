@@ -92,12 +92,12 @@ func (c *checker) checkRealTime() {
 }
 
 // checkSenderOrder: what a device sent in a conversation stands in the order
-// of sending. A message that was turned away for now has lost its place.
+// of sending, also those that were turned away for now and sent again (SPEC §5.9).
 func (c *checker) checkSenderOrder() {
 	type line struct{ user, device, conversation string }
 	lines := map[line][]*send{}
 	for _, s := range c.order {
-		if s.stored != 0 && !s.retried {
+		if s.stored != 0 {
 			l := line{s.user, s.device, s.conversation}
 			lines[l] = append(lines[l], s)
 		}

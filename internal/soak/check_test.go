@@ -224,7 +224,7 @@ func standing(v *View, conv string) *Standing {
 func TestCleanHistory(t *testing.T) {
 	s := opening()
 	// A message without an answer that is stored, one that is not, one refused,
-	// one turned away and then overtaken by the next.
+	// one turned away and sent again, before the next.
 	s.invoke("ann/1", dm, "stored, unanswered")
 	s.rec("ann/1", Record{Kind: Unknown, Conversation: dm, Hash: s.hash("ann/1", dm, "stored, unanswered")})
 	s.deliver(s.store("ann/1", dm, "stored, unanswered"))
@@ -233,10 +233,10 @@ func TestCleanHistory(t *testing.T) {
 	s.rec("cid/1", Record{Kind: Failed, Conversation: grp, Hash: s.hash("cid/1", grp, "refused"), Code: "not_found"})
 	s.invoke("bob/1", dm, "late")
 	s.rec("bob/1", Record{Kind: Retry, Conversation: dm, Hash: s.hash("bob/1", dm, "late"), Code: "overloaded"})
-	s.say("bob/1", dm, "next")
 	late := s.store("bob/1", dm, "late")
 	s.ok("bob/1", late)
 	s.deliver(late)
+	s.say("bob/1", dm, "next")
 	// cid comes back and sees nothing of what was between.
 	s.event([]string{"cid"}, nil)
 	s.rec("cid/1", Record{Kind: Gap, Conversation: grp, Seq: 4, Count: 4})
@@ -450,6 +450,14 @@ var violations = []violation{
 		two, one := s.store("ann/1", dm, "two"), s.store("ann/1", dm, "one")
 		s.ok("ann/1", one)
 		s.ok("ann/1", two)
+	}, nil, []Invariant{SenderOrder}},
+	{"overtaken after a refusal", func(s *story) {
+		s.invoke("ann/1", dm, "one")
+		s.rec("ann/1", Record{Kind: Retry, Conversation: dm, Hash: s.hash("ann/1", dm, "one"), Code: "overloaded"})
+		s.invoke("ann/1", dm, "two")
+		two, one := s.store("ann/1", dm, "two"), s.store("ann/1", dm, "one")
+		s.ok("ann/1", two)
+		s.ok("ann/1", one)
 	}, nil, []Invariant{SenderOrder}},
 	{"an ack is not shown", func(s *story) {
 		s.invoke("ann/1", dm, "new")

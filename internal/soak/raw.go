@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/skein-im/skein/wire"
 )
 
@@ -41,8 +43,6 @@ type outgoing struct {
 	hash string
 	// on is the session it was sent on, nil if it has to be sent.
 	on *session
-	// resend is when it is sent again after a `retry`.
-	resend time.Time
 }
 
 // session is one connection. Its fields belong to rawClient.mu.
@@ -55,6 +55,11 @@ type session struct {
 	other bool
 	at    string // the server's address
 	heard time.Time
+	// held are the conversations in which something was turned away for now, and
+	// until when: what is sent there waits behind it.
+	held map[string]time.Time
+	// instead are the refused messages there that will not come again.
+	instead map[string][]byte
 }
 
 type question struct {
@@ -107,7 +112,7 @@ func (c *rawClient) Send(ctx context.Context, conversation, text string) error {
 	m.hash = ContentHash(conversation, c.o.User, m.send.Content, 0)
 	c.h.Add(Record{Kind: Invoked, Conversation: conversation, ID: hex.EncodeToString(id[:]), Hash: m.hash, Timeline: c.timeline})
 	c.outbox = append(c.outbox, m)
-	if c.s != nil {
+	if c.s != nil && c.s.held[conversation].IsZero() {
 		c.transmit(m)
 	}
 	return nil
@@ -116,7 +121,13 @@ func (c *rawClient) Send(ctx context.Context, conversation, text string) error {
 // transmit puts a message of the outbox on the wire.
 func (c *rawClient) transmit(m *outgoing) {
 	m.on = c.s
-	c.write(wire.NewClientFrame(m.send))
+	send := m.send
+	if of := c.s.instead[send.Conversation]; of != nil {
+		delete(c.s.instead, send.Conversation)
+		send = proto.Clone(send).(*wire.Send)
+		send.InsteadOf = of
+	}
+	c.write(wire.NewClientFrame(send))
 }
 
 // write queues a frame; a connection that cannot take more is ended.
@@ -306,7 +317,6 @@ func (c *rawClient) began(s *session) {
 	defer c.mu.Unlock()
 	c.s, s.heard = s, time.Now()
 	for _, m := range c.outbox {
-		m.resend = time.Time{}
 		c.transmit(m)
 	}
 	if s.other {

@@ -117,7 +117,21 @@ func (c *rawClient) turnedAway(e *wire.SendError) {
 	case wire.ActionRetry, wire.ActionReconnect:
 		c.h.Add(rec)
 		m.on = nil
-		time.AfterFunc(max(e.Error.RetryAfter(), 50*time.Millisecond), func() { c.again(m) })
+		if c.s.held == nil {
+			c.s.held = map[string]time.Time{}
+		}
+		// Those behind it are refused as well, and wait with it.
+		at := time.Now().Add(max(e.Error.RetryAfter(), 50*time.Millisecond))
+		if len(e.First) > 0 && c.find(e.First) < 0 { // answered before, by its entry
+			if c.s.instead == nil {
+				c.s.instead = map[string][]byte{}
+			}
+			c.s.instead[m.send.Conversation] = e.First
+		}
+		if at.After(c.s.held[m.send.Conversation]) {
+			c.s.held[m.send.Conversation] = at
+		}
+		c.againAt(c.s, m.send.Conversation)
 	case wire.ActionFix:
 		rec.Kind = Failed
 		c.h.Add(rec)
@@ -128,13 +142,45 @@ func (c *rawClient) turnedAway(e *wire.SendError) {
 	}
 }
 
-// again sends a message that was turned away for now.
-func (c *rawClient) again(m *outgoing) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.s != nil && m.on == nil && slices.Contains(c.outbox, m) {
-		c.transmit(m)
+// againAt has what was turned away in a conversation sent again when its time has
+// come.
+func (c *rawClient) againAt(s *session, conversation string) {
+	time.AfterFunc(time.Until(s.held[conversation]), func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.s == s {
+			c.again(conversation)
+		}
+	})
+}
+
+// again sends what was turned away in a conversation, with what came behind it, in
+// the order of sending, once nothing of the conversation is under way (SPEC §5.9).
+func (c *rawClient) again(conversation string) {
+	at, held := c.s.held[conversation]
+	if !held {
+		return
 	}
+	if time.Now().Before(at) || slices.ContainsFunc(c.outbox, func(m *outgoing) bool {
+		return m.on == c.s && m.send.Conversation == conversation
+	}) {
+		c.s.held[conversation] = maxTime(at, time.Now().Add(10*time.Millisecond))
+		c.againAt(c.s, conversation)
+		return
+	}
+	delete(c.s.held, conversation)
+	for _, m := range c.outbox {
+		if m.send.Conversation == conversation {
+			c.transmit(m)
+		}
+	}
+}
+
+func maxTime(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // sync asks what has changed, or for a further page of the list.

@@ -2,6 +2,7 @@ package skein
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"crypto/tls"
 	"encoding/binary"
@@ -77,6 +78,8 @@ type fakeConn struct {
 	once  sync.Once
 	close func()
 	ready bool
+	// first is, by conversation, the message that was refused for now (SPEC §5.9).
+	first map[string][]byte
 }
 
 func newFake(t *testing.T) *fake {
@@ -304,8 +307,21 @@ func (f *fake) send(c *fakeConn, s *wire.Send) {
 	if f.onSend != nil {
 		v = f.onSend(c, s)
 	}
+	first := c.first[s.Conversation]
+	behind := first != nil && !bytes.Equal(s.Id, first) && !bytes.Equal(s.InsteadOf, first)
+	if !behind {
+		delete(c.first, s.Conversation)
+	}
 	switch {
+	case behind:
+		reply(c, &wire.SendError{Id: s.Id, Error: wire.NewError(wire.CodeOutOfOrder, "behind"), First: first})
 	case v.code != "":
+		if v.code.Info().Action != wire.ActionFix {
+			if c.first == nil {
+				c.first = map[string][]byte{}
+			}
+			c.first[s.Conversation] = s.Id
+		}
 		e := wire.NewError(v.code, "refused")
 		e.RetryAfterMs = v.retryMs
 		reply(c, &wire.SendError{Id: s.Id, Error: e})

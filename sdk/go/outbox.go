@@ -41,8 +41,14 @@ type sendQueue struct {
 	conversation string
 	items        []*item
 	inflight     int
-	retryAt      time.Time
-	listed       bool // in active
+	// held: one was refused for now. All that are under way are answered before it
+	// is sent again, with those behind it.
+	held bool
+	// instead is the refused message that the server waits for and that will not come
+	// again: the next one takes its place.
+	instead []byte
+	retryAt time.Time
+	listed  bool // in active
 }
 
 // Pending is a message on its way.
@@ -214,9 +220,10 @@ func (k *core) pump() {
 // next returns the first item that is not on its way, nil if there is none or
 // enough are.
 func (q *sendQueue) next(pipeline int) *item {
-	if q.inflight >= pipeline {
+	if q.held && q.inflight > 0 || q.inflight >= pipeline {
 		return nil
 	}
+	q.held = false
 	for _, it := range q.items {
 		if !it.sent {
 			return it
@@ -238,7 +245,12 @@ func (k *core) transmit(q *sendQueue, it *item, now time.Time) {
 		k.refuse(it, &Error{Code: wire.CodeTooLarge, Message: "the content is longer than the server takes"})
 		return
 	}
-	if !k.send(wire.NewClientFrame(it.rec.Send)) {
+	s := it.rec.Send
+	if q.instead != nil {
+		s = proto.Clone(s).(*wire.Send)
+		s.InsteadOf, q.instead = q.instead, nil
+	}
+	if !k.send(wire.NewClientFrame(s)) {
 		k.refuse(it, &Error{Code: wire.CodeInvalidArgument, Message: "the message cannot be encoded"})
 		return
 	}
@@ -335,7 +347,8 @@ func (k *core) unput(it *item) {
 	k.batch.OutboxDelete = append(k.batch.OutboxDelete, n)
 }
 
-// onSendError: by the code's range wait and repeat, or keep as failed.
+// onSendError: by the code's range wait and repeat, with all behind it, or keep as
+// failed. SPEC §5.9.
 func (k *core) onSendError(f *wire.SendError) {
 	it := k.items[idFrom(f.Id)]
 	if it == nil || !it.sent {
@@ -353,10 +366,18 @@ func (k *core) onSendError(f *wire.SendError) {
 	case e.Action() == wire.ActionFix:
 		k.refuse(it, e)
 	default:
+		q.held = true
+		first := k.items[idFrom(f.First)]
+		if e.Code == wire.CodeOutOfOrder && first != nil && first != it && first.rec.State == OutboxPending {
+			break // it waits with that one
+		}
+		if e.Code == wire.CodeOutOfOrder && first != it {
+			q.instead = f.First
+		}
 		it.tries++
 		q.retryAt = k.o.now().Add(max(e.RetryAfter, k.o.backoff(it.tries)))
-		k.activate(q)
 	}
+	k.activate(q)
 }
 
 // refuse keeps a message as failed. Those after it go on.
@@ -397,7 +418,7 @@ func (k *core) requeue() {
 		for _, it := range q.items {
 			k.unsent(q, it)
 		}
-		q.retryAt = time.Time{}
+		q.retryAt, q.held, q.instead = time.Time{}, false, nil
 		k.activate(q)
 	}
 	sort.SliceStable(k.active, func(i, j int) bool { return k.active[i].first() < k.active[j].first() })
