@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run build test test-kill test-faults test-powercut test-fuzz check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run build test test-kill test-faults test-powercut test-fuzz test-mutants check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -53,6 +53,10 @@ test-powercut: ## cut the power (ext4 without its journal); must pass, and must 
 FUZZTIME ?= 60s
 test-fuzz: ## every fuzz target for FUZZTIME
 	$(GO) run ./test/fuzzall -time $(FUZZTIME)
+
+MUTANTS ?= .
+test-mutants: deps ## plant bugs, one at a time; a test must find each within seconds. MUTANTS=<regexp> chooses some
+	$(GO) run ./test/mutants -run '$(MUTANTS)'
 
 check: $(TOOLS)/staticcheck $(TOOLS)/buf verify-gen ## formatting, linters, generated files, contract
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt"; exit 1; }

@@ -137,6 +137,33 @@ func TestBeaconNamesWhoWasAdded(t *testing.T) {
 	})
 }
 
+// Each of several conversations that burst, in the same batches or not, has the
+// beacon of its own last entry, when it is quiet itself.
+func TestBeaconsOfSeveralBursts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gateways{}
+		d := New(g, time.Now)
+		defer d.Close()
+		ab, cd, grp := im.DM("a", "b"), im.DM("c", "d"), im.Group("g")
+		for seq := range uint64(3) {
+			d.Deliver([]im.Delivery{delivery(ab, 2*seq+1, ""), delivery(cd, seq+1, ""), delivery(ab, 2*seq+2, ""), delivery(grp, seq+1, "")})
+			time.Sleep(600 * time.Millisecond)
+		}
+		d.Deliver([]im.Delivery{delivery(cd, 4, "")}) // one of them goes on
+		g.take()
+		time.Sleep(700 * time.Millisecond)
+		got := g.take()
+		slices.Sort(got)
+		if want := []string{"flush", "group grp:g head 3", "users [a b] head 6"}; !slices.Equal(got, want) {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+		time.Sleep(time.Second)
+		expect(t, g, "users [c d] head 4", "flush")
+		time.Sleep(time.Minute)
+		expect(t, g)
+	})
+}
+
 // Receipts are late by a trifle and combined; the furthest marks count.
 func TestReceiptsAreCombined(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

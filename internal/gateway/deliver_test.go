@@ -47,7 +47,9 @@ func TestToUsers(t *testing.T) {
 		w := newWorld(t)
 		a1, a2, b, z := w.parked("ann", "1", wire.Protobuf()), w.parked("ann", "2", wire.JSON()), w.parked("bob", "1", wire.Protobuf()), w.parked("zed", "1", wire.Protobuf())
 		origin := im.ConnectionID("n-1")
-		w.g.ToUsers([]im.UserID{"ann", "bob"}, im.Parcel{Entries: []im.Entry{entry(dm, 1, "x"), entry(dm, 2, "y")}, Origin: []im.ConnectionID{origin, ""}})
+		first, second := entry(dm, 1, "x"), entry(dm, 2, "y")
+		first.Sender = "ann" // her other device has no ack
+		w.g.ToUsers([]im.UserID{"ann", "bob"}, im.Parcel{Entries: []im.Entry{first, second}, Origin: []im.ConnectionID{origin, ""}})
 		w.g.ToUsers([]im.UserID{"ann"}, im.Parcel{Receipt: &im.Mark{User: "bob", Conversation: dm, Received: 2, Read: 1}})
 		w.g.ToUsers([]im.UserID{"ann", "bob"}, im.Parcel{Typing: &im.ParcelTyping{Conversation: dm, User: "ann"}})
 		b.hears(t) // nothing before the flush

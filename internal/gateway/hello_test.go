@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -347,6 +348,9 @@ func TestRevokeRacesWithHandshake(t *testing.T) {
 		w.g.Control(revoke("ann"))
 		for {
 			f, err := p.next()
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Fatal("a revoked session lives")
+			}
 			if err != nil {
 				break
 			}
@@ -354,7 +358,7 @@ func TestRevokeRacesWithHandshake(t *testing.T) {
 				t.Fatalf("got %s", b)
 			}
 		}
-		<-p.done
+		p.ended()
 	}
 }
 
@@ -445,18 +449,25 @@ func TestTwoLoginsRace(t *testing.T) {
 					}
 				}()
 			}
-			loser := <-lost
-			<-peers[loser].done
+			loser := -1
+			select {
+			case loser = <-lost:
+			case <-time.After(patience()):
+				t.Fatal("both stay")
+			}
+			peers[loser].ended()
 			select {
 			case <-peers[1-loser].done:
 				t.Fatal("both are gone")
 			case <-welcome[1-loser]:
+			case <-time.After(patience()):
+				t.Fatal("nobody is welcomed")
 			}
 			if !w.g.Online("ann") {
 				t.Fatal("nobody is left")
 			}
 			_ = peers[1-loser].nc.Close()
-			<-peers[1-loser].done
+			peers[1-loser].ended()
 		}
 		_ = w.g.Close()
 	}

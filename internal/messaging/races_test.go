@@ -6,13 +6,18 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
 
-// holdAppend keeps the next append from beginning until release is called.
+// holdAppend keeps the next append from beginning until release is called, or
+// the test ends.
 func (w *world) holdAppend() (entered <-chan bool, release func()) {
 	in, out := make(chan bool), make(chan bool)
+	release = sync.OnceFunc(func() { close(out) })
+	w.t.Cleanup(release)
 	var once sync.Once
 	w.journal.setFail(func(bool) error {
 		once.Do(func() {
@@ -21,7 +26,7 @@ func (w *world) holdAppend() (entered <-chan bool, release func()) {
 		})
 		return nil
 	})
-	return in, func() { close(out) }
+	return in, release
 }
 
 // remove takes bob out of g with an event, as the group package does.
@@ -235,5 +240,48 @@ func TestReceiptOfAMovingMarkIsFound(t *testing.T) {
 	r := w.sync("alice", q)
 	if len(r.Conversations) != 1 || r.Conversations[0].PeerReceived != 2 {
 		t.Fatalf("%+v", r.Conversations)
+	}
+}
+
+// What waits for a roster is not overtaken: neither by what comes while it waits
+// and would be stored at once, nor by what is taken from the queue together with
+// its next attempt.
+func TestNothingOvertakesWhatIsHeld(t *testing.T) {
+	for name, meanwhile := range map[string]func(w *world, g im.ConversationID) <-chan outcome{
+		"between two attempts": func(w *world, g im.ConversationID) <-chan outcome {
+			w.members.setRoster(g, 7)
+			return w.start("alice", w.message(g, "2"))
+		},
+		"with the next attempt": func(w *world, g im.ConversationID) <-chan outcome {
+			entered, release := w.holdAppend()
+			other := w.start("alice", w.message(ab, "elsewhere"))
+			<-entered
+			w.members.setRoster(g, 7)
+			time.Sleep(time.Second) // the attempt is due while the committer is busy
+			got := w.start("alice", w.message(g, "2"))
+			release()
+			<-other
+			return got
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &world{t: t, journal: newMemJournal(), members: newFakeMembers(), out: &recorder{}}
+				w.Service = New(Options{Journal: w.journal, Members: w.members, Deliverer: w.out})
+				defer w.Close()
+				g := im.Group("g")
+				if _, err := w.AppendEvent(t.Context(), im.Promise{ID: w.id(), Conversation: g, Event: im.Event{Type: im.EventGroupCreated}, SetRoster: 7}, nil); err != nil {
+					t.Fatal(err)
+				}
+				first := w.start("alice", w.message(g, "1"))
+				time.Sleep(103 * time.Millisecond) // some attempts later, and none is due now
+				second := meanwhile(w, g)
+				for i, c := range []<-chan outcome{first, second} {
+					if o := <-c; o.err != nil || o.ack.Seq != uint64(i+2) {
+						t.Fatalf("message %d: %+v", i+1, o)
+					}
+				}
+			})
+		})
 	}
 }

@@ -17,7 +17,9 @@ var ab = im.DM("alice", "bob")
 // Invariant 1: nothing is answered or delivered before the journal has it.
 func TestAckComesAfterTheAppend(t *testing.T) {
 	w := newWorld(t)
-	entered, leave := make(chan bool), make(chan bool)
+	entered, leave := make(chan bool, 1), make(chan bool)
+	release := sync.OnceFunc(func() { close(leave) })
+	t.Cleanup(release)
 	w.journal.setFail(func(after bool) error {
 		if after {
 			entered <- true
@@ -35,7 +37,7 @@ func TestAckComesAfterTheAppend(t *testing.T) {
 	if s := w.out.seqs(ab); len(s) != 0 {
 		t.Fatalf("delivered %v while the append was under way", s)
 	}
-	close(leave)
+	release()
 	w.journal.setFail(nil)
 	if o := <-got; o.err != nil || o.ack.Seq != 1 {
 		t.Fatalf("outcome %+v", o)
@@ -54,7 +56,7 @@ func TestFailedJournalStopsTheService(t *testing.T) {
 	})
 	_, err := w.send("alice", w.message(ab, "1"))
 	wantCode(t, err, im.CodeUnknown)
-	if err := <-w.failed; !errors.Is(err, im.ErrJournalFailed) {
+	if err := w.failure(); !errors.Is(err, im.ErrJournalFailed) {
 		t.Fatal(err)
 	}
 	w.journal.setFail(nil)
@@ -172,15 +174,7 @@ func TestRefusalsBeforeTheQueue(t *testing.T) {
 // answered all the same.
 func TestOverloadRejectsBeforeItQueues(t *testing.T) {
 	w := newWorld(t, func(o *Options) { o.MaxQueued = 4 })
-	entered, leave := make(chan bool), make(chan bool)
-	var once sync.Once
-	w.journal.setFail(func(after bool) error {
-		once.Do(func() {
-			entered <- true
-			<-leave
-		})
-		return nil
-	})
+	entered, release := w.holdAppend()
 	var taken []<-chan outcome
 	taken = append(taken, w.start("alice", w.message(ab, "0")))
 	<-entered
@@ -192,7 +186,7 @@ func TestOverloadRejectsBeforeItQueues(t *testing.T) {
 	if e := im.Public(o.err); e.RetryAfter == 0 {
 		t.Fatal("no retry_after")
 	}
-	close(leave)
+	release()
 	for i, c := range taken {
 		if o := <-c; o.err != nil || o.ack.Seq != uint64(i+1) {
 			t.Fatalf("send %d: %+v", i, o)

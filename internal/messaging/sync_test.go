@@ -116,6 +116,19 @@ func TestResumeTellsMarks(t *testing.T) {
 	if r = w.sync("alice", im.SyncQuery{Position: at.Position, Timeline: at.Timeline}); len(r.Conversations) != 0 {
 		t.Fatalf("told again: %v", conversations(r))
 	}
+	// Every later one as well, though nothing else happens meanwhile.
+	for seq := uint64(2); seq < 5; seq++ {
+		w.mustSend("alice", ab, "more")
+		w.elsewhere() // her own mark is told by now
+		at = w.sync("alice", im.SyncQuery{})
+		if err := w.Mark(t.Context(), im.Actor{User: "bob"}, ab, seq, seq); err != nil {
+			t.Fatal(err)
+		}
+		r = w.sync("alice", im.SyncQuery{Position: at.Position, Timeline: at.Timeline})
+		if len(r.Conversations) != 1 || r.Conversations[0].PeerRead != seq {
+			t.Fatalf("mark %d: %+v", seq, r.Conversations)
+		}
+	}
 }
 
 // A mark of one's own that another device moved is a change, in a dm and in a

@@ -184,7 +184,11 @@ func TestStoreFailureEndsTheClient(t *testing.T) {
 			t.Errorf("Send: %v, want the store's error", err)
 		}
 		eq(t, "nothing left the device", len(r.texts()), 0)
-		<-r.events.done
+		select {
+		case <-r.events.done:
+		case <-time.After(time.Hour): // of the bubble's
+			t.Fatal("the client goes on")
+		}
 		states := eventsOf[*StateEvent](r.events)
 		if last := states[len(states)-1]; last.State != StateClosed || !errors.Is(last.Err, ErrStore) {
 			t.Errorf("last state = %+v", last)
@@ -193,6 +197,36 @@ func TestStoreFailureEndsTheClient(t *testing.T) {
 			t.Errorf("Close: %v", err)
 		}
 	})
+}
+
+// The store first for what the program is told: a message that Send calls stored
+// is so on disk as well, whichever write failed.
+func TestAnsweredAfterStored(t *testing.T) {
+	for n := 1; n <= 4; n++ {
+		inBubble(t, func(t *testing.T, r *rig) {
+			disk := r.store
+			fs := &faultStore{Store: disk, n: -1}
+			r.store = fs
+			c := r.dial()
+			synctest.Wait()
+			fs.mu.Lock()
+			fs.n = n
+			fs.mu.Unlock()
+			m, err := c.Conversation(dm).Send(bg, "x")
+			if err != nil {
+				return // the write that failed came before
+			}
+			es, loadErr := disk.Entries(bg, dm, m.Seq, m.Seq, 1)
+			snap, snapErr := disk.Load(bg)
+			if loadErr != nil || snapErr != nil {
+				t.Fatal(loadErr, snapErr)
+			}
+			kept := slices.ContainsFunc(snap.Outbox, func(o OutboxRecord) bool { return o.State == OutboxStored })
+			if len(es) == 0 && !kept {
+				t.Errorf("write %d failed, and Send said %d", n, m.Seq)
+			}
+		})
+	}
 }
 
 // In the store first: at the moment the server sees a message, it is in the outbox on disk.

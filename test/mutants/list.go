@@ -1,0 +1,8 @@
+package main
+
+import "slices"
+
+// all is the list, by the part of the server that is broken.
+func all() []Mutant {
+	return slices.Concat(journals, messages, gateways, nodes, people, clients)
+}

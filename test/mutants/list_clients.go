@@ -1,0 +1,115 @@
+package main
+
+const (
+	sdkDir  = "sdk/go"
+	wireDir = "wire"
+)
+
+// clients are bugs of the SDK and of the protocol's Go form.
+var clients = []Mutant{
+	{
+		Name: "sdk-applies-twice", Breaks: "4: an entry is applied once",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "case e.Seq <= cv.rec.High:\n\t\tk.settle(e)", "case e.Seq < cv.rec.High:\n\t\tk.settle(e)\n\tcase e.Seq == cv.rec.High:\n\t\tk.apply(cv, e, quiet)"}},
+		Package: sdkDir, Test: "TestChaos",
+	},
+	{
+		Name: "sdk-passes-a-hole", Breaks: "6: no cursor passes a hole",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "case e.Seq == cv.rec.High+1:", "case e.Seq > cv.rec.High && (e.Seq == cv.rec.High+1 || len(cv.early) > 0):"}},
+		Package: sdkDir, Test: "TestChaos",
+	},
+	{
+		Name: "sdk-does-not-pull", Breaks: "6: what is missing is pulled",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "\t\tk.offer(cv, e, false)\n\t\tk.wantPull(cv)\n\t}\n}\n\n// maxHeld", "\t\tk.offer(cv, e, false)\n\t}\n}\n\n// maxHeld"}},
+		Package: sdkDir, Test: "TestPushesDuplicatedReorderedGapped",
+	},
+	{
+		Name: "sdk-sends-before-it-stores", Breaks: "outbox: in the store first, then on the wire",
+		Hunks:   []Hunk{{sdkDir + "/core.go", "func (k *core) turn() {\n\tk.commit()", "func (k *core) turn() {\n\tk.pump()\n\tk.commit()"}},
+		Package: sdkDir, Test: "TestCrashAtEveryStep",
+	},
+	{
+		Name: "sdk-answers-before-it-stores", Breaks: "outbox: what the program is told is stored",
+		Hunks:   []Hunk{{sdkDir + "/outbox.go", "\t\tk.after = append(k.after, func(failed error) {\n\t\t\tif failed != nil {\n\t\t\t\tm, err = nil, failed\n\t\t\t}\n\t\t\tp.resolve(m, err)\n\t\t})", "\t\tp.resolve(m, err)"}},
+		Package: sdkDir, Test: "TestAnsweredAfterStored",
+	},
+	{
+		Name: "sdk-resends-in-reverse", Breaks: "20: a resend keeps the order",
+		Hunks:   []Hunk{{sdkDir + "/outbox.go", "return q.items[i].rec.N > it.rec.N", "return q.items[i].rec.N < it.rec.N"}},
+		Package: sdkDir, Test: "TestChaos",
+	},
+	{
+		Name: "sdk-forgets-what-was-in-flight", Breaks: "1: an unanswered message is sent again",
+		Hunks:   []Hunk{{sdkDir + "/outbox.go", "\t\tfor _, it := range q.items {\n\t\t\tk.unsent(q, it)\n\t\t}\n\t\tq.retryAt", "\t\tq.retryAt"}},
+		Package: sdkDir, Test: "TestChaos",
+	},
+	{
+		Name: "sdk-new-id-for-a-resend", Breaks: "3: a resend has the same id",
+		Hunks:   []Hunk{{sdkDir + "/outbox.go", "\t\tit.tries++\n\t\tq.retryAt", "\t\tdelete(k.items, it.id())\n\t\tk.newID(it)\n\t\tit.tries++\n\t\tq.retryAt"}},
+		Package: sdkDir, Test: "TestChaos",
+	},
+	{
+		Name: "sdk-goes-on-after-a-refusal", Breaks: "20: what is behind a refused message waits for it",
+		Hunks:   []Hunk{{sdkDir + "/outbox.go", "case now.Before(q.retryAt):", "case now.Before(q.retryAt) && q.inflight < 0:"}},
+		Package: sdkDir, Test: "TestRetryRangeKeepsOrderAndFixRangeFails",
+	},
+	{
+		Name: "sdk-own-push-twice", Breaks: "4: the own message is applied once, whatever comes first",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "if own && k.settle(e) {", "if own && !own {"}},
+		Package: sdkDir, Test: "TestChaos",
+	},
+	{
+		Name: "sdk-reset-forgets-the-outbox", Breaks: "17: acknowledged messages of a lost timeline are sent again",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "\tk.feed(FeedItem{Kind: FeedReset})\n\tk.resend()", "\tk.feed(FeedItem{Kind: FeedReset})"}},
+		Package: sdkDir, Test: "TestStoredMessageOfALostTimeline",
+	},
+	{
+		Name: "sdk-reset-keeps-the-position", Breaks: "24: a reset begins anew",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "\tclear(k.convs)\n\tclear(k.dirty)", "\tclear(k.dirty)"}},
+		Package: sdkDir, Test: "TestTimelineChange",
+	},
+	{
+		Name: "sdk-beacon-ignored", Breaks: "5: a beacon repairs a lost push",
+		Hunks:   []Hunk{{sdkDir + "/sync.go", "\tif seq > cv.rec.Head {\n\t\tcv.rec.Head = seq\n\t\tk.touch(cv, true)\n\t}\n\tif cv.returned", "\tif cv.returned"}},
+		Package: sdkDir, Test: "TestLostLastPush",
+	},
+	{
+		Name: "sdk-digest-ignored", Breaks: "5: who hears that their digest is another one syncs",
+		Hunks:   []Hunk{{sdkDir + "/sync.go", "case f.Resync:\n\t\tk.requestSync()", "case f.Resync:"}},
+		Package: sdkDir, Test: "TestBusyClientComparesHeads",
+	},
+	{
+		Name: "sdk-position-of-a-pong", Breaks: "6: a position passes nothing that is not held",
+		Hunks:   []Hunk{{sdkDir + "/sync.go", "cv.atPos = max(cv.atPos, seq)\n", "cv.atPos = max(cv.atPos, seq, cv.rec.High)\n"}},
+		Package: sdkDir, Test: "TestDigestKeepsWhatCameSince",
+	},
+	{
+		Name: "sdk-recall-keeps-content", Breaks: "23: a recall erases the target on every device",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "k.erase(cv, e.Target)", "_ = e.Target"}},
+		Package: sdkDir, Test: "TestRecallErases",
+	},
+	{
+		Name: "sdk-mark-goes-back", Breaks: "12: marks never go back",
+		Hunks:   []Hunk{{sdkDir + "/marks.go", "\tif seq <= cv.rec.Read {\n\t\treturn\n\t}", "\tif seq == cv.rec.Read {\n\t\treturn\n\t}"}},
+		Package: sdkDir, Test: "TestReadMarkNeverGoesBack",
+	},
+	{
+		Name: "sdk-received-before-stored", Breaks: "6: what is confirmed as received is stored",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "\t\tr.Received = e.Seq\n", "\t\tr.Received = e.Seq\n\t\tk.send(wire.NewClientFrame(&wire.Received{Conversation: r.ID, Seq: e.Seq}))\n"}},
+		Package: sdkDir, Test: "TestSendAndReceive",
+	},
+	{
+		Name: "sdk-store-failure-ignored", Breaks: "4: a client whose store failed ends",
+		Hunks:   []Hunk{{sdkDir + "/core.go", "\t\t\tk.die(fmt.Errorf(\"%w: %w\", ErrStore, err))\n\t\t\treturn\n", "\t\t\t_ = fmt.Errorf(\"%w: %w\", ErrStore, err)\n"}},
+		Package: sdkDir, Test: "TestStoreFailureEndsTheClient",
+	},
+	{
+		Name: "digest-without-separator", Breaks: "5: a digest is the protocol's",
+		Hunks:   []Hunk{{wireDir + "/digest.go", "\th = (h ^ ':') * fnvPrime\n", ""}},
+		Package: wireDir, Test: "TestHeadHash",
+	},
+	{
+		Name: "ids-stand-still", Breaks: "3: every message has an id of its own, greater than the one before",
+		Hunks:   []Hunk{{wireDir + "/id.go", "\tcase s.count < 0xfff:\n\t\ts.count++\n\tdefault:\n\t\ts.ms, s.count = s.ms+1, 0\n", "\tcase s.count < 0xfff:\n\t\ts.count++\n\tdefault:\n\t\ts.count = 0\n"}},
+		Package: wireDir, Test: "TestIDsIncrease",
+	},
+}

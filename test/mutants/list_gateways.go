@@ -1,0 +1,132 @@
+package main
+
+const gatewayDir = "internal/gateway"
+
+// gateways are bugs of connections and of who is connected.
+var gateways = []Mutant{
+	{
+		Name: "two-removed-one-stays", Breaks: "14: all who are removed with an entry are out of the registry",
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\t\tfor _, u := range event.Users {\n\t\t\tg.users.each(u, grp.leave)\n\t\t}", "\t\tfor _, u := range event.Users[:1] {\n\t\t\tg.users.each(u, grp.leave)\n\t\t}"}},
+		Package: gatewayDir, Test: "TestSeveralAreAddedAndRemovedAtOnce",
+	},
+	{
+		Name: "two-added-one-comes", Breaks: "19: all who are added with an entry are in the registry",
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "for _, u := range changedUsers(&es[0]) {", "for _, u := range changedUsers(&es[0])[:1] {"}},
+		Package: gatewayDir, Test: "TestGroupFollowsItsEntries",
+	},
+	{
+		Name: "removed-stay", Breaks: "14: who is removed gets nothing that follows",
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "case removes(event.Type):\n\t\tfor", "case removes(event.Type) && false:\n\t\tfor"}},
+		Package: gatewayDir, Test: "TestGroupFollowsItsEntries",
+	},
+	{
+		Name: "gap-not-noticed", Breaks: "5: a gateway that missed an entry of a group repairs it",
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "return e.Seq > grp.last+1 || (e.Event == nil && grp.roster != 0 && e.Roster > grp.roster)", "return e.Event == nil && grp.roster != 0 && e.Roster > grp.roster"}},
+		Package: gatewayDir, Test: "TestGapStopsPushesUntilTheRosterIsRead",
+	},
+	{
+		Name: "pushes-in-doubt", Breaks: "14: nothing is pushed to a group whose roster is in doubt",
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\tif grp.suspect {\n\t\tgrp.heads(g)", "\tif grp.suspect && grp.last == 0 {\n\t\tgrp.heads(g)"}},
+		Package: gatewayDir, Test: "TestGapStopsPushesUntilTheRosterIsRead",
+	},
+	{
+		Name: "doubt-ends-early", Breaks: "14: a reading that began before the gap ends no doubt",
+		Hunks:   []Hunk{{gatewayDir + "/verify.go", "if grp.epoch != epoch {", "if grp.epoch < epoch {"}},
+		Package: gatewayDir, Test: "TestGapDuringVerification",
+	},
+	{
+		Name: "beacon-ignored", Breaks: "5: a beacon repairs a lost push",
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "if known.advance(h.Conversation, u, h.Seq) && g.users.online(u) {", "if known.advance(h.Conversation, u, h.Seq) && !g.users.online(u) {"}},
+		Package: gatewayDir, Test: "TestToUsers",
+	},
+	{
+		Name: "beacon-of-the-first-member", Breaks: "5: what one member was told says nothing about the other",
+		Hunks:   []Hunk{{gatewayDir + "/told.go", "return &s[1]", "return &s[0]"}},
+		Package: gatewayDir, Test: "TestBeaconsOfADMWithBothMembersHere",
+	},
+	{
+		Name: "author-gets-the-push", Breaks: "4: an entry is sent once to the connection that has its ack",
+		Hunks:   []Hunk{{gatewayDir + "/push.go", "if a := &d.authors[i]; d.origin[a.first] == id {", "if a := &d.authors[i]; d.origin[a.first] == id && d.n > maxAuthors {"}},
+		Package: gatewayDir, Test: "TestToUsers",
+	},
+	{
+		Name: "others-devices-get-no-push", Breaks: "delivery: the author's other devices get the push",
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\tfor _, u := range to {\n\t\tg.users.each(u, d.to)\n\t}\n\td.end()", "\tfor _, u := range to {\n\t\tif u != es[0].Sender {\n\t\t\tg.users.each(u, d.to)\n\t\t}\n\t}\n\td.end()"}},
+		Package: gatewayDir, Test: "TestToUsers",
+	},
+	{
+		Name: "overflow-without-resync", Breaks: "7: a slow reader syncs when it has caught up",
+		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "\t\to.lagging = true\n\t\to.mu.Unlock()\n\t\ts.g.metrics.slowConsumers.Add(1)", "\t\to.mu.Unlock()\n\t\ts.g.metrics.slowConsumers.Add(1)"}},
+		Package: gatewayDir, Test: "TestSlowReaderLagsThenResyncs",
+	},
+	{
+		Name: "pushes-without-bound", Breaks: "7: what waits for a slow reader is bounded",
+		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "if o.queued()+len(framed) > s.g.o.Limits.QueueBytes {", "if o.queued()+len(framed) < 0 {"}},
+		Package: gatewayDir, Test: "TestSlowReaderLagsThenResyncs",
+	},
+	{
+		Name: "revoke-all", Breaks: "revocation: a Control without a session ends all of the user's",
+		Hunks:   []Hunk{{gatewayDir + "/control.go", "if c.Session != \"\" && c.Session != s.actor.Session {", "if c.Session != s.actor.Session {"}},
+		Package: gatewayDir, Test: "TestRevoke",
+	},
+	{
+		Name: "revoke-one-of-many", Breaks: "revocation: all connections of a session end",
+		Hunks:   []Hunk{{gatewayDir + "/control.go", "\tr := g.controls.remember(c)\n\tfor _, s := range g.users.of(c.User) {\n\t\tr.apply(s)\n\t}", "\tr := g.controls.remember(c)\n\tif all := g.users.of(c.User); len(all) > 0 {\n\t\tr.apply(all[0])\n\t}"}},
+		Package: gatewayDir, Test: "TestYield",
+	},
+	{
+		Name: "revoke-all-but-this", Breaks: "revocation: a session's end does not end the others",
+		Hunks:   []Hunk{{gatewayDir + "/control.go", "if c.Session != \"\" && c.Session != s.actor.Session {", "if c.Session == s.actor.Session && c.User == \"\" {"}},
+		Package: gatewayDir, Test: "TestRevoke",
+	},
+	{
+		Name: "revoke-during-login", Breaks: "revocation: no handshake slips through",
+		Hunks:   []Hunk{{gatewayDir + "/hello.go", "\tfor _, r := range s.g.controls.since(actor.User, s.began) {\n\t\tr.apply(s)\n\t}", ""}},
+		Package: gatewayDir, Test: "TestRevokeDuringHandshake",
+	},
+	{
+		Name: "frames-after-the-kick", Breaks: "revocation: nothing follows the Kick",
+		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "return o.closed || (o.ending && !o.graceful)", "return o.closed"}},
+		Package: gatewayDir, Test: "TestNothingFollowsTheKick",
+	},
+	{
+		Name: "token-never-expires", Breaks: "revocation: a connection ends with its token",
+		Hunks:   []Hunk{{gatewayDir + "/session.go", "if left <= 0 {", "if left <= -1<<60 {"}},
+		Package: gatewayDir, Test: "TestTokenExpires",
+	},
+	{
+		Name: "dead-connection-stays", Breaks: "heartbeat: a silent connection ends",
+		Hunks:   []Hunk{{gatewayDir + "/session.go", "case silent >= dead:", "case silent >= 100*dead:"}},
+		Package: gatewayDir, Test: "TestHeartbeat",
+	},
+	{
+		Name: "in-flight-without-bound", Breaks: "9: who sends more than may be unanswered is not read",
+		Hunks:   []Hunk{{gatewayDir + "/session.go", "(int(o.inflight) >= l.InFlight || ", "("}},
+		Package: gatewayDir, Test: "TestInFlightLimit",
+	},
+	{
+		Name: "both-logins-stay", Breaks: "devices: of two logins one stays",
+		Hunks:   []Hunk{{gatewayDir + "/control.go", "if !r.beats(s) {", "if !r.beats(s) || r.local {"}},
+		Package: gatewayDir, Test: "TestYield",
+	},
+	{
+		Name: "push-before-welcome", Breaks: "§3: what is pushed before the Welcome waits",
+		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "if o.writing || o.hold || o.closed || !s.next() {", "if o.writing || o.closed || !s.next() {"}},
+		Package: gatewayDir, Test: "TestRosterChangesDuringHandshake",
+	},
+	{
+		Name: "roster-read-too-early", Breaks: "14: a removal during a login counts",
+		Hunks:   []Hunk{{gatewayDir + "/groups.go", "\t\tif !g.groups.loads.overtaken(ld, c) {\n\t\t\tfor _, s := range sessions {", "\t\tif ld.user == u {\n\t\t\tfor _, s := range sessions {"}},
+		Package: gatewayDir, Test: "TestRosterChangesDuringHandshake",
+	},
+	{
+		Name: "ended-elsewhere-stays", Breaks: "revocation: a lost Control is found out",
+		Hunks:   []Hunk{{gatewayDir + "/groups.go", "\tg.audit(before, standing.Sessions)\n", "\t_ = before\n"}},
+		Package: gatewayDir, Test: "TestVerifyEndsDeadSessions",
+	},
+	{
+		Name: "answers-overtake", Breaks: "§5.1: answers come in the order of the sends",
+		Hunks:   []Hunk{{gatewayDir + "/session.go", "\tif c.class == classSend {\n\t\ts.settleSends()\n\t}\n", ""}},
+		Package: gatewayDir, Test: "TestAnswersKeepTheOrderOfTheSends",
+	},
+}

@@ -1,0 +1,115 @@
+package main
+
+const (
+	pebbleDir   = "internal/journal/pebble"
+	postgresDir = "internal/journal/postgres"
+)
+
+// journals are bugs of the two engines that store entries.
+var journals = []Mutant{
+	{
+		Name: "ack-before-fsync", Breaks: "1: stored, then acknowledged",
+		Hunks:   []Hunk{{pebbleDir + "/fatal.go", "return b.SyncWait()", "go func() { _ = b.SyncWait() }()\n\treturn nil"}},
+		Package: pebbleDir, Test: "TestFsyncFails|TestUnsyncedIsInvisible",
+	},
+	{
+		Name: "no-fsync", Breaks: "1: stored means on disk",
+		Hunks:   []Hunk{{pebbleDir + "/fatal.go", "return j.write(b, true)", "return j.write(b, false)"}},
+		Package: pebbleDir, Test: "TestPowerCut",
+	},
+	{
+		Name: "failed-fsync-goes-on", Breaks: "1: a journal that cannot fsync stops the process",
+		Hunks:   []Hunk{{pebbleDir + "/fatal.go", "\t\t\tj.fail(err)\n\t\t\terr = fmt.Errorf(\"%w: %w\", im.ErrOutcomeUnknown, j.failure())", "\t\t\terr = fmt.Errorf(\"%w: %w\", im.ErrOutcomeUnknown, err)"}},
+		Package: pebbleDir, Test: "TestFsyncFails",
+	},
+	{
+		Name: "seq-skips", Breaks: "2: seq is contiguous",
+		Hunks:   []Hunk{{pebbleDir + "/append.go", "c.next.Seq++", "c.next.Seq++\n\tif c.next.Seq == 3 {\n\t\tc.next.Seq++\n\t}"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/SeqIsContiguousAndCounted",
+	},
+	{
+		Name: "head-not-published", Breaks: "2: a seq is given once",
+		Hunks:   []Hunk{{pebbleDir + "/append.go", "c.head, c.segment = c.next, c.nextSegment", "c.segment = c.nextSegment"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/SeqIsContiguousAndCounted",
+	},
+	{
+		Name: "resend-in-one-batch", Breaks: "3: (sender, id) is stored once",
+		Hunks:   []Hunk{{pebbleDir + "/dedup.go", "if k, ok := a.inBatch(batch, out, i); ok {", "if k, ok := a.inBatch(batch, out, i); ok && k < 0 {"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/DuplicateWithinBatch",
+	},
+	{
+		Name: "dedup-in-memory-only", Breaks: "3: a resend of any age gets its seq",
+		Hunks:   []Hunk{{pebbleDir + "/dedup.go", "return a.onDisk(&batch[i], &out[i], a.convs[i])", "return false, nil"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/DuplicateAcrossBatchesAndReopen",
+	},
+	{
+		Name: "bound-not-stored", Breaks: "3: a resend after a restart gets its seq",
+		Hunks:   []Hunk{{pebbleDir + "/dedup.go", "if compareIDs(s.next, s.limit) <= 0 {", "if s.next != (im.MessageID{}) {"}},
+		Package: pebbleDir, Test: "TestConformanceOnDisk/DuplicateAcrossBatchesAndReopen",
+	},
+	{
+		Name: "other-content-same-id", Breaks: "3: an id names one message",
+		Hunks:   []Hunk{{pebbleDir + "/dedup.go", "if hash != it.Hash {", "if hash != it.Hash && it.Hash == 0 {"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/IDConflict",
+	},
+	{
+		Name: "roster-not-asked", Breaks: "4: a send is conditional on the roster it was allowed by",
+		Hunks:   []Hunk{{pebbleDir + "/append.go", "if c.blocked || it.IfRoster != c.next.Roster {", "if c.blocked {"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/RosterChanged",
+	},
+	{
+		Name: "later-item-passes", Breaks: "20: nothing is stored before what was refused in its batch",
+		Hunks:   []Hunk{{pebbleDir + "/append.go", "if c.blocked || it.IfRoster != c.next.Roster {", "if it.IfRoster != c.next.Roster {"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/RosterChanged",
+	},
+	{
+		Name: "recall-keeps-content", Breaks: "23: a recalled message has no content",
+		Hunks:   []Hunk{{pebbleDir + "/append.go", "e.Content, e.ReplyTo, e.Mentions, e.Recalled = im.Content{}, 0, nil, true", "e.ReplyTo, e.Mentions, e.Recalled = 0, nil, true"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/Erase",
+	},
+	{
+		Name: "events-are-counted", Breaks: "13: the running count counts messages",
+		Hunks:   []Hunk{{pebbleDir + "/append.go", "if it.Entry.Countable() {", "if true {"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/SeqIsContiguousAndCounted",
+	},
+	{
+		Name: "witness-sees-nothing", Breaks: "10: a journal that came back shorter is refused",
+		Hunks:   []Hunk{{pebbleDir + "/append.go", "j.witness.saw(next)", ""}},
+		Package: pebbleDir, Test: "TestTruncatedLog",
+	},
+	{
+		Name: "other-history-accepted", Breaks: "10: a journal that came back with other entries is refused",
+		Hunks:   []Hunk{{pebbleDir + "/check.go", "if known && chain != f.seen.chain {", "if known && chain == 0 {"}},
+		Package: pebbleDir, Test: "TestOtherHistory",
+	},
+	{
+		Name: "loss-keeps-the-timeline", Breaks: "10: a journal that lost entries gets a new timeline",
+		Hunks:   []Hunk{{pebbleDir + "/journal.go", "\t\treturn m, nil\n\t}\n\tm.timeline = newTimeline()\n", "\t\treturn m, nil\n\t}\n"}},
+		Package: pebbleDir, Test: "TestTruncatedLog",
+	},
+	{
+		Name: "mark-stored-before-it-is", Breaks: "21: who waits for a mark is told when it is on disk",
+		Hunks:   []Hunk{{pebbleDir + "/marks.go", "case w.Stored != nil && !waits:", "case w.Stored != nil && (!waits || waits):"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/MarksThatAreWaitedForSurviveACrash",
+	},
+	{
+		Name: "mark-goes-back", Breaks: "12: marks never go back",
+		Hunks:   []Hunk{{pebbleDir + "/marks.go", "if m.Read > old.Read {", "if m.Read != 0 {"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/MarksNeverGoBack",
+	},
+	{
+		Name: "pg-no-locks-order", Breaks: "2: a seq is given under the lock of the head",
+		Hunks:   []Hunk{{postgresDir + "/functions.sql", "h_seq[u.c] + u.n, h_count[u.c] + u.m", "h_seq[u.c] + 1, h_count[u.c] + u.m"}},
+		Package: postgresDir, Test: "TestConformance/SeqIsContiguousAndCounted",
+	},
+	{
+		Name: "pg-lost-reply-is-refused", Breaks: "6: an unknown outcome is said so",
+		Hunks:   []Hunk{{postgresDir + "/errors.go", "\t\treturn fmt.Errorf(\"%w: %w\", im.ErrOutcomeUnknown, err)\n\t}\n\t// The server", "\t\treturn fmt.Errorf(\"%w: %w\", im.ErrJournalUnavailable, err)\n\t}\n\t// The server"}},
+		Package: postgresDir, Test: "TestReplyIsLost",
+	},
+	{
+		Name: "pg-recall-keeps-content", Breaks: "23: a recalled message has no content",
+		Hunks:   []Hunk{{postgresDir + "/functions.sql", "recalled = true, type = '', text = false, body = '',", "recalled = true,"}},
+		Package: postgresDir, Test: "TestConformance/Erase",
+	},
+}

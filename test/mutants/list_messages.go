@@ -1,0 +1,181 @@
+package main
+
+const (
+	messagingDir = "internal/messaging"
+	dispatchDir  = "internal/dispatch"
+	outboxDir    = "internal/outbox"
+)
+
+// messages are bugs between a send and its fan-out, and in what is read.
+var messages = []Mutant{
+	{
+		Name: "failed-journal-goes-on", Breaks: "1: after a failed fsync nothing is acknowledged any more",
+		Hunks:   []Hunk{{messagingDir + "/send.go", "\t\ts.fail(err)\n\t\treturn im.Wrap", "\t\treturn im.Wrap"}},
+		Package: messagingDir, Test: "TestFailedJournalStopsTheService",
+	},
+	{
+		Name: "unknown-not-asked-again", Breaks: "6: an unknown outcome is asked again before anything is answered",
+		Hunks:   []Hunk{{messagingDir + "/send.go", "if !sc.asked || !away ||", "if sc.asked || !away ||"}},
+		Package: messagingDir, Test: "TestUnknownOutcomeIsResolvedByLooking",
+	},
+	{
+		Name: "unknown-not-delivered", Breaks: "15: what was stored at an unknown moment is delivered",
+		Hunks:   []Hunk{{messagingDir + "/answer.go", "follows := res.Status == im.Stored || it.event || sc.asked", "follows := res.Status == im.Stored || it.event"}},
+		Package: messagingDir, Test: "TestUnknownOutcomeIsDelivered",
+	},
+	{
+		Name: "held-is-overtaken", Breaks: "20: a sender's order survives a roster change",
+		Hunks:   []Hunk{{messagingDir + "/hold.go", "if s.held[it.entry.Conversation] != nil && !it.event {", "if s.held[it.entry.Conversation] != nil && it.event {"}},
+		Package: messagingDir, Test: "TestNothingOvertakesWhatIsHeld",
+	},
+	{
+		Name: "held-in-reverse", Breaks: "20: a sender's order survives a roster change",
+		Hunks:   []Hunk{{messagingDir + "/hold.go", "return append(front, items...)", "return append(items, front...)"}},
+		Package: messagingDir, Test: "TestNothingOvertakesWhatIsHeld",
+	},
+	{
+		Name: "join-before-what-came-before", Breaks: "14: who is added is not pushed what came before",
+		Hunks:   []Hunk{{messagingDir + "/answer.go", "\t\ts.deliverer.Deliver(sc.delivery)\n\t\tclear(sc.delivery)\n\t\tsc.delivery = sc.delivery[:0]\n", ""}},
+		Package: messagingDir, Test: "TestWhatCameBeforeAJoinLeavesBeforeIt",
+	},
+	{
+		Name: "event-not-applied", Breaks: "4: a roster change is applied before its entry is delivered",
+		Hunks:   []Hunk{{messagingDir + "/answer.go", "if it.apply != nil {", "if it.apply != nil && s.known != nil {"}},
+		Package: messagingDir, Test: "TestRemovalDuringAReadShowsNothingLater",
+	},
+	{
+		Name: "own-messages-unread", Breaks: "13: sending is reading",
+		Hunks:   []Hunk{{messagingDir + "/send.go", "\t\ts.markOwn(ctx, items)\n", ""}},
+		Package: messagingDir, Test: "TestUnreadIsExact",
+	},
+	{
+		Name: "refusal-without-a-look", Breaks: "22: a resend gets its seq, also of somebody who was removed since",
+		Hunks:   []Hunk{{messagingDir + "/send.go", "\ts.findRefused(ctx, items)\n", ""}},
+		Package: messagingDir, Test: "TestAResendOfSomebodyWhoWasRemoved",
+	},
+	{
+		Name: "turned-away-is-overtaken", Breaks: "20: nothing is stored before what was turned away",
+		Hunks:   []Hunk{{messagingDir + "/send.go", "\tcase it.behind():\n\t\treturn", "\tcase it.behind() && it.event:\n\t\treturn"}},
+		Package: messagingDir, Test: "TestRefusedByTheCommitterKeepsTheOrder",
+	},
+	{
+		Name: "queue-without-bound", Breaks: "9: what cannot be taken is rejected before it is queued",
+		Hunks:   []Hunk{{messagingDir + "/queue.go", "(len(q.items) >= q.max || ", "(len(q.items) >= 1<<30 || "}},
+		Package: messagingDir, Test: "TestOverloadRejectsBeforeItQueues",
+	},
+	{
+		Name: "no-reset", Breaks: "24: a position of another timeline is reset",
+		Hunks:   []Hunk{{messagingDir + "/sync.go", "\tif !held {\n\t\tq.Position, q.Cursor, res.Reset", "\tif !held && of == (im.Place{}) {\n\t\tq.Position, q.Cursor, res.Reset"}},
+		Package: messagingDir, Test: "TestPositionOfAnotherTimelineResets",
+	},
+	{
+		Name: "position-passes-a-half-done-change", Breaks: "19: no position passes a change whose directory half is pending",
+		Hunks:   []Hunk{{messagingDir + "/sync.go", "if held < at.Pos {\n\t\tres.Position", "if held < 0 {\n\t\tres.Position"}},
+		Package: messagingDir, Test: "TestNoPositionPassesAHalfDoneChange",
+	},
+	{
+		Name: "position-of-a-lost-part", Breaks: "24: what an earlier era gave out beyond its end is of another history",
+		Hunks:   []Hunk{{"internal/im/place.go", "return p.Pos <= until", "return p.Pos <= max(until, now)"}},
+		Package: "internal/im", Test: "TestErasHold",
+	},
+	{
+		Name: "pull-between-two-times", Breaks: "14: nothing from between two times of membership is shown",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "now := im.Window{First: m.First, Until: last}", "now := im.Window{First: 1, Until: last}"}},
+		Package: messagingDir, Test: "TestEveryWindowIsPulled",
+	},
+	{
+		Name: "earlier-time-forgotten", Breaks: "25: every window of membership stays readable",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "return append(earlier, now), nil", "return append(earlier[:0], now), nil"}},
+		Package: messagingDir, Test: "TestEveryWindowIsPulled",
+	},
+	{
+		Name: "mark-answered-early", Breaks: "21: a mark that was answered over HTTP survives a crash",
+		Hunks:   []Hunk{{messagingDir + "/marks.go", "return awaitMarks(ctx, done)", "return nil"}},
+		Package: messagingDir, Test: "TestMarksAreAnsweredWhenDurable",
+	},
+	{
+		Name: "pull-after-leaving", Breaks: "14: nothing after leaving is shown",
+		Hunks:   []Hunk{{messagingDir + "/sync.go", "last = min(last, m.Until)", "last = max(last, m.Until)"}},
+		Package: messagingDir, Test: "TestVisibilityIsTheTimeOfMembership",
+	},
+	{
+		Name: "sync-after-leaving", Breaks: "14: a sync tells nothing from after leaving",
+		Hunks:   []Hunk{{messagingDir + "/sync.go", "if v.m.Until == 0 || v.m.Until >= v.head.Seq {", "if v.m.Until < 1<<62 {"}},
+		Package: messagingDir, Test: "TestVisibilityIsTheTimeOfMembership",
+	},
+	{
+		Name: "removed-during-a-read", Breaks: "14: a removal is seen before anything later is shown",
+		Hunks:   []Hunk{{messagingDir + "/sync.go", "\thead, err := s.head(ctx, c)\n\tif err != nil {\n\t\treturn im.Head{}, im.Membership{}, err\n\t}\n\tm, err := s.members.Membership(ctx, u, c, head.Roster)\n\treturn head, m, err", "\tm, err := s.members.Membership(ctx, u, c, 0)\n\tif err != nil {\n\t\treturn im.Head{}, im.Membership{}, err\n\t}\n\thead, err := s.head(ctx, c)\n\treturn head, m, err"}},
+		Package: messagingDir, Test: "TestRemovalDuringAReadShowsNothingLater",
+	},
+	{
+		Name: "unread-off-by-one", Breaks: "13: unread is exact",
+		Hunks:   []Hunk{{messagingDir + "/sync.go", "return v.head.Count - min(own.ReadCount, v.head.Count)", "return v.head.Count - min(own.ReadCount+1, v.head.Count)"}},
+		Package: messagingDir, Test: "TestUnreadIsExact",
+	},
+	{
+		Name: "digest-says-yes", Breaks: "5: digests repair what was lost",
+		Hunks:   []Hunk{{messagingDir + "/sync.go", "return sum == digest, at.String(), nil", "return true, at.String(), nil"}},
+		Package: messagingDir, Test: "TestDigest",
+	},
+	{
+		Name: "resume-without-marks", Breaks: "15: a resume tells the peer's marks",
+		Hunks:   []Hunk{{messagingDir + "/marks.go", "return t.pos[c] > position", "return t.pos[c] > 1<<62"}},
+		Package: messagingDir, Test: "TestResumeTellsMarks",
+	},
+	{
+		Name: "resend-reminds-nobody", Breaks: "5: what a node stored and did not deliver is told",
+		Hunks:   []Hunk{{messagingDir + "/answer.go", "s.deliverer.Remind(im.ParcelHead{", "_ = (im.ParcelHead{"}},
+		Package: messagingDir, Test: "TestAResendRemindsTheOthers",
+	},
+	{
+		Name: "no-beacon", Breaks: "5: a beacon tells the last message of a burst again",
+		Hunks:   []Hunk{{dispatchDir + "/deliver.go", "\t\td.expectAll(batch)\n", ""}},
+		Package: dispatchDir, Test: "TestBeaconAfterABurst",
+	},
+	{
+		Name: "beacon-of-one-only", Breaks: "5: … of each conversation that burst",
+		Hunks:   []Hunk{{dispatchDir + "/deliver.go", "for i := range batch {\n\t\td.expect(&batch[i].Entry, due)\n\t}", "d.expect(&batch[0].Entry, due)"}},
+		Package: dispatchDir, Test: "TestBeaconsOfSeveralBursts",
+	},
+	{
+		Name: "beacon-not-refreshed", Breaks: "5: a beacon tells the last message, not the first",
+		Hunks:   []Hunk{{dispatchDir + "/dispatch.go", "\tb := d.beacons[e.Conversation]\n\tif b == nil {", "\tb := d.beacons[e.Conversation]\n\tif b != nil && len(d.beacons) > 1 {\n\t\treturn\n\t}\n\tif b == nil {"}},
+		Package: dispatchDir, Test: "TestBeaconsOfSeveralBursts",
+	},
+	{
+		Name: "beacon-during-a-burst", Breaks: "cost: a beacon waits until the conversation is quiet",
+		Hunks:   []Hunk{{dispatchDir + "/dispatch.go", "\tb.due = due\n", "\tif b.due.IsZero() {\n\t\tb.due = due\n\t}\n"}},
+		Package: dispatchDir, Test: "TestBeaconsOfSeveralBursts",
+	},
+	{
+		Name: "dm-goes-to-one", Breaks: "delivery: a dm goes to both members",
+		Hunks:   []Hunk{{dispatchDir + "/deliver.go", "d.gateways.ToUsers(to[:], p)", "d.gateways.ToUsers(to[1:], p)"}},
+		Package: dispatchDir, Test: "TestRecipientsAndOrder",
+	},
+	{
+		Name: "receipt-goes-back", Breaks: "12: a receipt tells the furthest mark",
+		Hunks:   []Hunk{{dispatchDir + "/receipts.go", "x.Received, x.Read = max(x.Received, m.Received), max(x.Read, m.Read)", "x.Received, x.Read = m.Received, m.Read"}},
+		Package: dispatchDir, Test: "TestReceiptsAreCombined",
+	},
+	{
+		Name: "promise-of-one-drive", Breaks: "outbox: a promise that was committed is kept",
+		Hunks:   []Hunk{{outboxDir + "/outbox.go", "\t\t\t\tskip[p.Conversation] = true\n\t\t\t\tleft++\n\t\t\t\tr.failed(p.Conversation)", "\t\t\t\tleft++\n\t\t\t\tr.failed(p.Conversation)"}},
+		Package: outboxDir, Test: "TestRunnerBacksOff",
+	},
+	{
+		Name: "notices-overtake", Breaks: "outbox: promises of a conversation are kept in their order",
+		Hunks:   []Hunk{{outboxDir + "/outbox.go", "\tif p.SetRoster != 0 {\n\t\treturn r.drive(ctx, p)\n\t}\n", "\tif p.ID != (im.MessageID{}) {\n\t\treturn r.drive(ctx, p)\n\t}\n"}},
+		Package: outboxDir, Test: "TestNoticesStayInOrder",
+	},
+	{
+		Name: "drive-ends-with-its-caller", Breaks: "outbox: what was begun goes on when the caller goes",
+		Hunks:   []Hunk{{outboxDir + "/outbox.go", "\tctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), r.o.Timeout)\n\tdefer cancel()\n\tapply :=", "\tctx, cancel := context.WithTimeout(ctx, r.o.Timeout)\n\tdefer cancel()\n\tapply :="}},
+		Package: outboxDir, Test: "TestDriveSurvivesItsCaller",
+	},
+	{
+		Name: "applied-is-not-told", Breaks: "14: a roster in memory follows the change",
+		Hunks:   []Hunk{{outboxDir + "/outbox.go", "r.o.Applied(p, seq)", "_ = seq"}},
+		Package: outboxDir, Test: "TestAppliedIsTold",
+	},
+}

@@ -1,0 +1,164 @@
+package main
+
+const (
+	accountDir   = "internal/account"
+	groupDir     = "internal/group"
+	contactDir   = "internal/contact"
+	directoryDir = "internal/directory"
+	sqliteDir    = "internal/directory/sqlite"
+	imDir        = "internal/im"
+)
+
+// people are bugs of accounts, groups, contacts and what keeps them.
+var people = []Mutant{
+	{
+		Name: "revoked-stays-connected", Breaks: "revocation: a session's connections end",
+		Hunks:   []Hunk{{accountDir + "/sessions.go", "\ts.close(user, ended)\n\treturn len(ended), nil", "\treturn len(ended), nil"}},
+		Package: accountDir, Test: "TestSessionsAndRevoke",
+	},
+	{
+		Name: "revoke-all-closes-one", Breaks: "revocation: the connections of all sessions end",
+		Hunks:   []Hunk{{accountDir + "/sessions.go", "\tfor _, id := range ended {\n\t\ts.o.Control(", "\tfor _, id := range ended[:min(1, len(ended))] {\n\t\ts.o.Control("}},
+		Package: accountDir, Test: "TestSessionsAndRevoke",
+	},
+	{
+		Name: "ended-session-is-good", Breaks: "revocation: the token of an ended session is refused",
+		Hunks:   []Hunk{{accountDir + "/authenticate.go", "case !state.Ended.IsZero():", "case !state.Ended.IsZero() && h == \"\":"}, {accountDir + "/authenticate.go", "\tstate, err := s.store.TokenByHash(ctx, hashToken(token))", "\th := token\n\tstate, err := s.store.TokenByHash(ctx, hashToken(token))"}},
+		Package: accountDir, Test: "TestSessionsAndRevoke",
+	},
+	{
+		Name: "expired-token-is-good", Breaks: "tokens: an expired one is refused",
+		Hunks:   []Hunk{{accountDir + "/authenticate.go", "case !s.o.Now().Before(state.Expires):", "case s.o.Now().Before(state.Created):"}},
+		Package: accountDir, Test: "TestAuthenticateRefuses",
+	},
+	{
+		Name: "refresh-token-as-access", Breaks: "tokens: a refresh token opens no connection",
+		Hunks:   []Hunk{{accountDir + "/authenticate.go", "case !wellFormed(h.Token, accessPrefix):", "case !wellFormed(h.Token, accessPrefix) && !wellFormed(h.Token, refreshPrefix):"}, {accountDir + "/authenticate.go", "case state.Kind != im.TokenAccess:", "case state.Kind != im.TokenAccess && state.Kind != im.TokenRefresh:"}},
+		Package: accountDir, Test: "TestAuthenticateRefuses",
+	},
+	{
+		Name: "stolen-refresh-token", Breaks: "tokens: a refresh token that is used twice ends the session",
+		Hunks:   []Hunk{{accountDir + "/refresh.go", "\t\tif err := s.end(ctx, state.Session.User, state.Session.ID); err != nil {\n\t\t\treturn Tokens{}, err\n\t\t}\n", ""}},
+		Package: accountDir, Test: "TestRefreshReuseEndsTheSession",
+	},
+	{
+		Name: "password-change-keeps-sessions", Breaks: "revocation: a new password ends the other sessions",
+		Hunks:   []Hunk{{accountDir + "/sessions.go", "\ts.close(actor.User, ended)\n\treturn nil", "\t_ = ended\n\treturn nil"}},
+		Package: accountDir, Test: "TestChangePassword",
+	},
+	{
+		Name: "token-of-another-device", Breaks: "devices: a token belongs to one device",
+		Hunks:   []Hunk{{accountDir + "/authenticate.go", "if bound.ID != device.ID {", "if bound.ID == \"\" {"}},
+		Package: accountDir, Test: "TestAuthenticateDevice",
+	},
+	{
+		Name: "login-tells-who-exists", Breaks: "accounts: the same answer for unknown users",
+		Hunks:   []Hunk{{accountDir + "/login.go", "if err != nil && im.CodeOf(err) != im.CodeNotFound {", "if err != nil {"}},
+		Package: accountDir, Test: "TestLoginSameAnswer",
+	},
+	{
+		Name: "two-removed-one-may-write", Breaks: "4: all who are removed with an entry are out of the roster in memory",
+		Hunks:   []Hunk{{groupDir + "/roster.go", "change(e.Users, func(m *cachedMember) { *m = cachedMember{} })", "change(e.Users[:1], func(m *cachedMember) { *m = cachedMember{} })"}},
+		Package: groupDir, Test: "TestSeveralAtOnce",
+	},
+	{
+		Name: "removed-may-write", Breaks: "4: who was removed may not write",
+		Hunks:   []Hunk{{groupDir + "/roster.go", "change(e.Users, func(m *cachedMember) { *m = cachedMember{} })", "change(nil, func(m *cachedMember) { *m = cachedMember{} })"}},
+		Package: groupDir, Test: "TestSeveralAtOnce",
+	},
+	{
+		Name: "muted-may-write", Breaks: "groups: who is muted may not write",
+		Hunks:   []Hunk{{groupDir + "/roster.go", "if m.mutedUntil != 0 && s.o.Now().UnixMilli() < m.mutedUntil {", "if m.mutedUntil != 0 && s.o.Now().UnixMilli() > m.mutedUntil {"}},
+		Package: groupDir, Test: "TestMute",
+	},
+	{
+		Name: "doubt-is-forgotten", Breaks: "4: a roster that may be old is looked at again",
+		Hunks:   []Hunk{{groupDir + "/roster.go", "\tif l.doubt == doubt {\n\t\tl.doubt = 0\n\t}", "\tl.doubt = 0"}},
+		Package: groupDir, Test: "TestDoubtOutrunsAConfirmation",
+	},
+	{
+		Name: "refresh-does-nothing", Breaks: "4: a roster that may be old is looked at again",
+		Hunks:   []Hunk{{groupDir + "/roster.go", "func (s *Service) Refresh(c im.ConversationID) { s.rosters.doubt(c) }", "func (s *Service) Refresh(c im.ConversationID) { _ = c }"}},
+		Package: groupDir, Test: "TestRefresh",
+	},
+	{
+		Name: "no-is-not-confirmed", Breaks: "19: who was just added elsewhere may write",
+		Hunks:   []Hunk{{groupDir + "/roster.go", "if no == nil || !s.o.Shared {", "if no == nil || s.o.Shared {"}},
+		Package: groupDir, Test: "TestNoIsConfirmed",
+	},
+	{
+		Name: "restored-after-the-entry", Breaks: "10: a crash during a repair loses nothing",
+		Hunks:   []Hunk{{groupDir + "/reconcile.go", "if g.Rev <= heads[i].Roster {", "if g.Rev <= heads[i].Roster+1 {"}},
+		Package: groupDir, Test: "TestReconcile|TestReconcileByTwo|TestReconcileWhileOthersChange|TestReconcilePages|TestReconcileFromNothing",
+	},
+	{
+		Name: "admin-removes-admin", Breaks: "powers: nobody acts on an equal role",
+		Hunks:   []Hunk{{imDir + "/authz.go", "target >= actor", "target > actor"}},
+		Package: imDir, Test: "TestAuthorize",
+	},
+	{
+		Name: "stranger-is-told", Breaks: "powers: a denial does not reveal existence",
+		Hunks:   []Hunk{{imDir + "/authz.go", "return Errorf(CodeNotFound, \"no such conversation\")", "return Errorf(CodePermissionDenied, \"no such conversation\")"}},
+		Package: imDir, Test: "TestAuthorize",
+	},
+	{
+		Name: "blocked-may-write", Breaks: "blocks: who is blocked may not write",
+		Hunks:   []Hunk{{contactDir + "/gate.go", "open = !side.Blocked && (everyone || side.State == Friend)", "open = everyone && !side.Blocked || side.State == Friend"}},
+		Package: contactDir, Test: "TestMaySend",
+	},
+	{
+		Name: "block-overtaken-by-a-read", Breaks: "blocks: an answer that was read before a block is not kept",
+		Hunks:   []Hunk{{contactDir + "/gate.go", "\tif s.epoch == epoch {\n\t\ts.insert", "\tif s.epoch >= epoch {\n\t\ts.insert"}},
+		Package: contactDir, Test: "TestBlockOutrunsARead",
+	},
+	{
+		Name: "blocked-goes-on-watching", Breaks: "blocks: who is blocked stops watching",
+		Hunks:   []Hunk{{contactDir + "/contact.go", "s.unwatch(actor.User, user, blocked || removed, removed)", "s.unwatch(actor.User, user, !blocked && removed, removed)"}},
+		Package: contactDir, Test: "TestChangesEndWatching",
+	},
+	{
+		Name: "notice-to-one-side", Breaks: "21: both sides of a contact learn of it",
+		Hunks:   []Hunk{{contactDir + "/contact.go", "notices = append(notices, s.notice(now, user, actor.User, user, ev))", "_ = ev"}},
+		Package: contactDir, Test: "TestStories",
+	},
+	{
+		Name: "roster-change-without-condition", Breaks: "4: of two roster changes one is first",
+		Hunks:   []Hunk{{directoryDir + "/groups.go", "WHERE conversation = $1 AND rev = $2\", p.Conversation, int64(p.IfRoster))", "WHERE conversation = $1 AND rev >= 0 AND $2 >= 0\", p.Conversation, int64(p.IfRoster))"}},
+		Package: sqliteDir, Test: "TestConformance/People/OneRosterPromise",
+	},
+	{
+		Name: "promise-stays", Breaks: "outbox: a promise is applied once",
+		Hunks:   []Hunk{{directoryDir + "/outbox.go", "\t\tthere, err := tx.Exec(\"DELETE FROM outbox WHERE id = $1\", p.ID[:])", "\t\tthere, err := tx.Exec(\"UPDATE outbox SET id = id WHERE id = $1\", p.ID[:])"}},
+		Package: sqliteDir, Test: "TestConformance/People/OutboxApplyTwice",
+	},
+	{
+		Name: "removal-is-not-visible", Breaks: "14: who is removed sees the entry that says so, and no more",
+		Hunks:   []Hunk{{directoryDir + "/memberships.go", "args := []any{p.Conversation, int64(seq)}", "args := []any{p.Conversation, int64(seq) + 1}"}},
+		Package: sqliteDir, Test: "TestConformance/People/GroupBoundsOfReading",
+	},
+	{
+		Name: "back-sees-all", Breaks: "14: who comes back sees nothing of what was between",
+		Hunks:   []Hunk{{directoryDir + "/memberships.go", "DO UPDATE SET first_seq = excluded.first_seq, until_seq = 0,", "DO UPDATE SET until_seq = 0,"}},
+		Package: sqliteDir, Test: "TestConformance/People/GroupBoundsOfReading",
+	},
+	{
+		Name: "place-read-during-a-change", Breaks: "19: a place that was read before a change is not kept",
+		Hunks:   []Hunk{{directoryDir + "/memberships.go", "\tcase d.places == nil || err == nil && !done:", "\tcase d.places == nil || err == nil && done:"}},
+		Package: sqliteDir, Test: "TestConformance/People/PlacesFollowChanges",
+	},
+	{
+		Name: "session-ends-twice", Breaks: "revocation: a session that ended is not ended again",
+		Hunks:   []Hunk{{directoryDir + "/sessions.go", "UPDATE sessions SET ended_at = $2 WHERE user_id = $1 AND ended_at = 0\"", "UPDATE sessions SET ended_at = $2 WHERE user_id = $1\""}},
+		Package: sqliteDir, Test: "TestConformance/Accounts/EndSessions",
+	},
+	{
+		Name: "login-during-a-password-change", Breaks: "revocation: no login with the old password after its change",
+		Hunks:   []Hunk{{directoryDir + "/sessions.go", "if ifHash != \"\" {\n\t\tquery, args", "if ifHash == \"-\" {\n\t\tquery, args"}},
+		Package: sqliteDir, Test: "TestConformance/Accounts/OpenSessionRefused",
+	},
+	{
+		Name: "refresh-token-twice", Breaks: "tokens: of two exchanges one wins",
+		Hunks:   []Hunk{{directoryDir + "/sessions.go", "WHERE hash = $1 AND replaced_at = 0\"", "WHERE hash = $1\""}},
+		Package: sqliteDir, Test: "TestConformance/Accounts/RotateTokens",
+	},
+}
