@@ -28,7 +28,7 @@ func (a *App) joinCluster(ctx context.Context, o Options) (err error) {
 	}
 	open := func(h bus.Handler) (bus.Bus, error) {
 		b, err := nats.Open(ctx, nats.Options{
-			Name: name, Listen: a.cfg.Node.Listen, Peers: a.cfg.Cluster, Secret: a.cfg.Node.Secret, URL: a.cfg.ExternalBus(), Logger: a.log,
+			Name: name, Listen: a.cfg.Node.Listen, Peers: a.cfg.Cluster, Secret: a.cfg.Node.Secret, Certificates: certificates(a.cfg.Node), URL: a.cfg.ExternalBus(), Logger: a.log,
 		}, h)
 		if err != nil {
 			return nil, fmt.Errorf("node.listen, cluster: %w", err)
@@ -43,6 +43,10 @@ func (a *App) joinCluster(ctx context.Context, o Options) (err error) {
 		Name: name, Open: open, API: a.cfg.Is(config.RoleAPI), Logger: a.log.With("node", name), Registerer: a.metrics,
 	})
 	return err
+}
+
+func certificates(n config.Node) nats.Certificates {
+	return nats.Certificates{CA: n.TLSCA, Cert: n.TLSCert, Key: n.TLSKey}
 }
 
 // ClusterAddr is where other nodes reach this one; empty alone and over an

@@ -47,6 +47,10 @@ type Node struct {
 	Name   string `toml:"name" doc:"Name of this node, unique among them: [A-Za-z0-9_-]. Empty: made from the host's name."`
 	Listen string `toml:"listen" doc:"Address where the other nodes reach this one, e.g. 10.0.0.1:7946. Empty: this process is alone (unless cluster names a NATS server)."`
 	Secret string `toml:"secret" doc:"What all nodes share and nobody else knows, 32 characters at least (openssl rand -hex 32). Best given as SKEIN_NODE_SECRET_FILE." secret:"yes"`
+
+	TLSCA   string `toml:"tls_ca" doc:"PEM file of the authorities that sign the nodes' certificates, instead of what is made of the secret. With an external NATS: its server's."`
+	TLSCert string `toml:"tls_cert" doc:"PEM file of this node's certificate: it names node.skein.internal. Read again at every connection."`
+	TLSKey  string `toml:"tls_key" doc:"PEM file of the certificate's key."`
 }
 
 // HTTP is the public port: API and WebSocket (and later the web app).

@@ -63,6 +63,14 @@ func (c *Config) checkNodes(bad func(key, format string, args ...any)) {
 		}
 	}
 	external := c.ExternalBus() != ""
+	switch n := c.Node; {
+	case (n.TLSCert == "") != (n.TLSKey == ""):
+		bad("node.tls_cert", "a certificate needs its key, and a key its certificate")
+	case n.TLSCA == "" && n.TLSCert != "":
+		bad("node.tls_ca", "name the authorities that the other nodes' certificates come from")
+	case n.TLSCA != "" && n.TLSCert == "" && !external:
+		bad("node.tls_cert", "a node shows a certificate of its own")
+	}
 	for _, peer := range c.Cluster {
 		if strings.Contains(peer, "://") != external {
 			bad("cluster", "either addresses of nodes or URLs of NATS servers, not both")

@@ -26,8 +26,10 @@
 //     arrives. The proof is a question on a subject that no user can name; it
 //     travels behind the interest on the same connection.
 //   - Lost("reconnected") is called after the server has confirmed the interest.
-//   - The secret is not sent: routes authenticate with an HMAC of it. Routes are
-//     not encrypted, so they belong into a network that is.
+//   - Nothing is said to an end that has not shown a certificate of the nodes'
+//     authority, nor heard from it, in either direction: links, also those to an
+//     external NATS, are TLS 1.3 and both ends are verified (links.go). Routes
+//     begin with TLS; an external server says its INFO before.
 package nats
 
 import (
@@ -56,11 +58,14 @@ type Options struct {
 	// Peers are host:port of other nodes. One that works is enough: the others are
 	// found through it.
 	Peers []string
-	// Secret is what the nodes of a cluster share. Needed with Listen.
-	Secret string
+	// Secret is what the nodes of a cluster share: certificates are made of it, unless
+	// there are others. One of the two is needed.
+	Secret       string
+	Certificates Certificates
 
 	// URL is an external NATS: nats:// or tls://, several with commas, with
-	// user:password@ or token@.
+	// user:password@ or token@. Both mean TLS. With certificates of the secret the
+	// server has one made by Issue, with given ones its certificate names its host.
 	URL string
 	// Credentials is the path of a .creds file for an external NATS.
 	Credentials string
@@ -182,6 +187,19 @@ func (b *Bus) connect(ctx context.Context) error {
 		o.Url = b.opts.URL
 		o.Servers = splitURLs(b.opts.URL)
 		o.CustomDialer = dialer{b.in}
+		ring, err := ringOf(b.opts)
+		if err != nil {
+			return err
+		}
+		name := NodeName
+		if b.opts.Certificates.given() {
+			name = ""
+		}
+		// A server that offers no TLS is told nothing, not even the password.
+		o.Secure = true
+		if o.TLSConfig, err = clientTLS(ring, name); err != nil {
+			return err
+		}
 		if b.opts.Credentials != "" {
 			if err := client.UserCredentials(b.opts.Credentials)(&o); err != nil {
 				return err

@@ -3,6 +3,7 @@ package nats_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -50,8 +51,8 @@ func TestWrongSecret(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	eventually(t, "a to log the refusal", func() bool { return strings.Contains(la.String(), "authentication error") })
-	eventually(t, "b to log the refusal", func() bool { return strings.Contains(lb.String(), "Authorization Violation") })
+	eventually(t, "a to log the refusal", func() bool { return strings.Contains(la.String(), "TLS route handshake error") })
+	eventually(t, "b to log the refusal", func() bool { return strings.Contains(lb.String(), "TLS route handshake error") })
 	for _, n := range []*nats.Bus{a, b} {
 		n.Publish("x", []byte("x"))
 		n.Flush()
@@ -81,50 +82,22 @@ func TestWrongSecret(t *testing.T) {
 		}
 	}
 	for _, s := range []string{la.String(), lb.String()} {
-		if strings.Contains(s, secret) || strings.Contains(s, "another") || strings.Contains(s, nats.Password(secret)) {
+		if strings.Contains(s, secret) || strings.Contains(s, "another") {
 			t.Error("a secret is in the log")
 		}
 	}
 }
 
-// TestSecretIsNotSent listens to what a node says to a peer.
-func TestSecretIsNotSent(t *testing.T) {
-	l, err := net.Listen("tcp", local)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	start(t, nats.Options{Name: "a", Listen: local, Secret: secret, Peers: []string{l.Addr().String()}}, bustest.NewRecorder())
-	conn, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	line, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil || !strings.HasPrefix(line, "CONNECT ") {
-		t.Fatalf("%q: %v", line, err)
-	}
-	if strings.Contains(line, secret) || !strings.Contains(line, nats.Password(secret)) {
-		t.Errorf("a route begins with %q", line)
-	}
-	if nats.Password(secret) == nats.Password("another") {
-		t.Error("two secrets make one password")
-	}
-}
-
-// TestNobodyButRoutes: the one port there is takes no clients, not even one that
-// knows the routes' password, and there is no system account to ask.
+// TestNobodyButRoutes: the one port there is takes no clients, and there is no system account to ask.
 func TestNobodyButRoutes(t *testing.T) {
 	before := listening(t)
 	b := start(t, nats.Options{Name: "a", Listen: local, Secret: secret}, bustest.NewRecorder())
 	if after := listening(t); runtime.GOOS == "linux" && after != before+1 {
 		t.Errorf("%d ports were opened, want the one for routes", after-before)
 	}
-	for _, u := range []string{"nats://", "nats://skein:" + nats.Password(secret) + "@"} {
-		if c, err := client.Connect(u + b.Addr().String()); err == nil {
-			c.Close()
-			t.Errorf("a client came in with %s", u)
-		}
+	if c, err := client.Connect("nats://" + b.Addr().String()); err == nil {
+		c.Close()
+		t.Error("a client came in")
 	}
 }
 
@@ -200,6 +173,7 @@ func outside(t *testing.T, port int) *natsd.Server {
 	t.Helper()
 	s, err := natsd.NewServer(&natsd.Options{
 		Host: "127.0.0.1", Port: port, Username: "u", Password: "p", NoSigs: true, NoLog: true, MaxPayload: bus.MaxMessage,
+		TLSConfig: issued(t, secret, nats.NodeName), TLSTimeout: 2,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +199,7 @@ type external struct{ server *natsd.Server }
 
 func (e external) Open(t *testing.T, name string, h bus.Handler, l bustest.Limits) bus.Bus {
 	t.Helper()
-	return start(t, nats.Options{Name: name, URL: urlOf(e.server, "u:p"), QueueMessages: l.Messages, QueueBytes: l.Bytes}, h)
+	return start(t, nats.Options{Name: name, URL: urlOf(e.server, "u:p"), Secret: secret, QueueMessages: l.Messages, QueueBytes: l.Bytes}, h)
 }
 func (external) Cut(t *testing.T, _, _ string)  { t.Fatal("not here") }
 func (external) Mend(t *testing.T, _, _ string) { t.Fatal("not here") }
@@ -246,7 +220,7 @@ func TestExternalRestart(t *testing.T) {
 	var l logs
 	ra, rb := bustest.NewRecorder(), bustest.NewRecorder()
 	open := func(name string, h bus.Handler) *nats.Bus {
-		return start(t, nats.Options{Name: name, URL: urlOf(server, "u:p"), Logger: l.logger()}, h)
+		return start(t, nats.Options{Name: name, URL: urlOf(server, "u:p"), Secret: secret, Logger: l.logger()}, h)
 	}
 	a, b := open("a", ra), open("b", rb)
 	for _, s := range []string{"x", "old"} {
@@ -283,7 +257,7 @@ func TestExternalRestart(t *testing.T) {
 // is not there one when ctx ends.
 func TestExternalRefused(t *testing.T) {
 	server := outside(t, -1)
-	_, err := nats.Open(context.Background(), nats.Options{Name: "a", URL: urlOf(server, "u:wrong")}, bustest.NewRecorder())
+	_, err := nats.Open(context.Background(), nats.Options{Name: "a", URL: urlOf(server, "u:wrong"), Secret: secret}, bustest.NewRecorder())
 	if !errors.Is(err, client.ErrAuthorization) || strings.Contains(err.Error(), "wrong") {
 		t.Errorf("wrong password: %v", err)
 	}
@@ -291,7 +265,7 @@ func TestExternalRefused(t *testing.T) {
 	server.WaitForShutdown()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := nats.Open(ctx, nats.Options{Name: "a", URL: urlOf(server, "u:p")}, bustest.NewRecorder()); !errors.Is(err, context.Canceled) {
+	if _, err := nats.Open(ctx, nats.Options{Name: "a", URL: urlOf(server, "u:p"), Secret: secret}, bustest.NewRecorder()); !errors.Is(err, context.Canceled) {
 		t.Errorf("no server: %v", err)
 	}
 }
@@ -299,6 +273,7 @@ func TestExternalRefused(t *testing.T) {
 // TestPublishDoesNotWait: a server that answers no more and reads no more costs
 // the publisher messages, not time, and not more memory than the bound.
 func TestPublishDoesNotWait(t *testing.T) {
+	secure := issued(t, secret, nats.NodeName)
 	l, err := net.Listen("tcp", local)
 	if err != nil {
 		t.Fatal(err)
@@ -311,7 +286,8 @@ func TestPublishDoesNotWait(t *testing.T) {
 			return
 		}
 		accepted <- conn
-		fmt.Fprintf(conn, "INFO {\"server_id\":\"x\",\"proto\":1,\"max_payload\":%d}\r\n", bus.MaxMessage)
+		fmt.Fprintf(conn, "INFO {\"server_id\":\"x\",\"proto\":1,\"tls_required\":true,\"max_payload\":%d}\r\n", bus.MaxMessage)
+		conn = tls.Server(conn, secure)
 		r := bufio.NewReader(conn)
 		for line := ""; line != "PING\r\n"; {
 			if line, err = r.ReadString('\n'); err != nil {
@@ -320,7 +296,7 @@ func TestPublishDoesNotWait(t *testing.T) {
 		}
 		fmt.Fprint(conn, "PONG\r\n")
 	}()
-	b := start(t, nats.Options{Name: "a", URL: "nats://" + l.Addr().String(), QueueBytes: bus.MaxMessage}, bustest.NewRecorder())
+	b := start(t, nats.Options{Name: "a", URL: "nats://" + l.Addr().String(), Secret: secret, QueueBytes: bus.MaxMessage}, bustest.NewRecorder())
 	defer (<-accepted).Close()
 	data := make([]byte, 64<<10)
 	const n = 1000

@@ -2,6 +2,7 @@ package nats_test
 
 import (
 	"context"
+	"crypto/tls"
 	"log/slog"
 	"net"
 	"regexp"
@@ -141,6 +142,7 @@ func (r *rig) isCut(a, b string) bool {
 type proxy struct {
 	rig      *rig
 	owner    string
+	tls      *tls.Config
 	listener net.Listener // the test's goroutine's
 	addr     string
 	running  sync.WaitGroup
@@ -152,7 +154,7 @@ type proxy struct {
 }
 
 func newProxy(t *testing.T, r *rig, owner string) *proxy {
-	p := &proxy{rig: r, owner: owner}
+	p := &proxy{rig: r, owner: owner, tls: issued(t, secret, nats.NodeName)}
 	p.listen(t, local)
 	t.Cleanup(func() {
 		p.listener.Close()
@@ -199,7 +201,9 @@ func (p *proxy) accept(listener net.Listener) {
 			conn.Close()
 			continue
 		}
-		l := &link{proxy: p, down: conn, up: up}
+		// It reads who dials, so it has to be somebody whom both ends believe.
+		down, up := net.Conn(secured{tls.Server(conn, p.tls), conn}), net.Conn(secured{tls.Client(up, p.tls), up})
+		l := &link{proxy: p, down: down, up: up}
 		p.mu.Lock()
 		p.links = append(p.links, l)
 		closed := p.closed
@@ -209,10 +213,18 @@ func (p *proxy) accept(listener net.Listener) {
 			return
 		}
 		l.sides.Add(2)
-		p.running.Go(func() { l.copy(up, conn, true) })
-		p.running.Go(func() { l.copy(conn, up, false) })
+		p.running.Go(func() { l.copy(up, down, true) })
+		p.running.Go(func() { l.copy(down, up, false) })
 	}
 }
+
+// secured is a TLS connection that ends as its network does: without a word.
+type secured struct {
+	*tls.Conn
+	raw net.Conn
+}
+
+func (s secured) Close() error { return s.raw.Close() }
 
 // linksFrom are the connections that a node made to the proxy's.
 func (p *proxy) linksFrom(name string) (all []*link) {

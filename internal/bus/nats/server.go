@@ -2,10 +2,7 @@ package nats
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,7 +18,6 @@ import (
 
 const (
 	cluster = "skein"
-	user    = "skein"
 	// noPort is no TCP port: listening on it fails before any system call.
 	noPort = 1 << 17
 	// startDeadline is how long a server may take to listen.
@@ -37,15 +33,8 @@ const (
 )
 
 // embedded is a NATS server for routes alone: nobody can connect but this
-// process, over memory, and peers that know the secret.
+// process, over memory, and peers that show a certificate (links.go).
 type embedded struct{ *natsd.Server }
-
-// password is what routes show. It tells nothing of the secret.
-func password(secret string) string {
-	mac := hmac.New(sha256.New, []byte(secret))
-	mac.Write([]byte("skein bus route 1"))
-	return hex.EncodeToString(mac.Sum(nil))
-}
 
 func startServer(opts Options, log *slog.Logger) (*embedded, error) {
 	o, err := serverOptions(opts)
@@ -86,8 +75,13 @@ func (e *embedded) waitForPort(fatal <-chan string) error {
 }
 
 func serverOptions(opts Options) (*natsd.Options, error) {
-	if opts.Secret == "" {
-		return nil, errors.New("routes need a secret: without one, whoever reaches the port could publish anything")
+	ring, err := ringOf(opts)
+	if err != nil {
+		return nil, err
+	}
+	links, err := linkTLS(ring)
+	if err != nil {
+		return nil, err
 	}
 	host, port, err := splitAddress(opts.Listen)
 	if err != nil {
@@ -99,7 +93,6 @@ func serverOptions(opts Options) (*natsd.Options, error) {
 	if host == "" {
 		host = "0.0.0.0"
 	}
-	pass := password(opts.Secret)
 	o := &natsd.Options{
 		// Two lives of a node are two servers: the peers may still hold the dead one.
 		ServerName: opts.Name + "-" + rand.Text()[:6],
@@ -123,8 +116,8 @@ func serverOptions(opts Options) (*natsd.Options, error) {
 			Host:           host,
 			Port:           port,
 			Advertise:      opts.Advertise,
-			Username:       user,
-			Password:       pass,
+			TLSConfig:      links,
+			TLSTimeout:     writeDeadline.Seconds(),
 			PoolSize:       1,
 			Compression:    natsd.CompressionOpts{Mode: natsd.CompressionOff},
 			ConnectRetries: retries,
@@ -145,7 +138,7 @@ func serverOptions(opts Options) (*natsd.Options, error) {
 		if _, _, err := splitAddress(p); err != nil {
 			return nil, fmt.Errorf("peer: %w", err)
 		}
-		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: p, User: url.UserPassword(user, pass)})
+		o.Routes = append(o.Routes, &url.URL{Scheme: "nats", Host: p})
 	}
 	return o, nil
 }

@@ -1,4 +1,0 @@
-package nats
-
-// Password is for tests that look for it where it must not be.
-var Password = password
