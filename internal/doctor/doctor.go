@@ -2,8 +2,8 @@
 // store, its machine, the other nodes. It needs no running server, and a running
 // one does not notice it.
 //
-// It knows the settings, and how a database is looked at; it must not open a
-// store, because opening one changes it.
+// It knows the settings, and how a database is looked at; an embedded store it
+// reads as a start does before it opens anything for writing.
 //
 // Goroutines: none. Locks: none.
 //
@@ -91,6 +91,7 @@ func Examine(ctx context.Context, o Options) Report {
 		e.r.Store = "none (this node keeps nothing)"
 	case o.Config.Store == "":
 		e.embedded()
+		e.stores(ctx)
 	default:
 		e.database(ctx)
 	}

@@ -45,7 +45,9 @@ type Journal interface {
 	Read(ctx context.Context, c ConversationID, from uint64, backward bool, limit int) ([]Entry, error)
 
 	// Heads fills out[i] with the head of cs[i]; a conversation without entries
-	// has the zero Head. len(out) == len(cs).
+	// has the zero Head. One whose end cannot be read, because what is stored is
+	// damaged, has nothing but Damaged, and keeps nobody from the others.
+	// len(out) == len(cs).
 	Heads(ctx context.Context, cs []ConversationID, out []Head) error
 
 	// SetMarks moves marks forward (Received and Read each by itself, never back;
@@ -91,6 +93,9 @@ var (
 	// ErrJournalUnavailable: the store cannot be reached now, nothing was stored; it
 	// may come back.
 	ErrJournalUnavailable error = &Error{Code: CodeUnavailable, Message: "the database cannot do this now", RetryAfter: time.Second}
+	// ErrJournalDamaged: what is stored of this conversation is damaged. Others are
+	// not concerned.
+	ErrJournalDamaged = errors.New("journal: damaged")
 	// ErrOutcomeUnknown: the batch may or may not be stored; ask again with the same ids.
 	ErrOutcomeUnknown = errors.New("journal: outcome unknown")
 	// ErrAppendInvalid: an item of the batch can never be stored; nothing was.
@@ -153,6 +158,8 @@ type Head struct {
 	Roster uint64
 	// Pos is the position of the last append.
 	Pos uint64
+	// Damaged: it cannot be read.
+	Damaged bool
 }
 
 // MarkKey names a mark.

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -30,6 +31,9 @@ func (s *Service) half(ctx context.Context, promised []im.Promised, heads []im.H
 			continue
 		}
 		pos, err := s.changedAt(ctx, p, heads[i])
+		if errors.Is(err, im.ErrJournalDamaged) {
+			continue // nobody can be shown it
+		}
 		if err != nil {
 			return 0, err
 		}

@@ -317,6 +317,9 @@ func (s *Service) head(ctx context.Context, c im.ConversationID) (im.Head, error
 	defer s.asks.put(a)
 	a.conversation[0] = c
 	err := s.journal.Heads(ctx, a.conversation[:], a.head[:])
+	if err == nil && a.head[0].Damaged {
+		err = im.ErrJournalDamaged
+	}
 	return a.head[0], err
 }
 

@@ -3,6 +3,7 @@ package messaging
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -254,6 +255,9 @@ func (s *Service) cut(ctx context.Context, v *view) (bool, error) {
 		return true, nil
 	}
 	got, err := s.journal.Read(ctx, v.m.Conversation, v.m.Until, false, 1)
+	if errors.Is(err, im.ErrJournalDamaged) {
+		return false, nil // the list goes on without it; the journal has told
+	}
 	if err != nil {
 		return false, err
 	}

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -105,6 +106,9 @@ func (s *Service) missedIn(ctx context.Context, c im.ConversationID, from, first
 	// Mostly one or two are new: what is read beyond them costs as much as they do.
 	for n := 2; limit > 0 && from >= max(first, 1); n *= 4 {
 		got, err := s.journal.Read(ctx, c, from, true, min(n, limit))
+		if errors.Is(err, im.ErrJournalDamaged) {
+			return missed, false, nil // whoever pulls them is told; the other conversations go on
+		}
 		if err != nil {
 			return nil, false, err
 		}

@@ -6,6 +6,8 @@ import (
 
 	cerrors "github.com/cockroachdb/errors"
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/skein-im/skein/internal/im"
 )
 
 // errClosed answers calls after Close.
@@ -78,7 +80,7 @@ func (e *CorruptionError) Error() string {
 	return fmt.Sprintf("journal %s: %s is damaged: %v: restore it from a backup", e.Dir, e.File, e.Cause)
 }
 
-func (e *CorruptionError) Unwrap() error { return e.Cause }
+func (e *CorruptionError) Unwrap() []error { return []error{e.Cause, im.ErrJournalDamaged} }
 
 // explain adds to an error of Pebble where it happened. Pebble keeps the file
 // of a damage in the details of its errors, which their text leaves out.

@@ -63,7 +63,11 @@ func (j *Journal) Heads(ctx context.Context, cs []im.ConversationID, out []im.He
 			return ctx.Err()
 		}
 		c := conversation{name: cs[i]}
-		if err := r.read(&c); err != nil {
+		switch err := j.damage(cs[i], r.read(&c)); {
+		case errors.Is(err, im.ErrJournalDamaged):
+			out[i] = im.Head{Damaged: true}
+			continue
+		case err != nil:
 			return err
 		}
 		out[i] = c.head

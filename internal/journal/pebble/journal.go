@@ -42,6 +42,7 @@ type Journal struct {
 	witness  *witness
 	eras     eras
 	ledger   *ledger
+	damages  damages
 	pair     im.Pair // guarded by pairMu
 	pairMu   sync.Mutex
 	space    *space

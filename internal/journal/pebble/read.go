@@ -32,7 +32,7 @@ func (j *Journal) Read(ctx context.Context, c im.ConversationID, from uint64, ba
 	case !backward && from == 0:
 		p.from = 1
 	}
-	err := p.read(ctx)
+	err := j.damage(c, p.read(ctx))
 	p.close()
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func (r *Reader) open() error {
 	case m.schema < schemaVersion:
 		return fmt.Errorf("journal %s: schema %d is older than this version's (%d): start this version's server on it once, which converts it", j.dir, m.schema, schemaVersion)
 	}
-	j.timeline, r.last, r.gen = m.timeline, m.last, f.gen
+	j.timeline, j.durable, r.last, r.gen = m.timeline, m.last.pos, m.last, f.gen
 	if j.eras, err = loadEras(j.db); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
 	}
