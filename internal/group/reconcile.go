@@ -72,7 +72,10 @@ func (s *Service) Reconcile(ctx context.Context, directory Revisions, journal Jo
 			return restored, fmt.Errorf("read the groups' heads: %w", err)
 		}
 		for i, g := range groups {
-			if heads[i].Damaged || g.Rev <= heads[i].Roster { // of what cannot be read nobody knows that it was lost
+			if heads[i].Damaged { // of what cannot be read nobody knows that it was lost
+				continue
+			}
+			if g.Rev <= heads[i].Roster {
 				continue
 			}
 			if err := s.restore(ctx, directory, g, heads[i], journal.Timeline()); err != nil {
