@@ -1536,8 +1536,10 @@ func (x *Receipt) GetRead() uint64 {
 
 // Entries the device has not been sent before, in seq order per conversation.
 type Push struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Entries       []*Entry               `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Entries []*Entry               `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// SPEC §7.7: where a Sync may begin when everything that came on this connection before, and in this Push, is in the store or known to be missing.
+	Position      string `protobuf:"bytes,2,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1577,6 +1579,13 @@ func (x *Push) GetEntries() []*Entry {
 		return x.Entries
 	}
 	return nil
+}
+
+func (x *Push) GetPosition() string {
+	if x != nil {
+		return x.Position
+	}
+	return ""
 }
 
 // Everything that changed since a position, or (cold, without position) a page of the conversation list.
@@ -3055,9 +3064,10 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x1a\n" +
 	"\breceived\x18\x03 \x01(\x04R\breceived\x12\x12\n" +
-	"\x04read\x18\x04 \x01(\x04R\x04read\"1\n" +
+	"\x04read\x18\x04 \x01(\x04R\x04read\"M\n" +
 	"\x04Push\x12)\n" +
-	"\aentries\x18\x01 \x03(\v2\x0f.skein.v1.EntryR\aentries\"\x84\x01\n" +
+	"\aentries\x18\x01 \x03(\v2\x0f.skein.v1.EntryR\aentries\x12\x1a\n" +
+	"\bposition\x18\x02 \x01(\tR\bposition\"\x84\x01\n" +
 	"\x04Sync\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\tR\bposition\x12\x1a\n" +

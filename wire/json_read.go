@@ -283,12 +283,17 @@ func (r *jsonReader) receipt() *Receipt {
 func (r *jsonReader) push() *Push {
 	m, seen := &Push{}, uint(0)
 	for name := r.field('{'); name != nil; name = r.field(',') {
-		if string(name) != "entries" {
+		switch string(name) {
+		case "entries":
+			r.once(&seen, 1)
+			for more := r.item('['); more; more = r.item(',') {
+				m.Entries = append(m.Entries, r.entry())
+			}
+		case "position":
+			r.once(&seen, 2)
+			m.Position = r.text()
+		default:
 			r.decline()
-		}
-		r.once(&seen, 1)
-		for more := r.item('['); more; more = r.item(',') {
-			m.Entries = append(m.Entries, r.entry())
 		}
 	}
 	return m

@@ -209,6 +209,7 @@ func (w *jsonWriter) push(m *Push) {
 		}
 		w.closeList(list)
 	}
+	w.text(`,"position":`, m.Position)
 	w.close(start)
 }
 

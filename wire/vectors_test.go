@@ -146,6 +146,8 @@ func serverVectors(t *testing.T) []frameVector {
 		})},
 		{"push_unknown_kind", "a kind of a later version", s(&wire.Entry{Conversation: "grp:g1", Seq: 2, Kind: 99})},
 		{"push_empty", "", wire.NewServerFrame(&wire.Push{})},
+		{"push_position", "how far a Sync may begin from now on", wire.NewServerFrame(&wire.Push{Position: "1a.2c"})},
+		{"push_entry_position", "", wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{message}, Position: "1a.2c"})},
 		{"receipt", "", wire.NewServerFrame(&wire.Receipt{Conversation: "dm:ann:bob", User: "bob", Received: 7, Read: 6})},
 		{"sync_delta", "", wire.NewServerFrame(&wire.SyncDelta{
 			Number: 1, Timeline: "t-7", Position: "1a.2c", Conversations: []*wire.ConversationState{{

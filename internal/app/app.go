@@ -199,6 +199,12 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	if a.shared != nil {
 		options.Known = a.shared.Known
 	}
+	if a.shared == nil && a.gateway != nil && gateways == im.Dispatch(a.gateway) { // nothing is lost between the two
+		options.Positions = &messaging.Positions{Receipts: a.dispatcher.Receipts, Tell: a.gateway.Position, Promised: func(ctx context.Context) (bool, error) {
+			ps, _, err := a.directory.Pending(ctx, 0, 1)
+			return len(ps) > 0, err
+		}}
+	}
 	a.messaging = messaging.New(options)
 	shared := a.shared != nil
 	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Applied: m.applied, Shared: shared, Logger: a.log, Registerer: a.metrics})

@@ -41,6 +41,7 @@ type Dispatcher struct {
 
 	mu       sync.Mutex
 	receipts receipts
+	waits    im.Turns // the recipients whose receipts wait
 	beacons  map[im.ConversationID]*beacon
 	wake     chan struct{} // capacity 1: a receipt waits where none did
 	done     chan struct{}

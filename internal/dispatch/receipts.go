@@ -1,6 +1,7 @@
 package dispatch
 
 import (
+	"context"
 	"math"
 	"time"
 
@@ -31,6 +32,7 @@ type receipts struct {
 
 type waitingReceipts struct {
 	due   time.Time
+	turn  int // of Dispatcher.waits
 	to    [1]im.UserID
 	marks []im.Mark // User, Conversation, Received and Read
 }
@@ -38,7 +40,7 @@ type waitingReceipts struct {
 func (r *receipts) init() { r.waiting = map[im.UserID]*waitingReceipts{} }
 
 // add has m told to the recipient, and reports whether the line was empty.
-func (r *receipts) add(to im.UserID, m *im.Mark, now time.Time) (first bool) {
+func (r *receipts) add(to im.UserID, m *im.Mark, now time.Time, waits *im.Turns) (first bool) {
 	line, delay := &r.slow, receiptDelay
 	if m.Read > 0 {
 		line, delay = &r.fast, readDelay
@@ -51,7 +53,7 @@ func (r *receipts) add(to im.UserID, m *im.Mark, now time.Time) (first bool) {
 		} else {
 			w = &waitingReceipts{}
 		}
-		w.to[0] = to
+		w.to[0], w.turn = to, waits.Enter()
 		r.waiting[to] = w
 	}
 	if !there || due.Before(w.due) {
@@ -151,7 +153,7 @@ func (d *Dispatcher) Receipt(m im.Mark, to []im.UserID) {
 	first := false
 	d.mu.Lock()
 	for _, u := range to {
-		first = d.receipts.add(u, &m, now) || first
+		first = d.receipts.add(u, &m, now, &d.waits) || first
 	}
 	d.mu.Unlock()
 	if first {
@@ -161,6 +163,10 @@ func (d *Dispatcher) Receipt(m im.Mark, to []im.UserID) {
 		}
 	}
 }
+
+// Receipts returns when everything that was passed to Receipt before is with the
+// gateways.
+func (d *Dispatcher) Receipts(ctx context.Context) error { return d.waits.Wait(ctx) }
 
 // queueReceiptsOf has the receipts that wait for somebody who is written to
 // anyway leave in the same write: the authors of the batch get acks, the other
@@ -193,6 +199,7 @@ func (d *Dispatcher) queueReceiptsTo(u im.UserID) {
 	for i := range w.marks {
 		d.gateways.ToUsers(w.to[:], im.Parcel{Receipt: &w.marks[i]})
 	}
+	d.waits.Leave(w.turn)
 	d.mu.Lock()
 	d.receipts.free(w)
 	d.mu.Unlock()

@@ -175,6 +175,8 @@ func (f *fanout) to(s *session) {
 	if i >= maxKinds {
 		if b := s.kind.framed(s, f.typ, f.frame); b != nil {
 			s.push(f.typ, b, true)
+		} else {
+			s.ob.misses()
 		}
 		return
 	}
@@ -183,6 +185,8 @@ func (f *fanout) to(s *session) {
 	}
 	if len(f.done[i]) > 0 {
 		s.push(f.typ, f.done[i], f.share)
+	} else {
+		s.ob.misses()
 	}
 }
 

@@ -38,6 +38,7 @@ type Gateway struct {
 	told      *told
 	admission *admission
 	asking    asking
+	announced atomic.Pointer[announced]
 	metrics   *metrics
 	dirty     dirty
 	fanOut    fanOut

@@ -306,7 +306,8 @@ func (g *Gateway) leaveOthers(ld *load, s *session, member map[im.ConversationID
 
 // compareRoster reads the user's groups again when a Sync knows a membership
 // that the registry does not, or the other way round: a roster event was lost.
-func (g *Gateway) compareRoster(s *session, states []im.ConversationState) {
+// It tells whether they agree.
+func (g *Gateway) compareRoster(s *session, states []im.ConversationState) bool {
 	for i := range states {
 		c := states[i].Conversation
 		if c.Kind() != im.KindGroup {
@@ -319,7 +320,8 @@ func (g *Gateway) compareRoster(s *session, states []im.ConversationState) {
 		}
 		if here != (states[i].Until == 0) {
 			g.verifier.user(s.actor.User)
-			return
+			return false
 		}
 	}
+	return true
 }

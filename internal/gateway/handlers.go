@@ -121,6 +121,7 @@ func (s *session) sync(p *wire.Sync) {
 	ctx, done := s.asking()
 	defer done()
 	q, err := contract.SyncQuery(p)
+	s.ob.beginSync(q.Cursor != "")
 	var res im.SyncResult
 	if err == nil {
 		res, err = s.g.o.Logic.Sync(ctx, s.actor, q)
@@ -132,8 +133,11 @@ func (s *session) sync(p *wire.Sync) {
 	}
 	d := contract.SyncResult(&res)
 	d.Number = p.GetNumber()
-	s.g.compareRoster(s, res.Conversations)
+	if !s.g.compareRoster(s, res.Conversations) {
+		s.ob.misses()
+	}
 	s.send(&wire.ServerFrame{Frame: &wire.ServerFrame_SyncDelta{SyncDelta: d}})
+	s.synced(&q, &res)
 }
 
 func (s *session) onPull(c *command, f *wire.ClientFrame) {

@@ -379,6 +379,9 @@ func brief(f *wire.ServerFrame) string {
 			}
 			fmt.Fprintf(&b, " %s#%d=%s", e.Conversation, e.Seq, what)
 		}
+		if p := x.Push.Position; p != "" {
+			b.WriteString(" @" + p)
+		}
 		return b.String()
 	case *wire.ServerFrame_Receipt:
 		return fmt.Sprintf("receipt %s %s %d %d", x.Receipt.Conversation, x.Receipt.User, x.Receipt.Received, x.Receipt.Read)

@@ -63,14 +63,17 @@ type outbox struct {
 	// taken is how many bytes the writer has in its hands.
 	taken    int
 	inflight int32 // sends without an answer
-	// sends are those, in their order; holding counts the answers among them that
-	// wait for their place (answers.go).
+	marking  int32 // marks without an answer
+	// sends are the sends without an answer, in their order; holding counts the
+	// answers among them that wait for their place (answers.go).
 	sends   *[]*sending // nil before the first
 	holding atomic.Int32
-	marking int32 // marks without an answer
-	hold    bool
-	writing bool
-	lagging bool
+	// tellFrom is the number of the first position that may be told here, 0: none,
+	// asksSync: none before the answer (position.go).
+	tellFrom uint32
+	hold     bool
+	writing  bool
+	lagging  bool
 	// must: something is queued that is not a push. deferred is how many Flushes
 	// have left the pushes for the next one.
 	must     bool
@@ -157,6 +160,7 @@ func (s *session) push(t frameType, framed []byte, share bool) {
 	}
 	if o.queued()+len(framed) > s.g.o.Limits.QueueBytes {
 		o.lagging = true
+		o.missed()
 		o.mu.Unlock()
 		s.g.metrics.slowConsumers.Add(1)
 		s.markDirty()
@@ -215,6 +219,7 @@ func (s *session) take() (p []byte, buf *[]byte, ok bool) {
 func (s *session) next() bool {
 	o := &s.ob
 	if o.shared != nil || o.buf != nil {
+		s.addPosition()
 		return true
 	}
 	if o.lagging && !o.ending {

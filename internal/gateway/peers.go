@@ -117,6 +117,7 @@ func (s *session) compare() {
 		return
 	}
 	s.ob.lagging = true
+	s.ob.missed()
 	s.ob.mu.Unlock()
 	s.markDirty()
 }

@@ -55,6 +55,13 @@ func awaitMarks(ctx context.Context, done <-chan error) error {
 // mark moves marks; stored, if not nil, is called when they are durable, unless
 // there is an error.
 func (s *Service) mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64, stored func(error)) error {
+	t := &telling{s: s, then: stored, turn: s.moving.Enter()}
+	tells := false
+	defer func() {
+		if !tells {
+			t.leave()
+		}
+	}()
 	head, m, err := s.headFor(ctx, from.User, c, max(received, read))
 	if err != nil {
 		return err
@@ -84,10 +91,14 @@ func (s *Service) mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	a.set[0] = mark
 	w := im.MarkWait{Stored: stored, Soon: read > 0}
 	if to := receiptFor(&mark, a.to[:0]); len(to) > 0 && !past {
-		t := &telling{s: s, mark: mark, then: stored}
+		t.mark, tells = mark, true
 		w.Stored = t.stored
 	}
 	err = s.setMark(ctx, c, a.set[:], w)
+	if tells && err != nil { // nobody is told, perhaps
+		s.untold.Store(true)
+		t.leave()
+	}
 	switch {
 	case !errors.Is(err, im.ErrJournalFull):
 		return err
@@ -99,18 +110,26 @@ func (s *Service) mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	return e
 }
 
-// telling is a mark that is told of when it is durable.
+// telling is a mark that is told of when it is durable. Until then it is moving:
+// no position passes it that is pushed (positions.go).
 type telling struct {
 	s    *Service
 	mark im.Mark
 	then func(error)
+	turn int
+	over sync.Once
 }
+
+func (t *telling) leave() { t.over.Do(func() { t.s.moving.Leave(t.turn) }) }
 
 func (t *telling) stored(err error) {
 	if err == nil {
 		var to [2]im.UserID
 		t.s.deliverer.Receipt(t.mark, receiptFor(&t.mark, to[:0]))
+	} else {
+		t.s.untold.Store(true)
 	}
+	t.leave()
 	if t.then != nil {
 		t.then(err)
 	}

@@ -169,6 +169,7 @@ func batchLen(items []*item) int {
 
 // commit takes one batch through decide → store → answer → deliver.
 func (s *Service) commit(items []*item) {
+	defer s.committing.Leave(s.committing.Enter())
 	ctx := context.Background()
 	items = s.holdBack(items)
 	sc := &s.scratch
@@ -436,6 +437,7 @@ func (s *Service) storeEach(ctx context.Context) error {
 func (s *Service) fail(err error) {
 	if s.failed == nil {
 		s.failed = err
+		s.broken.Store(true)
 		s.log.Error("the journal failed; no message is accepted any more", "err", err)
 		s.onFailed(err)
 	}

@@ -5,7 +5,8 @@
 // It owns the one committer goroutine between the senders and the journal. It
 // does not know sockets, frames, SQL or which journal it stores in.
 //
-// Goroutines: the committer, started by New and ended by Close; retries of
+// Goroutines: the committer, and one that finds positions to tell (positions.go),
+// started by New and ended by Close; retries of
 // conversations whose roster is being changed wait on timers that only put
 // items back into the queue.
 //
@@ -34,6 +35,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -94,6 +96,8 @@ type Options struct {
 	Known func(c im.ConversationID) (im.Head, bool)
 	// RecallWindow is how long an author may take a message back; 0: for ever.
 	RecallWindow time.Duration
+	// Positions, if set, has positions told while clients are busy.
+	Positions *Positions
 	// MaxQueued is how many sends may wait for the committer before further ones
 	// are rejected as overloaded. Default 16384.
 	MaxQueued int
@@ -126,6 +130,14 @@ type Service struct {
 	failed  error
 	scratch scratch
 
+	// committing are the batches under way, moving the marks that are not told yet.
+	// broken: the journal failed; untold: a mark was moved that nobody was told of.
+	committing, moving im.Turns
+	broken, untold     atomic.Bool
+
+	life    context.Context // until Close
+	end     context.CancelFunc
+	closing <-chan struct{}
 	stopped sync.WaitGroup
 }
 
@@ -158,8 +170,14 @@ func New(o Options) *Service {
 	s.queue.init(o.MaxQueued)
 	s.touched.init(s.known != nil)
 	s.marking.init()
+	s.life, s.end = context.WithCancel(context.Background())
+	s.closing = s.life.Done()
 	s.stopped.Add(1)
 	go s.commitLoop()
+	if o.Positions != nil {
+		s.stopped.Add(1)
+		go s.tellPositions(o.Positions)
+	}
 	return s
 }
 
@@ -167,5 +185,6 @@ func New(o Options) *Service {
 // committer.
 func (s *Service) Close() {
 	s.queue.close()
+	s.end()
 	s.stopped.Wait()
 }

@@ -232,7 +232,7 @@ func (k *core) onDialed(d dialResult) {
 		k.metaDirty = true
 	}
 	k.reqs[d.sync.Number] = &request{kind: reqSync, cold: d.sync.Position == "", at: now, tick: k.tick}
-	k.syncing = true
+	k.syncing, k.base = true, ""
 }
 
 // connected is reached when the first sync is applied. Nothing less ends the

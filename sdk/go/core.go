@@ -273,6 +273,7 @@ func (k *core) handle(frame *wire.ServerFrame) {
 		k.onSendError(f.SendError)
 	case *wire.ServerFrame_Push:
 		k.take(f.Push.Entries)
+		k.onPosition(f.Push.Position)
 	case *wire.ServerFrame_Receipt:
 		k.onReceipt(f.Receipt)
 	case *wire.ServerFrame_SyncDelta:

@@ -3,6 +3,7 @@ package skein
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/skein-im/skein/wire"
 )
@@ -89,7 +90,7 @@ func TestHeldEntriesAreBounded(t *testing.T) {
 // Conversations that grew after the digest was sent stay in the next one.
 func TestDigestKeepsWhatCameSince(t *testing.T) {
 	k := still(t, NewMemoryStore())
-	k.meta.Position = "p1"
+	k.meta.Position, k.base = "p1", "p1"
 	k.take([]*wire.Entry{said(1)})
 	other := said(1)
 	other.Conversation = grp
@@ -104,6 +105,44 @@ func TestDigestKeepsWhatCameSince(t *testing.T) {
 	// An answer that belongs to no question moves nothing.
 	k.onPong(&wire.Pong{Position: "p3"})
 	eq(t, "position", k.meta.Position, "p2")
+}
+
+// A pushed position is where a Sync begins, once nothing waits; the digest stays
+// with the position of the last answer.
+func TestPushedPositions(t *testing.T) {
+	push := func(k *core, position string, seqs ...uint64) {
+		var entries []*wire.Entry
+		for _, seq := range seqs {
+			entries = append(entries, said(seq))
+		}
+		k.handle(wire.NewServerFrame(&wire.Push{Entries: entries, Position: position}))
+	}
+	k := still(t, NewMemoryStore())
+	k.meta.Position, k.base, k.state = "p1", "p1", StateConnected
+	push(k, "p2", 1)
+	eq(t, "position", k.meta.Position, "p2")
+	eq(t, "digest", k.base, "p1")
+	eq(t, "saved with what it came with", k.metaDirty && len(k.batch.Entries) == 1, true)
+	push(k, "p3", 5) // a hole is known to be missing
+	eq(t, "position", k.meta.Position, "p3")
+	eq(t, "known head", k.convs[dm].rec.Head, 5)
+	push(k, "", 2)
+	eq(t, "position", k.meta.Position, "p3")
+	for name, wait := range map[string]func(*core){
+		"a sync is unanswered":      func(k *core) { k.syncing = true },
+		"a sync is due":             func(k *core) { k.wantSync = true },
+		"a sync was refused":        func(k *core) { k.again.at = time.Now() },
+		"the list is not complete":  func(k *core) { k.meta.Listing = true },
+		"entries wait":              func(k *core) { k.hold(said(9)) },
+		"entries were dropped":      func(k *core) { k.heldOver = true },
+		"nothing was answered here": func(k *core) { k.state = StateConnecting },
+	} {
+		k := still(t, NewMemoryStore())
+		k.meta.Position, k.base, k.state = "p1", "p1", StateConnected
+		wait(k)
+		push(k, "p2")
+		eq(t, name, k.meta.Position, "p1")
+	}
 }
 
 // What the turn had applied before a reset does not survive it.

@@ -17,6 +17,9 @@ type syncer struct {
 	// held are entries that wait for a sync's answer; heldOver: some were dropped.
 	held     []*wire.Entry
 	heldOver bool
+	// base is the position that the digest belongs to: of the last SyncDelta or Pong
+	// of this connection; "" before. Pushed positions are beyond it.
+	base string
 	// changed are the conversations with an entry above atPos: the digest.
 	changed map[*conv]struct{}
 	// tick counts applied entries.
@@ -131,7 +134,7 @@ func (k *core) onDelta(d *wire.SyncDelta) {
 			cv.atPos = max(s.Seq, cv.atPos)
 		}
 	}
-	k.meta.Position = d.Position
+	k.meta.Position, k.base = d.Position, d.Position
 	if cold {
 		k.meta.ListNext, k.meta.Listing = d.Next, d.Next != ""
 	}
@@ -363,19 +366,30 @@ func (k *core) sendPing() {
 	now := k.o.now()
 	p := &pingState{at: now, heads: map[*conv]uint64{}}
 	f := &wire.Ping{}
-	if k.meta.Position != "" && !k.syncing {
+	if k.base != "" && !k.syncing {
 		var digest uint64
 		for cv := range k.changed {
 			digest += wire.HeadHash(cv.rec.ID, cv.rec.High)
 			p.heads[cv] = cv.rec.High
 		}
 		p.digest = true
-		f.Position, f.Digest = k.meta.Position, &digest
+		f.Position, f.Digest = k.base, &digest
 	}
 	k.ping = p
 	k.lastPing = now
 	k.send(wire.NewClientFrame(f))
 	k.owes()
+}
+
+// onPosition takes a position that came with a push. What came before it is in the
+// batch that it is saved with, or known to be missing, unless it waits: for a
+// sync's answer, or for the list. SPEC §7.7.
+func (k *core) onPosition(position string) {
+	waits := k.syncing || k.wantSync || !k.again.at.IsZero() || k.meta.Listing || len(k.held) > 0 || k.heldOver
+	if position == "" || k.state != StateConnected || waits {
+		return
+	}
+	k.meta.Position, k.metaDirty = position, true
 }
 
 func (k *core) onPong(f *wire.Pong) {
@@ -389,7 +403,7 @@ func (k *core) onPong(f *wire.Pong) {
 	case f.Resync:
 		k.requestSync()
 	case p != nil && p.digest && f.Position != "" && !k.syncing:
-		k.meta.Position = f.Position
+		k.meta.Position, k.base = f.Position, f.Position
 		for cv, seq := range p.heads {
 			cv.atPos = max(cv.atPos, seq)
 			k.noteChanged(cv)

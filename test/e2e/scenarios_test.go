@@ -47,6 +47,14 @@ func scenarios() []scenario {
 func TestOneNode(t *testing.T) {
 	runAll(t, oneNode)
 	runRepairs(t, oneNode)
+	t.Run("a busy client resumes where it was", func(t *testing.T) {
+		t.Parallel()
+		busy(t, oneNode(t, terms{}))
+	})
+	t.Run("no pushed position skips anything", func(t *testing.T) {
+		t.Parallel()
+		cuts(t, oneNode(t, terms{}))
+	})
 }
 
 // TestSplit plays it on two gateways, two logic nodes and an API node, over
