@@ -54,9 +54,28 @@ const (
 	EarlyAck Invariant = "early ack"
 	// ChangedAnswer: the answers for a message contradict each other.
 	ChangedAnswer Invariant = "changed answer"
+	// UnseenJoin: a device of a member was told everything that had changed, and
+	// nothing of a conversation that its user had joined before.
+	UnseenJoin Invariant = "unseen join"
+	// Amendment: a message and what was done to it since do not agree: it was taken
+	// back and is still there, or is gone and was not taken back.
+	Amendment Invariant = "amendment"
+	// FactLost: what was answered over HTTP is not so any more.
+	FactLost Invariant = "fact lost"
+	// OldTimeline: who was connected went on in a history that was over.
+	OldTimeline Invariant = "old timeline"
 	// Protocol: a client saw the server break the protocol.
 	Protocol Invariant = "protocol"
 )
+
+// Line is a timeline of a run and when it began, by the machine's monotonic clock.
+type Line struct {
+	Timeline string `json:"timeline"`
+	Began    int64  `json:"began"`
+}
+
+// toldWithin is how soon who is connected must have been told of a new timeline.
+const toldWithin = 5 * time.Second
 
 // Run is what is checked.
 type Run struct {
@@ -66,6 +85,9 @@ type Run struct {
 	Views []View
 	// MinAck, if set, is the delay that was injected into every sync of the disk.
 	MinAck time.Duration
+	// Lines are the timelines that followed each other while devices were connected,
+	// in their order; empty if the run does not know.
+	Lines []Line
 }
 
 // Violation is a broken promise.
@@ -98,9 +120,18 @@ type Report struct {
 	// answers that said later.
 	Unanswered int `json:"unanswered"`
 	Rejected   int `json:"rejected"`
-	// Applied counts entries over all devices, Connects connections.
+	// Applied counts entries over all devices, Connects connections, Started
+	// processes of clients that began again.
 	Applied  int `json:"applied"`
 	Connects int `json:"connects"`
+	Started  int `json:"started"`
+	// Resent counts messages that were sent again after their acknowledgement, Joined
+	// the joins and Recalled the recalls that were answered, Facts the other answers
+	// over HTTP.
+	Resent   int `json:"resent"`
+	Joined   int `json:"joined"`
+	Recalled int `json:"recalled"`
+	Facts    int `json:"facts"`
 
 	Lost int `json:"lost"`
 	// Gone are those of Lost that are not in the server's store; the others are,
@@ -151,6 +182,8 @@ type send struct {
 	failed   string // the code
 	// stored is its seq in the final timeline, 0 if it is not there.
 	stored uint64
+	// recalled: it stands there without its content.
+	recalled bool
 }
 
 func (s *send) String() string {
@@ -169,13 +202,17 @@ type sight struct {
 	entry        bool // it was shown, not only acknowledged
 }
 
+// senderID names a message also when its content is gone.
+type senderID struct{ sender, id string }
+
 type checker struct {
 	run    *Run
 	report *Report
 	// final is the timeline of the views.
 	final  string
 	sends  map[string]*send // by hash
-	order  []*send          // in the order met
+	byID   map[senderID]*send
+	order  []*send // in the order met
 	places map[place]sight
 	views  []*viewIndex
 	heads  map[string]uint64 // the last entry of each conversation in any view
@@ -188,6 +225,7 @@ func Check(run Run) *Report {
 		run:    &run,
 		report: &Report{Broken: map[Invariant]int{}},
 		sends:  map[string]*send{},
+		byID:   map[senderID]*send{},
 		places: map[place]sight{},
 		heads:  map[string]uint64{},
 	}
@@ -200,7 +238,11 @@ func Check(run Run) *Report {
 	for _, h := range run.Histories {
 		c.checkApplied(h)
 		c.checkMarksSeen(h)
+		c.checkFacts(h)
 	}
+	c.checkJoins()
+	c.checkAmendments()
+	c.checkLines()
 	c.checkRealTime()
 	c.checkSenderOrder()
 	c.checkHeads()
@@ -232,14 +274,15 @@ func (c *checker) collectSends() {
 				c.answer(rec)
 			case Misbehaved:
 				r.add(Protocol, rec.Conversation, rec.Seq, "%s/%s: %s", rec.User, rec.Device, rec.Code)
-			case Connected:
-				r.Connects++
-			case Applied:
-				r.Applied++
+			default:
+				c.count(rec.Kind)
 			}
 		}
 	}
 	for _, s := range c.order {
+		if s.id != "" {
+			c.byID[senderID{s.user, s.id}] = s
+		}
 		switch {
 		case s.acked != 0:
 			r.Acked++
@@ -248,6 +291,17 @@ func (c *checker) collectSends() {
 		default:
 			r.Unknown++
 		}
+	}
+}
+
+// count takes note of what only has to have happened.
+func (c *checker) count(k Kind) {
+	r := c.report
+	n := map[Kind]*int{
+		Connected: &r.Connects, Applied: &r.Applied, Started: &r.Started, Resent: &r.Resent, Joined: &r.Joined, Recalled: &r.Recalled, Answered: &r.Facts,
+	}[k]
+	if n != nil {
+		*n++
 	}
 }
 

@@ -126,15 +126,24 @@ func (c *checker) checkSender(v *viewIndex, e *Entry) {
 }
 
 func (c *checker) checkTwice(v *viewIndex, e *Entry) {
-	if !isMessage(e.Hash) {
+	hash := e.Hash
+	if hash == HashRecalled {
+		// Its content is gone: the id tells which it was.
+		s := c.byID[senderID{e.Sender, e.ID}]
+		if s == nil {
+			return
+		}
+		hash, s.recalled = s.hash, true
+	}
+	if !isMessage(hash) {
 		return
 	}
-	if at, ok := v.byHash[e.Hash]; ok {
+	if at, ok := v.byHash[hash]; ok {
 		c.report.add(StoredTwice, e.Conversation, e.Seq, "%s holds message %s at %d as well", v.name, e.ID, at)
 		return
 	}
-	v.byHash[e.Hash] = e.Seq
-	if s := c.sends[e.Hash]; s != nil && s.stored == 0 {
+	v.byHash[hash] = e.Seq
+	if s := c.sends[hash]; s != nil && s.stored == 0 {
 		s.stored = e.Seq
 	}
 }
@@ -145,6 +154,8 @@ func (c *checker) checkReach(v *viewIndex, conv string, head uint64) {
 	entitled := v.User == "" || c.member.may(v.User, conv, head)
 	switch {
 	case !entitled:
+	case st == nil && v.User != "" && strings.HasPrefix(conv, "grp:"):
+		c.report.add(UnseenJoin, conv, head, "%s does not know the conversation", v.name)
 	case st == nil:
 		c.report.add(Diverged, conv, head, "%s does not know the conversation", v.name)
 	case st.Last < head:

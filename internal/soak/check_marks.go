@@ -95,7 +95,8 @@ func (c *checker) checkFinalMarks() {
 func (c *checker) checkUnread(v *viewIndex, st *Standing) {
 	var unread uint64
 	for _, e := range v.entries[st.Conversation] {
-		if e.Message && e.Seq > st.Read && e.Seq >= st.First && e.Seq <= st.Last {
+		// Of every time the user was a member, not of what lay between (SPEC §4.3).
+		if e.Message && e.Seq > st.Read && e.Seq <= st.Last && c.member.may(v.User, st.Conversation, e.Seq) {
 			unread++
 		}
 	}

@@ -7,7 +7,9 @@ import (
 
 // applied is how far a device has come in a conversation.
 type applied struct {
-	last   uint64
+	last uint64
+	// again: the program began anew and may be told once more what it was told last.
+	again  bool
 	seqs   map[uint64]struct{}
 	hashes map[string]uint64
 }
@@ -20,6 +22,10 @@ func (c *checker) checkApplied(h []Record) {
 		switch rec.Kind {
 		case Reset:
 			clear(runs)
+		case Started:
+			for _, a := range runs {
+				a.again = true
+			}
 		case Applied:
 			a := runs[rec.Conversation]
 			if a == nil {
@@ -43,6 +49,10 @@ func (c *checker) checkApplied(h []Record) {
 func (c *checker) apply(a *applied, rec *Record) {
 	by := rec.User + "/" + rec.Device
 	_, again := a.seqs[rec.Seq]
+	if again && a.again {
+		return
+	}
+	a.again = false
 	other, moved := a.hashes[rec.Hash]
 	switch {
 	case again:

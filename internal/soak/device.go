@@ -47,6 +47,10 @@ type DeviceOptions struct {
 	// Patience is how long a raw client waits for an answer while it hears nothing,
 	// before it tries elsewhere. 0: for ever. The SDK has its own.
 	Patience time.Duration
+	// Stay is how long a raw client stays connected at most. 0: for ever.
+	Stay time.Duration
+	// Acked, if set, is told where the device's messages stand. It must not block.
+	Acked func(spot)
 }
 
 func (o DeviceOptions) inFlight() int {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -62,10 +63,13 @@ func (w *World) behind(ctx context.Context) error {
 	return nil
 }
 
-// Fresh reads everything once more as every user.
+// Fresh reads everything once more as every user, and what was answered over HTTP.
 func (w *World) Fresh(ctx context.Context) ([]View, error) {
+	if err := w.clerk.check(ctx); err != nil {
+		return nil, err
+	}
 	var views []View
-	for _, p := range w.users {
+	for _, p := range slices.Concat(w.users, w.clerk.users[:2]) { // those of the clerk's who have conversations
 		v, err := ReadFresh(ctx, w.plan.HTTP, p.token, p.id)
 		if err != nil {
 			return nil, err

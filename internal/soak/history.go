@@ -58,6 +58,27 @@ const (
 	// Misbehaved: the server broke the protocol in a way only the client can see;
 	// Code says how.
 	Misbehaved Kind = "misbehaved"
+	// Resent: the message with Hash, which was acknowledged as Seq, is sent again,
+	// perhaps long after; the answer is an OK or Failed as any other.
+	Resent Kind = "resent"
+	// Synced: all pages of the answer to a sync that was asked for at Since are here:
+	// the device was told everything that had changed by then.
+	Synced Kind = "synced"
+	// Started: the device's process begins again with what its store holds. What its
+	// program was told last it may be told once more.
+	Started Kind = "started"
+	// Joined: it was answered over HTTP that the user Of is a member of Conversation.
+	Joined Kind = "joined"
+	// Recalling: the message Seq is about to be taken back; Recalled: it was answered
+	// that it is, with the entry Count.
+	Recalling Kind = "recalling"
+	Recalled  Kind = "recalled"
+	// Asked: over HTTP, the fact Of is about to be given a value, Code or Seq;
+	// Answered: the server said that it has it; Read: it was asked for at Since and
+	// told. Each fact has one writer, which gives it one value at a time.
+	Asked    Kind = "asked"
+	Answered Kind = "answered"
+	Read     Kind = "read"
 )
 
 // Record is a line of a device's history.
@@ -78,7 +99,7 @@ type Record struct {
 	// ID is the message id in hex.
 	ID   string `json:"i,omitempty"`
 	Hash string `json:"h,omitempty"`
-	// Of is the user a Mark is of.
+	// Of is the user a Mark is of or who Joined, or the name of a fact.
 	Of string `json:"o,omitempty"`
 	// Since is when the request that is answered was begun, by Mono.
 	Since int64 `json:"a,omitempty"`
@@ -98,6 +119,8 @@ type Entry struct {
 	Message bool   `json:"m,omitempty"`
 	// Count is the running count of messages.
 	Count uint64 `json:"n"`
+	// Target is the message that a recall takes back.
+	Target uint64 `json:"g,omitempty"`
 	// Joined and Left are members that came or went with this entry.
 	Joined []string `json:"j,omitempty"`
 	Left   []string `json:"l,omitempty"`
@@ -175,6 +198,9 @@ func EntryOf(e *wire.Entry) Entry {
 		Sender: e.GetSender(), Count: e.GetCount(),
 		Message: e.GetKind() == wire.EntryKind_ENTRY_KIND_MESSAGE,
 	}
+	if e.GetKind() == wire.EntryKind_ENTRY_KIND_RECALL {
+		out.Target = e.GetTarget()
+	}
 	switch ev := e.GetEvent(); {
 	case ev == nil && !out.Message:
 		out.Hash = fmt.Sprintf("entry %d of %d", e.GetKind(), e.GetTarget())
@@ -212,10 +238,13 @@ func NewRecorder(w io.Writer, user, device string) *Recorder {
 
 // Add stamps the record and writes it. It returns the stamp. A failure is kept
 // for Err: a history with a hole proves nothing.
-func (r *Recorder) Add(rec Record) int64 {
+func (r *Recorder) Add(rec Record) int64 { return r.addAs(r.user, rec) }
+
+// addAs is Add for one of several users that a device is.
+func (r *Recorder) addAs(user string, rec Record) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	rec.User, rec.Device = r.user, r.device
+	rec.User, rec.Device = user, r.device
 	rec.Mono, rec.Wall = Now(), time.Now().UnixMilli()
 	line, err := json.Marshal(rec)
 	if err == nil {

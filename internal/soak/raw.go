@@ -34,13 +34,17 @@ type rawClient struct {
 	position string
 	convs    map[string]*rawConv
 	outbox   []*outgoing // in the order of sending
+	kept     []ackedSend // for resend
 	requests uint32
+	stays    bool // Stay is over
 }
 
 // outgoing is a message without a final answer.
 type outgoing struct {
 	send *wire.Send
 	hash string
+	// again: it was acknowledged before.
+	again bool
 	// on is the session it was sent on, nil if it has to be sent.
 	on *session
 }
@@ -65,8 +69,10 @@ type session struct {
 type question struct {
 	since int64
 	conv  *rawConv // of a Pull, nil for a Sync
-	// cursor is set for a further page of the list.
+	// cursor is set for a further page of the list, began is when the first one was
+	// asked for.
 	cursor string
+	began  int64
 }
 
 // NewRaw starts a raw client.
@@ -188,11 +194,32 @@ func (c *rawClient) connect() {
 	if c.o.Patience > 0 {
 		writer.Go(func() { c.watch(s, quit) })
 	}
+	if c.o.Stay > 0 {
+		over := time.AfterFunc(c.o.Stay, func() { c.leave(s) })
+		defer over.Stop()
+	}
 	c.began(s)
 	c.readAll(s)
 	c.ended(s)
 	close(quit)
 	writer.Wait()
+}
+
+// leave ends a connection that has lasted long enough, unless the device is to
+// stay now.
+func (c *rawClient) leave(s *session) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.stays {
+		_ = s.link.close()
+	}
+}
+
+// calm has the device stay connected from now on.
+func (c *rawClient) calm() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stays = true
 }
 
 func (s *session) writeAll(quit <-chan struct{}) {
@@ -241,7 +268,8 @@ func (c *rawClient) greet(s *session) bool {
 	}
 	c.mu.Lock()
 	c.requests++
-	s.asked[c.requests] = question{since: Now()}
+	now := Now()
+	s.asked[c.requests] = question{since: now, began: now}
 	hello := &wire.Hello{
 		VersionMin: wire.VersionMin, VersionMax: wire.VersionMax, Token: c.o.Token,
 		Device: &wire.Device{Id: c.o.Device, Class: wire.DeviceClass_DEVICE_CLASS_OTHER, Name: "soak"},

@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -105,6 +106,7 @@ func (c *rawClient) settle(v *rawConv) {
 		})
 		v.cursor = e.Seq
 		v.entries = append(v.entries, e)
+		v.erase(e.Target)
 		if slices.Contains(e.Left, c.o.User) {
 			v.until = e.Seq
 		}
@@ -115,6 +117,17 @@ func (c *rawClient) settle(v *rawConv) {
 		c.write(wire.NewClientFrame(&wire.Received{Conversation: v.name, Seq: v.cursor}))
 	}
 	c.fill(v)
+}
+
+// erase forgets the content of a message that was taken back.
+func (v *rawConv) erase(target uint64) {
+	if target == 0 {
+		return
+	}
+	i, ok := slices.BinarySearchFunc(v.entries, target, func(e Entry, seq uint64) int { return cmp.Compare(e.Seq, seq) })
+	if ok {
+		v.entries[i].Hash = HashRecalled
+	}
 }
 
 // fill pulls what is known to exist and not held.

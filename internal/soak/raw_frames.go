@@ -94,6 +94,12 @@ func (c *rawClient) acked(a *wire.SendAck) {
 	})
 	c.outbox = slices.Delete(c.outbox, i, i+1)
 	<-c.slots
+	if !m.again {
+		c.keep(m, a.Seq)
+	}
+	if c.o.Acked != nil && !m.again {
+		c.o.Acked(spot{a.Conversation, a.Seq, c.timeline})
+	}
 	v := c.conv(a.Conversation)
 	v.read = max(v.read, a.Seq) // sending is reading (SPEC §4.2): repeated with the other marks
 	c.place(v, Entry{
@@ -189,7 +195,8 @@ func (c *rawClient) sync(cursor string) {
 		return
 	}
 	c.requests++
-	c.s.asked[c.requests] = question{since: Now(), cursor: cursor}
+	now := Now()
+	c.s.asked[c.requests] = question{since: now, cursor: cursor, began: now}
 	q := &wire.Sync{Number: c.requests, Position: c.position, Timeline: c.timeline, Limit: 500, Cursor: cursor}
 	if cursor != "" {
 		q.Position = ""
@@ -245,6 +252,13 @@ func (c *rawClient) delta(d *wire.SyncDelta) {
 	}
 	if d.Next != "" {
 		c.sync(d.Next)
+		if c.s != nil { // the question just asked goes on with this one
+			next := c.s.asked[c.requests]
+			next.began = q.began
+			c.s.asked[c.requests] = next
+		}
+	} else {
+		c.h.Add(Record{Kind: Synced, Timeline: c.timeline, Since: q.began})
 	}
 	if q.cursor == "" { // a further page's position is not what was before it (SPEC §7.2)
 		c.position = d.Position

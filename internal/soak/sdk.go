@@ -137,6 +137,9 @@ func (c *sdkClient) Send(ctx context.Context, conversation, text string) error {
 		switch {
 		case err == nil:
 			rec.Kind, rec.Seq, rec.Count, rec.ID = OK, m.Seq, m.Count, hex.EncodeToString(m.ID[:])
+			if c.o.Acked != nil {
+				defer c.o.Acked(spot{conversation, m.Seq, rec.Timeline})
+			}
 		case errors.As(err, &e):
 			rec.Kind, rec.Code, rec.ID = Failed, string(e.Code), hex.EncodeToString(p.ID[:])
 		default:
@@ -274,7 +277,8 @@ func (c *sdkClient) View(ctx context.Context) (View, error) {
 		unread, told := c.unread[r.ID]
 		view.Standings = append(view.Standings, Standing{
 			Conversation: r.ID, First: r.Low, Last: r.High, Member: r.Until == 0, Read: r.Read, Unread: unread,
-			Marks: told && (r.Low <= max(r.First, 1) || r.Read+1 >= r.Low),
+			// Otherwise something unread lies before what the device keeps.
+			Marks: told && (r.Low <= 1 || r.Read+1 >= r.Low),
 		})
 		const page = 1000
 		for from := r.Low; from <= r.High; from += page {

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	skein "github.com/skein-im/skein/sdk/go"
@@ -41,15 +38,12 @@ type World struct {
 	devices []Device
 	senders []Device // one for each user
 	files   []*os.File
-	// guests is the group whose membership of the last user changes all the time.
-	guests string
-}
-
-// person is a user.
-type person struct {
-	id    string
-	token string // for calls
-	talks []string
+	// restless are devices that connect anew all the time and resume by position.
+	restless []*rawClient
+	// guests is the group that visitors, the last users, leave and join all the time.
+	guests   string
+	visitors []string
+	clerk    *clerk
 }
 
 // kinds are the devices that the users get in turn.
@@ -94,13 +88,76 @@ func NewWorld(ctx context.Context, plan Plan) (*World, error) {
 		}
 		w.senders = append(w.senders, d)
 	}
-	// Two users have a second device, of the other make.
+	// Two users have a second device, of the other make, and one that is never
+	// connected for long.
 	for i, p := range w.users[:2] {
 		if _, err := w.device(ctx, p, i+1); err != nil {
 			return nil, errors.Join(err, w.Close())
 		}
+		if err := w.restlessDevice(ctx, p, i); err != nil {
+			return nil, errors.Join(err, w.Close())
+		}
+	}
+	if err := w.hireClerk(ctx); err != nil {
+		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
+}
+
+// hireClerk makes the one who uses the API only.
+func (w *World) hireClerk(ctx context.Context) error {
+	h, err := w.history("clerk", "http")
+	if err != nil {
+		return err
+	}
+	w.clerk, err = newClerk(ctx, w, h)
+	return err
+}
+
+// history makes the file of a device's history.
+func (w *World) history(user, device string) (*Recorder, error) {
+	f, err := os.Create(filepath.Join(w.plan.Dir, user+"."+device+".jsonl"))
+	if err != nil {
+		return nil, err
+	}
+	w.files = append(w.files, f)
+	return NewRecorder(f, user, device), nil
+}
+
+// restlessDevice makes a device that stays connected for a moment only: what it
+// knows it was told when it resumed.
+func (w *World) restlessDevice(ctx context.Context, p *person, i int) error {
+	o, err := w.options(ctx, p, "restless", i%2 == 0, wire.Protobuf())
+	if err != nil {
+		return err
+	}
+	o.Reconnect, o.Stay = 20*time.Millisecond, 40*time.Millisecond
+	d := NewRaw(o).(*rawClient)
+	w.devices, w.restless = append(w.devices, d), append(w.restless, d)
+	return nil
+}
+
+// options are a device's.
+func (w *World) options(ctx context.Context, p *person, name string, tcp bool, codec wire.Codec) (DeviceOptions, error) {
+	token, err := w.mint(ctx, p.id)
+	if err != nil {
+		return DeviceOptions{}, err
+	}
+	h, err := w.history(p.id, name)
+	if err != nil {
+		return DeviceOptions{}, err
+	}
+	o := DeviceOptions{
+		URLs: w.plan.WS, Token: token, User: p.id, Device: name, Codec: codec,
+		History: h, Reconnect: w.plan.Reconnect, Patience: w.plan.Patience, Acked: p.keep,
+	}
+	if tcp {
+		o.URLs = w.plan.TCP
+	}
+	// Neighbours, who have a dm, begin at the same one, every two of them at another.
+	k := len(w.devices) / 2 % len(o.URLs)
+	o.URLs = slices.Concat(o.URLs[k:], o.URLs[:k])
+	return o, nil
 }
 
 // mint makes a session; the server may be about to be ready.
@@ -114,12 +171,12 @@ func (w *World) mint(ctx context.Context, user string) (string, error) {
 }
 
 // found makes the groups and says who talks where: a ring of dms and one
-// across, a group of all, one of every second, one with guests.
+// across, a group of all, one of every second, one that two guests leave and join.
 func (w *World) found(ctx context.Context) error {
 	n := len(w.users)
 	talk := func(c string, who ...int) {
 		for _, i := range who {
-			w.users[i].talks = append(w.users[i].talks, c)
+			w.users[i].join(c)
 		}
 	}
 	for i := range n {
@@ -136,10 +193,17 @@ func (w *World) found(ctx context.Context) error {
 			even = append(even, i)
 		}
 	}
+	guests := []int{0, 1, n - 1}
+	if n > 3 {
+		guests = []int{0, 1, n - 2, n - 1}
+	}
+	for _, i := range guests[2:] {
+		w.visitors = append(w.visitors, w.users[i].id)
+	}
 	for _, g := range []struct {
 		name string
 		who  []int
-	}{{"all", all}, {"even", even}, {"guests", []int{0, 1, n - 1}}} {
+	}{{"all", all}, {"even", even}, {"guests", guests}} {
 		c, err := w.group(ctx, g.name, g.who)
 		if err != nil {
 			return err
@@ -156,7 +220,7 @@ func (w *World) group(ctx context.Context, name string, who []int) (string, erro
 		req.Members = append(req.Members, w.users[i].id)
 	}
 	var resp wire.CreateGroupResponse
-	if err := skein.Post(ctx, w.plan.HTTP, "skein.v1.GroupService/CreateGroup", w.users[who[0]].token, req, &resp); err != nil {
+	if err := w.call(ctx, w.users[who[0]].token, groupService+"CreateGroup", req, &resp); err != nil {
 		return "", fmt.Errorf("soak: group %s: %w", name, err)
 	}
 	return resp.GetGroup().GetConversation(), nil
@@ -165,26 +229,11 @@ func (w *World) group(ctx context.Context, name string, who []int) (string, erro
 // device makes a device of the i-th kind for p.
 func (w *World) device(ctx context.Context, p *person, i int) (Device, error) {
 	kind := kinds[i%len(kinds)]
-	token, err := w.mint(ctx, p.id)
-	if err != nil {
-		return nil, err
-	}
 	name := kind.name
-	f, err := os.Create(filepath.Join(w.plan.Dir, p.id+"."+name+".jsonl"))
+	o, err := w.options(ctx, p, name, kind.tcp, kind.codec)
 	if err != nil {
 		return nil, err
 	}
-	w.files = append(w.files, f)
-	o := DeviceOptions{
-		URLs: w.plan.WS, Token: token, User: p.id, Device: name, Codec: kind.codec,
-		History: NewRecorder(f, p.id, name), Reconnect: w.plan.Reconnect, Patience: w.plan.Patience,
-	}
-	if kind.tcp {
-		o.URLs = w.plan.TCP
-	}
-	// Each begins at another one.
-	k := len(w.devices) % len(o.URLs)
-	o.URLs = slices.Concat(o.URLs[k:], o.URLs[:k])
 	if !kind.sdk {
 		d := NewRaw(o)
 		w.devices = append(w.devices, d)
@@ -196,76 +245,4 @@ func (w *World) device(ctx context.Context, p *person, i int) (Device, error) {
 	}
 	w.devices = append(w.devices, d)
 	return d, nil
-}
-
-// Load lets every user send until ctx ends.
-func (w *World) Load(ctx context.Context) {
-	var wg sync.WaitGroup
-	for i, d := range w.senders {
-		wg.Go(func() { w.talk(ctx, i, d) })
-	}
-	wg.Go(func() { w.changeGuests(ctx) })
-	wg.Wait()
-}
-
-// talk is one user: mostly single messages, now and then a burst, and reading.
-func (w *World) talk(ctx context.Context, i int, d Device) {
-	rng := rand.New(rand.NewPCG(w.plan.Seed, uint64(i)))
-	every := time.Duration(float64(time.Second) * float64(len(w.senders)) / w.plan.Rate)
-	next := time.Now()
-	for n := 0; ; {
-		c := w.users[i].talks[rng.IntN(len(w.users[i].talks))]
-		burst := 1
-		if rng.IntN(20) == 0 {
-			burst = 2 + rng.IntN(30)
-		}
-		for range burst {
-			n++
-			text := fmt.Sprintf("%s %d %s", w.users[i].id, n, strings.Repeat("x", rng.IntN(200)))
-			if d.Send(ctx, c, text) != nil {
-				return // ctx ended, or the device did and wrote down why
-			}
-		}
-		if rng.IntN(8) == 0 {
-			_ = d.MarkRead(ctx, c) // what became of it is in the history
-		}
-		next = next.Add(time.Duration(burst) * every)
-		if late := time.Since(next); late > time.Second {
-			next = next.Add(late) // the server was away: no catching up
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(time.Until(next)):
-		}
-	}
-}
-
-// callTime bounds one call of the API.
-const callTime = 10 * time.Second
-
-// changeGuests removes the last user from a group and adds them again.
-func (w *World) changeGuests(ctx context.Context) {
-	rng := rand.New(rand.NewPCG(w.plan.Seed, ^uint64(0)))
-	owner, guest := w.users[0], w.users[len(w.users)-1].id
-	for in := true; ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(50*time.Millisecond + time.Duration(rng.Int64N(int64(600*time.Millisecond)))):
-		}
-		var err error
-		call, cancel := context.WithTimeout(ctx, callTime)
-		if in {
-			req := &wire.RemoveMembersRequest{Conversation: w.guests, Users: []string{guest}}
-			err = skein.Post(call, w.plan.HTTP, "skein.v1.GroupService/RemoveMembers", owner.token, req, &wire.RemoveMembersResponse{})
-		} else {
-			req := &wire.AddMembersRequest{Conversation: w.guests, Users: []string{guest}}
-			err = skein.Post(call, w.plan.HTTP, "skein.v1.GroupService/AddMembers", owner.token, req, &wire.AddMembersResponse{})
-		}
-		cancel()
-		if err == nil { // otherwise the same again: both may be repeated
-			in = !in
-		}
-	}
 }

@@ -21,19 +21,25 @@ type clusterFault struct {
 	strike func(*cluster, context.Context) error
 	// gentle: nobody may be turned away, not even for now.
 	gentle bool
+	// nodes are the roles of the nodes it happens to.
+	nodes [][]string
 }
 
 func clusterFaults() []*clusterFault {
 	return []*clusterFault{
-		{"kill-gateway", "kill -9 a gateway, started again after 1–3 s", time.Second, time.Minute, killing1(gateway), false},
-		{"kill-logic", "kill -9 a logic node, started again after 1–3 s", time.Second, time.Minute, killing1(logic), false},
-		{"kill-api", "kill -9 an API node, started again after 1–3 s", time.Second, time.Minute, killing1(api), false},
-		{"kill-all-gateways", "kill -9 all gateways at once", 2 * time.Second, time.Minute, (*cluster).killAllGateways, false},
-		{"freeze", "SIGSTOP any node for 10 s", 2 * time.Second, time.Minute, (*cluster).freeze, false},
-		{"cut-database", "5–12 s without a packet between a logic node and PostgreSQL", 2 * time.Second, time.Minute, (*cluster).cutDatabase, false},
-		{"cut-bus", "5–12 s without a packet between any node and all others", 2 * time.Second, time.Minute, (*cluster).cutBus, false},
-		{"restart-postgres", "kill -9 PostgreSQL, started again after 1 s", 2 * time.Second, time.Minute, (*cluster).restartPostgres, false},
-		{"rolling", "SIGTERM and start all nodes, one after the other", time.Second, 3 * time.Minute, (*cluster).rolling, true},
+		{"kill-gateway", "kill -9 a gateway, started again after 1–3 s", time.Second, time.Minute, killing1(gateway), false, apart},
+		{"kill-logic", "kill -9 a logic node, started again after 1–3 s", time.Second, time.Minute, killing1(logic), false, apart},
+		{"kill-api", "kill -9 an API node, started again after 1–3 s", time.Second, time.Minute, killing1(api), false, apart},
+		{"kill-all-gateways", "kill -9 all gateways at once", 2 * time.Second, time.Minute, (*cluster).killAllGateways, false, apart},
+		{"freeze", "SIGSTOP any node for 10 s", 2 * time.Second, time.Minute, (*cluster).freeze, false, apart},
+		{"cut-database", "5–12 s without a packet between a logic node and PostgreSQL", 2 * time.Second, time.Minute, (*cluster).cutDatabase, false, apart},
+		{"cut-bus", "5–12 s without a packet between any node and all others", 2 * time.Second, time.Minute, (*cluster).cutBus, false, apart},
+		{"restart-postgres", "kill -9 PostgreSQL, started again after 1 s", 2 * time.Second, time.Minute, (*cluster).restartPostgres, false, apart},
+		{"rolling", "SIGTERM and start all nodes, one after the other", time.Second, 3 * time.Minute, (*cluster).rolling, true, apart},
+		{"alike-kill", "kill -9 one of three nodes with all roles, started again after 1–3 s", time.Second, time.Minute, killing1(gateway), false, alike},
+		{"alike-freeze", "SIGSTOP one of three nodes with all roles for 10 s", 2 * time.Second, time.Minute, (*cluster).freeze, false, alike},
+		{"alike-cut-bus", "5–12 s without a packet between one of three nodes with all roles and the others", 2 * time.Second, time.Minute, (*cluster).cutBus, false, alike},
+		{"alike-cut-database", "5–12 s without a packet between one of three nodes with all roles and PostgreSQL", 2 * time.Second, time.Minute, (*cluster).cutDatabase, false, alike},
 	}
 }
 
@@ -58,7 +64,7 @@ func (c *cluster) begin(what string, gone ...*node) *soak.Moment {
 	c.say("%s", what)
 	m := soak.Moment{Began: soak.Now(), What: what}
 	for _, n := range gone {
-		if n.role == gateway {
+		if n.is(gateway) {
 			m.Gone = append(m.Gone, n.http, n.tcp)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,8 +25,12 @@ const (
 	api     = "api"
 )
 
-// roles are the nodes of a cluster.
-var roles = [...]string{gateway, gateway, logic, logic, api}
+// apart are the nodes of a cluster whose roles are apart, alike those of one whose
+// nodes all have all of them.
+var (
+	apart = [][]string{{gateway}, {gateway}, {logic}, {logic}, {api}}
+	alike = [][]string{{gateway, logic, api}, {gateway, logic, api}, {gateway, logic, api}}
+)
 
 // clusterHeal is from the last fault to silence; readyTime is what a cluster
 // may take to be whole again.
@@ -36,9 +42,12 @@ const (
 // node is one process of the cluster, on a machine of its own.
 type node struct {
 	*server
-	name, role string
-	machine    *machine
+	name    string
+	roles   []string
+	machine *machine
 }
+
+func (n *node) is(role string) bool { return slices.Contains(n.roles, role) }
 
 // cluster is a run against many nodes, from the first machine to the judgement.
 type cluster struct {
@@ -152,9 +161,13 @@ func (c *cluster) makeNodes() (err error) {
 		secret[i] = byte(c.rng.Uint32())
 	}
 	count := map[string]int{}
-	for _, role := range roles {
-		count[role]++
-		n := &node{name: fmt.Sprintf("%s%d", role, count[role]), role: role}
+	for _, roles := range c.fault.nodes {
+		name := roles[0]
+		if len(roles) > 1 {
+			name = "node"
+		}
+		count[name]++
+		n := &node{name: fmt.Sprintf("%s%d", name, count[name]), roles: roles}
 		if n.machine, err = c.net.machine(); err != nil {
 			return err
 		}
@@ -170,13 +183,13 @@ func (c *cluster) makeNodes() (err error) {
 	}
 	for _, n := range c.nodes {
 		n.args = append([]string{
-			"serve", "--data", n.data, "--http", n.http, "--admin", n.admin, "--roles", n.role,
+			"serve", "--data", n.data, "--http", n.http, "--admin", n.admin, "--roles", strings.Join(n.roles, ","),
 			"--set", "node.name=" + n.name, "--set", "node.listen=" + n.machine.addr + ":7946", "--set", "node.secret=" + hex.EncodeToString(secret),
 		}, terms("2s")...)
-		switch n.role {
-		case gateway:
+		if n.is(gateway) {
 			n.args = append(n.args, "--listen", "tcp://"+n.tcp)
-		case logic:
+		}
+		if n.is(logic) {
 			n.args = append(n.args, "--store", c.postgres.URL())
 		}
 		for _, o := range c.nodes {
@@ -191,7 +204,7 @@ func (c *cluster) makeNodes() (err error) {
 // of returns the nodes of a role.
 func (c *cluster) of(role string) (out []*node) {
 	for _, n := range c.nodes {
-		if n.role == role {
+		if n.is(role) {
 			out = append(out, n)
 		}
 	}

@@ -117,6 +117,7 @@ func (r *clusterResult) print(w io.Writer) error {
 		row("messages", "%d sent, %d acked, %d failed (%d of them wrongly), %d unknown; %d connections", c.Sent, c.Acked, c.Failed, r.Refused, c.Unknown, c.Connects)
 		row("unanswered", "%d by broken connections, %d turned away for now", c.Unanswered, c.Rejected)
 		row("applied", "%d entries on all devices", c.Applied)
+		row("also", "%s", also(c))
 		row("longest no-ack", "%v", round(c.LongestNoAck))
 		row("goes on after", "p50 %v, max %v (%d faults)", round(r.Recovery.Any.P50), round(r.Recovery.Any.Max), r.Recovery.Any.N)
 		row("… each conversation", "p50 %v, max %v (%d)", round(r.Recovery.Conversation.P50), round(r.Recovery.Conversation.Max), r.Recovery.Conversation.N)

@@ -58,7 +58,7 @@ func serve(args []string) error {
 	fs.StringVar(&c.HTTP.Listen, "http", "", "")
 	fs.StringVar(&c.Admin.Listen, "admin", "", "")
 	fs.StringVar(&c.Store, "store", "", "")
-	fs.Func("roles", "", func(v string) error { c.Roles = []string{v}; return nil })
+	fs.Func("roles", "", func(v string) error { c.Roles = strings.Split(v, ","); return nil })
 	fs.Func("cluster", "", func(v string) error { c.Cluster = append(c.Cluster, v); return nil })
 	fs.Func("listen", "", func(v string) error { c.Listeners = append(c.Listeners, v); return nil })
 	fs.Func("set", "", func(v string) error {

@@ -85,6 +85,7 @@ func (r *result) print(w io.Writer, o options) error {
 		row("messages", "%d sent, %d acknowledged, %d refused, %d unknown", c.Sent, c.Acked, c.Failed, c.Unknown)
 		row("on the way", "%d resent after a lost connection, %d told to come later", c.Unanswered, c.Rejected)
 		row("devices", "%d connections, %d entries applied", c.Connects, c.Applied)
+		row("also", "%s", also(c))
 		row("longest no-ack", "%v", c.LongestNoAck.Round(time.Millisecond))
 		row("lost", "%d (%d of them from the store)", c.Lost, c.Gone)
 		row("duplicated", "%d", c.Duplicated)
@@ -108,6 +109,11 @@ func (r *result) print(w io.Writer, o options) error {
 	}
 	_, err := fmt.Fprintln(w)
 	return err
+}
+
+// also is what happened beside the messages.
+func also(c *soak.Report) string {
+	return fmt.Sprintf("%d old messages sent again, %d recalled, %d joins, %d other answers over HTTP", c.Resent, c.Recalled, c.Joined, c.Facts)
 }
 
 // printViolations shows them; of an expected loss, a few.

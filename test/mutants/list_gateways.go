@@ -56,7 +56,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "overflow-without-resync", Breaks: "7: a slow reader syncs when it has caught up",
-		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "\t\to.lagging = true\n\t\to.mu.Unlock()\n\t\ts.g.metrics.slowConsumers.Add(1)", "\t\to.mu.Unlock()\n\t\ts.g.metrics.slowConsumers.Add(1)"}},
+		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "\t\to.lagging = true\n\t\to.missed()\n\t\to.mu.Unlock()\n\t\ts.g.metrics.slowConsumers.Add(1)", "\t\to.missed()\n\t\to.mu.Unlock()\n\t\ts.g.metrics.slowConsumers.Add(1)"}},
 		Package: gatewayDir, Test: "TestSlowReaderLagsThenResyncs",
 	},
 	{
