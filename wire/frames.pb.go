@@ -965,8 +965,8 @@ type Limits struct {
 	PullEntries  uint32                 `protobuf:"varint,4,opt,name=pull_entries,json=pullEntries,proto3" json:"pull_entries,omitempty"`
 	// Sends the server lets be unanswered on one connection; it stops reading beyond.
 	InFlight uint32 `protobuf:"varint,5,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
-	// What this device may ask of the server it is connected to, over all its connections and HTTP together. SPEC §1.5.
-	// Send; SendMessage and RecallMessage …
+	// What this device may ask of the node it is connected to, over all its connections there. SPEC §1.5.
+	// Send …
 	Sends *Rate `protobuf:"bytes,6,opt,name=sends,proto3" json:"sends,omitempty"`
 	// … Received, Read …
 	Marks *Rate `protobuf:"bytes,7,opt,name=marks,proto3" json:"marks,omitempty"`

@@ -20,7 +20,7 @@ const toldKept = 1 << 16
 type Gateway struct {
 	o      Options
 	codecs map[string]wire.Codec
-	rules  [rateClasses]rule
+	rates  *rates
 	ctx    context.Context
 	cancel context.CancelFunc
 	node   string
@@ -58,7 +58,7 @@ var _ im.Dispatch = (*Gateway)(nil)
 // New starts a gateway. Close stops it.
 func New(o Options) *Gateway {
 	o.defaults()
-	g := &Gateway{o: o, codecs: map[string]wire.Codec{}, rules: newRules(o.Rates), node: o.Node, conns: newConnections(), controls: newControls()}
+	g := &Gateway{o: o, codecs: map[string]wire.Codec{}, rates: newRates(o.Rates), node: o.Node, conns: newConnections(), controls: newControls()}
 	for _, c := range o.Codecs {
 		g.codecs[c.Name()] = c
 	}
@@ -94,7 +94,7 @@ func (g *Gateway) admit(c wire.Conn) (*session, error) {
 	if k == nil {
 		return nil, im.Errorf(im.CodeCodecUnsupported, "this server does not speak %s", info.Codec)
 	}
-	s := &session{g: g, conn: c, kind: k, buckets: new([rateClasses]bucket), id: im.ConnectionID(g.node + "-" + strconv.FormatUint(g.nextID.Add(1), 36))}
+	s := &session{g: g, conn: c, kind: k, id: im.ConnectionID(g.node + "-" + strconv.FormatUint(g.nextID.Add(1), 36))}
 	s.ob.hold = true
 	// After the Hello it may park at once: most that log in have nothing to say.
 	s.seen.Store(g.wheel.now.Load() - g.parkTicks)
@@ -131,6 +131,9 @@ func (g *Gateway) dismiss(s *session) {
 	g.wheel.cancel(s)
 	g.presence.forget(s)
 	if s.actor.User != "" {
+		if s.rates != nil {
+			g.rates.leave(s.rates, g.o.Now().UnixNano())
+		}
 		was, last := g.users.remove(s)
 		g.groups.forget(s)
 		if was && last {

@@ -92,6 +92,7 @@ func (s *session) authenticate(shake im.Handshake) error {
 	}
 	actor.Connection = s.id
 	s.actor, s.loginAt = actor, began
+	s.rates = s.g.rates.enter(actor.User, actor.Device.ID)
 	for _, r := range s.g.controls.since(actor.User, s.began) {
 		if r.c.Yield && r.c.ByConnection == s.id { // caused by this login: it tells its time and place
 			s.loginAt, s.loginSeq = r.c.At.UnixNano(), r.seq
@@ -116,6 +117,7 @@ func (s *session) welcome() bool {
 		Limits: &wire.Limits{
 			FrameBytes: uint32(o.Limits.FrameBytes), ContentBytes: uint32(o.Limits.ContentBytes), Mentions: uint32(o.Limits.Mentions),
 			PullEntries: uint32(o.Limits.PullEntries), InFlight: uint32(o.Limits.InFlight),
+			Sends: rateOf(o.Rates.Sends), Marks: rateOf(o.Rates.Marks), Reads: rateOf(o.Rates.Reads), Calls: rateOf(o.Rates.Calls), Signals: rateOf(o.Rates.Signals),
 		},
 		ServerTimeMs: o.Now().UnixMilli(),
 	}}})
@@ -125,3 +127,5 @@ func (s *session) welcome() bool {
 	defer s.g.pools.putBuf(payload)
 	return s.release(*payload)
 }
+
+func rateOf(r Rate) *wire.Rate { return &wire.Rate{Burst: uint32(r.Burst), PerSecond: r.PerSecond} }

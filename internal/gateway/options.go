@@ -77,7 +77,8 @@ type Rate struct {
 	Burst     int
 }
 
-// Rates are the buckets each session has, one per class of the command table.
+// Rates are the buckets each device has at this gateway, one per class of the
+// command table, over all its connections.
 type Rates struct {
 	Sends   Rate // default 200/s, 1000
 	Marks   Rate // default 500/s, 2000

@@ -48,10 +48,10 @@ type session struct {
 	began    uint64
 	loginSeq uint64
 
-	buckets *[rateClasses]bucket
-	turns   *turns    // nil before the first Send
-	marks   *marks    // nil before the first
-	now     time.Time // when the message that is handled arrived
+	rates *allowance // from the Hello on
+	turns *turns     // nil before the first Send
+	marks *marks     // nil before the first
+	now   time.Time  // when the message that is handled arrived
 
 	ob outbox
 	// cause is why the session ended, for the metrics; the first one counts.
@@ -209,7 +209,7 @@ func (s *session) handle(msg []byte) {
 	if c.index == cmdSend && !s.inTurn(frame) {
 		return
 	}
-	if wait, flood := s.buckets[c.class].take(&s.g.rules[c.class], s.now.UnixNano()); flood {
+	if wait, flood := s.g.rates.take(s.rates, c.class, s.now.UnixNano()); flood {
 		s.fail("flood", &im.Error{Code: im.CodeRateLimited, Message: "too many requests in spite of rate_limited", RetryAfter: wait})
 		return
 	} else if wait > 0 {
