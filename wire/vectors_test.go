@@ -109,20 +109,12 @@ func serverVectors(t *testing.T) []frameVector {
 		Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi 👋"}}, Count: 6,
 	}
 	failure := &wire.Error{Code: "rate_limited", Message: "too many messages", RetryAfterMs: 1500}
-	return []frameVector{
-		{"welcome", "", wire.NewServerFrame(&wire.Welcome{
-			Version: 1, User: "ann", Session: "s1", Timeline: "t-7", ServerTimeMs: 1_760_000_000_123,
-			Heartbeat: &wire.Heartbeat{IdleMs: 30000, SilenceMs: 45000, DeadMs: 60000},
-			Limits:    &wire.Limits{FrameBytes: 131072, ContentBytes: 65536, Mentions: 100, PullEntries: 500, InFlight: 256},
-		})},
+	return append(welcomes(), []frameVector{
 		{"send_ack", "", wire.NewServerFrame(&wire.SendAck{Id: id(1), Conversation: "dm:ann:bob", Seq: 7, StoredAtMs: 1_760_000_000_123, Count: 6})},
 		{"send_error", "", wire.NewServerFrame(&wire.SendError{Id: id(1), Error: failure})},
 		{"send_error_first", "another message has to come first", wire.NewServerFrame(&wire.SendError{
 			Id: id(2), Error: &wire.Error{Code: "out_of_order", Message: "later"}, First: id(1),
 		})},
-		{"welcome_rates", "what a device may ask", wire.NewServerFrame(&wire.Welcome{Version: 1, User: "ann", Limits: &wire.Limits{
-			InFlight: 256, Sends: &wire.Rate{Burst: 1000, PerSecond: 200}, Signals: &wire.Rate{Burst: 100, PerSecond: 0.5},
-		}})},
 		{"push", "two conversations", wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{message, {
 			Conversation: "grp:g1", Seq: big, Id: id(3), Sender: "bob", StoredAtMs: -1, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
 			Content: &wire.Content{Type: "image", Body: &wire.Content_Data{Data: []byte("\x89PNG")}}, ReplyTo: 1<<64 - 1, Mentions: []string{"ann"}, Count: big,
@@ -176,6 +168,19 @@ func serverVectors(t *testing.T) []frameVector {
 		})},
 		{"go_away", "", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: 20000})},
 		{"error", "", wire.NewServerFrame(failure)},
+	}...)
+}
+
+func welcomes() []frameVector {
+	return []frameVector{
+		{"welcome", "", wire.NewServerFrame(&wire.Welcome{
+			Version: 1, User: "ann", Session: "s1", Timeline: "t-7", ServerTimeMs: 1_760_000_000_123,
+			Heartbeat: &wire.Heartbeat{IdleMs: 30000, SilenceMs: 45000, DeadMs: 60000},
+			Limits:    &wire.Limits{FrameBytes: 131072, ContentBytes: 65536, Mentions: 100, PullEntries: 500, InFlight: 256},
+		})},
+		{"welcome_rates", "what a device may ask", wire.NewServerFrame(&wire.Welcome{Version: 1, User: "ann", Limits: &wire.Limits{
+			InFlight: 256, Sends: &wire.Rate{Burst: 1000, PerSecond: 200}, Signals: &wire.Rate{Burst: 100, PerSecond: 0.5},
+		}})},
 	}
 }
 

@@ -370,19 +370,7 @@ func brief(f *wire.ServerFrame) string {
 		}
 		return fmt.Sprintf("send_error %d %s%s", n, code(x.SendError.Error), first)
 	case *wire.ServerFrame_Push:
-		var b strings.Builder
-		b.WriteString("push")
-		for _, e := range x.Push.Entries {
-			what := e.GetContent().GetText()
-			if e.Event != nil {
-				what = strings.ToLower(strings.TrimPrefix(e.Event.Type.String(), "EVENT_TYPE_"))
-			}
-			fmt.Fprintf(&b, " %s#%d=%s", e.Conversation, e.Seq, what)
-		}
-		if p := x.Push.Position; p != "" {
-			b.WriteString(" @" + p)
-		}
-		return b.String()
+		return pushBrief(x.Push)
 	case *wire.ServerFrame_Receipt:
 		return fmt.Sprintf("receipt %s %s %d %d", x.Receipt.Conversation, x.Receipt.User, x.Receipt.Received, x.Receipt.Read)
 	case *wire.ServerFrame_SyncDelta:
@@ -434,6 +422,22 @@ func brief(f *wire.ServerFrame) string {
 		return "error " + code(x.Error)
 	}
 	return "unknown frame"
+}
+
+func pushBrief(p *wire.Push) string {
+	var b strings.Builder
+	b.WriteString("push")
+	for _, e := range p.Entries {
+		what := e.GetContent().GetText()
+		if e.Event != nil {
+			what = strings.ToLower(strings.TrimPrefix(e.Event.Type.String(), "EVENT_TYPE_"))
+		}
+		fmt.Fprintf(&b, " %s#%d=%s", e.Conversation, e.Seq, what)
+	}
+	if p.Position != "" {
+		b.WriteString(" @" + p.Position)
+	}
+	return b.String()
 }
 
 // bubble runs f with fake time and closes everything before the bubble ends.
