@@ -303,6 +303,9 @@ func newFakeMembers() *fakeMembers {
 func (f *fakeMembers) MaySend(_ context.Context, u im.UserID, c im.ConversationID) (uint64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if u == "poison" {
+		panic("as it is asked to")
+	}
 	if _, ok := f.cached[c]; !ok {
 		f.cached[c] = f.current[c]
 	}

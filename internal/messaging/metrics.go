@@ -11,6 +11,7 @@ type metrics struct {
 	accepted     prometheus.Counter
 	duplicates   prometheus.Counter
 	held         prometheus.Counter
+	panics       prometheus.Counter
 	rejected     *prometheus.CounterVec
 	sendDuration prometheus.Histogram
 }
@@ -23,6 +24,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "skein_messaging_duplicates_total", Help: "Resends that were recognised and answered with the original."}),
 		held: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "skein_messaging_held_positions_total", Help: "Syncs whose position was held back before a change of the user's groups that was stored and not applied yet."}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "skein_messaging_panics_total", Help: "Messages that were refused because handling them panicked."}),
 		rejected: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "skein_messaging_rejected_total", Help: "Sends that were refused, by code."}, []string{"code"}),
 		sendDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -30,7 +33,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.accepted, m.duplicates, m.held, m.rejected, m.sendDuration)
+		reg.MustRegister(m.accepted, m.duplicates, m.held, m.panics, m.rejected, m.sendDuration)
 	}
 	return m
 }

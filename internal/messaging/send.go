@@ -51,7 +51,8 @@ type scratch struct {
 // message path 3/6: check, batch, commit, answer
 func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
 	now := s.now()
-	if err := checkMessage(&m, now); err != nil {
+	entry := im.Entry{Conversation: m.Conversation, ID: m.ID, Sender: from.User}
+	if err := s.guarded("check", &entry, func() error { return checkMessage(&m, now) }); err != nil {
 		s.metrics.reject(err)
 		reply(im.Ack{}, err)
 		return
@@ -76,9 +77,12 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 	}
 	// The committer decides; asking here only loads what it will look at, and opens a
 	// new dm, so that it need not wait for a database on everybody's behalf.
-	if _, err := s.members.MaySend(ctx, from.User, m.Conversation); err == nil && m.Conversation.Kind() == im.KindDM {
-		_ = s.openDM(ctx, m.Conversation)
-	}
+	_ = s.guarded("look", &entry, func() error {
+		if _, err := s.members.MaySend(ctx, from.User, m.Conversation); err == nil && m.Conversation.Kind() == im.KindDM {
+			_ = s.openDM(ctx, m.Conversation)
+		}
+		return nil
+	})
 	if err := s.queue.put(it); err != nil {
 		it.refused(err)
 		s.metrics.reject(err)
@@ -175,7 +179,7 @@ func (s *Service) commit(items []*item) {
 	sc := &s.scratch
 	sc.batch, sc.index = sc.batch[:0], sc.index[:0]
 	for i, it := range items {
-		if it.err = s.decide(ctx, it); it.err != nil {
+		if it.err = s.guarded("decision", &it.entry, func() error { return s.decide(ctx, it) }); it.err != nil {
 			it.refused(it.err) // before the next is decided: it may be behind this one
 		} else {
 			sc.batch = append(sc.batch, im.Append{
@@ -193,7 +197,7 @@ func (s *Service) commit(items []*item) {
 	}
 	s.findRefused(ctx, items)
 	s.answer(items, err)
-	s.deliverer.Deliver(sc.delivery)
+	s.deliver(sc.delivery)
 	clear(sc.batch)
 	clear(sc.delivery)
 	sc.items = nil

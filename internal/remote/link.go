@@ -111,7 +111,7 @@ func (l *link) actor(s *sending) im.Actor {
 
 // direct is the shortest path: to the logic of this process.
 func (l *link) direct(ctx context.Context, from im.Actor, s *sending, number uint64) {
-	l.local.Send(ctx, from, s.msg, func(a im.Ack, err error) {
+	l.r.node.send(l.local, ctx, from, s.msg, func(a im.Ack, err error) {
 		l.r.mu.Lock()
 		x, given := l.answered(number, a, err, l.r.node.now())
 		l.r.mu.Unlock()

@@ -6,7 +6,9 @@ import (
 	"encoding/binary"
 	"errors"
 	"log/slog"
+	mathrand "math/rand/v2"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -305,6 +307,19 @@ func (n *Node) missed(x news) {
 func (n *Node) panicked(what string, p any) {
 	n.metrics.panics.Inc()
 	n.o.Logger.Error("remote: panic", "in", what, "panic", p, "stack", string(debug.Stack()))
+}
+
+// send passes a send to a logic of this process. A panic ends the send: it is
+// answered, so that no other node is given it.
+func (n *Node) send(logic im.Logic, ctx context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
+	defer func() {
+		if p := recover(); p != nil {
+			reference := strconv.FormatUint(mathrand.Uint64(), 36)
+			n.panicked("send "+reference, p)
+			reply(im.Ack{}, im.Errorf(im.CodeInternal, "the server failed (reference %s)", reference))
+		}
+	}()
+	logic.Send(ctx, from, m, reply)
 }
 
 // handler is the bus's side of a Node.

@@ -249,7 +249,7 @@ func (s *server) take(tasks chan task) {
 	for {
 		select {
 		case t := <-tasks:
-			s.logic.Send(t.ctx, t.actor, t.msg, func(a im.Ack, err error) {
+			s.node.send(s.logic, t.ctx, t.actor, t.msg, func(a im.Ack, err error) {
 				if cannot(err) {
 					t.cancel(im.ErrWithdrawn)
 				}

@@ -107,6 +107,12 @@ func newBrain(name string, s *store, out im.Dispatch, stop <-chan struct{}) *bra
 }
 
 func (b *brain) Send(ctx context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
+	if m.Content.Type == "poison" {
+		b.store.mu.Lock()
+		b.store.calls["poison"]++
+		b.store.mu.Unlock()
+		panic("as it is asked to")
+	}
 	b.queue <- func() {
 		err := b.refuses(from, m)
 		b.store.mu.Lock()
