@@ -91,7 +91,7 @@ func putState(b []byte, s *im.ConversationState) []byte {
 		for _, w := range s.Earlier {
 			b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, w.First), w.Until), w.Hidden)
 		}
-		return b
+		return putBool(b, h.Damaged)
 	})
 }
 
@@ -140,6 +140,7 @@ func (r *reader) state() im.ConversationState {
 	for range in.count() {
 		s.Earlier = append(s.Earlier, im.PastWindow{Window: im.Window{First: in.uint(), Until: in.uint()}, Hidden: in.uint()})
 	}
+	s.Head.Damaged = in.bool()
 	r.also(in)
 	return s
 }
