@@ -1674,10 +1674,10 @@ type SyncDelta struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Number   uint32                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	Timeline string                 `protobuf:"bytes,2,opt,name=timeline,proto3" json:"timeline,omitempty"`
-	// Remember it once the delta is applied.
+	// Remember it once the delta is applied. Resume: empty on all pages but the last.
 	Position      string               `protobuf:"bytes,3,opt,name=position,proto3" json:"position,omitempty"`
 	Conversations []*ConversationState `protobuf:"bytes,4,rep,name=conversations,proto3" json:"conversations,omitempty"`
-	// Cold: cursor of the next page, empty on the last. Resume: empty.
+	// Cursor of the next page, empty on the last. Resume: sent with the old position.
 	Next string `protobuf:"bytes,5,opt,name=next,proto3" json:"next,omitempty"`
 	// The position was of another timeline: drop what was synced, keep the outbox.
 	Reset_ bool `protobuf:"varint,6,opt,name=reset,proto3" json:"reset,omitempty"`

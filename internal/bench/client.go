@@ -241,13 +241,19 @@ func (c *conn) hello(token, timeline, position string) (*login, error) {
 			}
 			if l.pages++; l.pages == 1 {
 				l.bytes += len(payload)
-				l.timeline, l.position = d.Timeline, d.Position
+				l.timeline = d.Timeline
+			}
+			if l.position == "" { // of the first page of the list, or the last of a resume
+				l.position = d.Position
 			}
 			l.conversations = append(l.conversations, d.Conversations...)
 			if d.Next == "" {
 				return l, nil
 			}
-			next := wire.NewClientFrame(&wire.Sync{Limit: syncPage, Cursor: d.Next})
+			next := wire.NewClientFrame(&wire.Sync{Timeline: d.Timeline, Limit: syncPage, Cursor: d.Next})
+			if d.Position == "" {
+				next.GetSync().Position = position
+			}
 			if err := errors.Join(c.queue(next), c.flush()); err != nil {
 				return nil, err
 			}

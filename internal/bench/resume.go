@@ -255,7 +255,9 @@ func (c *resumer) leave() error {
 			return err
 		}
 		if d := f.GetSyncDelta(); d.GetNumber() == 7 {
-			c.timeline, c.position = d.Timeline, d.Position
+			if c.timeline = d.Timeline; d.Position != "" { // else there are more pages: it stays where it was
+				c.position = d.Position
+			}
 			return nil
 		}
 	}

@@ -17,7 +17,7 @@ const (
 	maxPage            = 500
 	resumeEntries      = 50  // missed entries of one conversation
 	resumeEntriesTotal = 500 // of all
-	maxSyncBytes       = 1 << 20
+	maxSyncBytes       = 96 << 10
 	entryOverhead      = 256 // of an entry besides its content, about
 	defaultPull        = 50
 	// MaxPull is the most entries of one Pull (Limits.pull_entries).
@@ -43,12 +43,14 @@ func (s *Service) Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.S
 	if err != nil {
 		return im.SyncResult{}, err
 	}
-	var held uint64
-	if q.Position == "" {
-		held, err = s.page(ctx, from.User, q, &res)
-	} else {
-		held, err = s.changes(ctx, from.User, since, &res)
+	if q.Position != "" {
+		pages, err := s.begin(ctx, q.Cursor, at)
+		if err == nil {
+			err = s.changes(ctx, from.User, since, &pages, &res)
+		}
+		return res, err
 	}
+	held, err := s.page(ctx, from.User, q, &res)
 	if held < at.Pos {
 		res.Position = at.At(held).String()
 	}
@@ -289,11 +291,11 @@ func (s *Service) changedEntries(ctx context.Context, u im.UserID, since uint64)
 	return changed, held, nil
 }
 
-// changes answers a resume, and what views says of positions.
-func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, res *im.SyncResult) (held uint64, err error) {
+// changes answers a page of a resume. Only the last one has a position.
+func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, pages *resumePages, res *im.SyncResult) error {
 	moved, err := s.moved(ctx, u, since)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	all, held, err := s.views(ctx, u, func(c im.ConversationID, head *im.Head) bool {
 		if head.Pos > since || moved[c] {
@@ -303,22 +305,28 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, res *i
 		return dm && s.touched.since(c, since)
 	})
 	if err != nil {
-		return 0, err
+		return err
 	}
+	all = pages.rest(all)
 	marks, err := s.marks(ctx, u, all)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	budget := newBudget(resumeEntriesTotal)
 	var told []markPair
+	res.Position = pages.at.At(min(held, pages.at.Pos)).String()
 	for i := range all {
+		if pages.full(len(res.Conversations)) {
+			res.Position, res.Next = "", pages.cursor(held, all[i-1].m.Conversation)
+			break
+		}
 		v, own, peer := &all[i], marks[i].own, marks[i].peer
 		if v.head.Pos <= since && own.Pos <= since && peer.Pos <= since {
 			continue
 		}
 		ok, err := s.settle(ctx, u, v)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		entries := v.head.Pos > since
 		if !ok || !entries && own.Pos <= since && peer.Pos <= since {
@@ -326,16 +334,17 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, res *i
 		}
 		st, err := s.state(ctx, v, own, peer)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		if entries {
 			if st.Entries, err = s.missed(ctx, v, since, resumeEntries, budget); err != nil {
-				return 0, err
+				return err
 			}
 		}
+		pages.add(&st)
 		res.Conversations, told = append(res.Conversations, st), append(told, marks[i])
 	}
-	return held, s.settleMarks(ctx, told)
+	return s.settleMarks(ctx, told)
 }
 
 // budget bounds the entries of one answer, in number and bytes. What does not

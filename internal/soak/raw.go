@@ -69,10 +69,10 @@ type session struct {
 type question struct {
 	since int64
 	conv  *rawConv // of a Pull, nil for a Sync
-	// cursor is set for a further page of the list, began is when the first one was
-	// asked for.
-	cursor string
-	began  int64
+	// position is set for what changed since, cursor for a further page; began is
+	// when the first one was asked for.
+	position, cursor string
+	began            int64
 }
 
 // NewRaw starts a raw client.
@@ -269,7 +269,7 @@ func (c *rawClient) greet(s *session) bool {
 	c.mu.Lock()
 	c.requests++
 	now := Now()
-	s.asked[c.requests] = question{since: now, began: now}
+	s.asked[c.requests] = question{since: now, position: c.position, began: now}
 	hello := &wire.Hello{
 		VersionMin: wire.VersionMin, VersionMax: wire.VersionMax, Token: c.o.Token,
 		Device: &wire.Device{Id: c.o.Device, Class: wire.DeviceClass_DEVICE_CLASS_OTHER, Name: "soak"},

@@ -91,7 +91,7 @@ func (c *rawClient) place(v *rawConv, e Entry) {
 // is missing.
 func (c *rawClient) settle(v *rawConv) {
 	if !v.known {
-		c.sync("") // it tells where the group begins for this user
+		c.sync() // it tells where the group begins for this user
 		return
 	}
 	before := v.cursor

@@ -36,12 +36,12 @@ func (c *rawClient) handle(f *wire.ServerFrame) bool {
 			c.h.Add(Record{Kind: Mark, Conversation: r.Conversation, Of: r.User, Seq: r.Read, Timeline: c.timeline})
 		}
 	case *wire.ServerFrame_Resync:
-		c.sync("")
+		c.sync()
 	case *wire.ServerFrame_Ping:
 		c.write(wire.NewClientFrame(&wire.Pong{}))
 	case *wire.ServerFrame_Pong:
 		if f.Pong.Resync {
-			c.sync("")
+			c.sync()
 		}
 	case *wire.ServerFrame_GoAway:
 		return false
@@ -189,19 +189,18 @@ func maxTime(a, b time.Time) time.Time {
 	return b
 }
 
-// sync asks what has changed, or for a further page of the list.
-func (c *rawClient) sync(cursor string) {
-	if c.s == nil {
-		return
+// sync asks what has changed.
+func (c *rawClient) sync() {
+	if c.s != nil {
+		c.ask(c.position, "", Now())
 	}
+}
+
+// ask sends a Sync.
+func (c *rawClient) ask(position, cursor string, began int64) {
 	c.requests++
-	now := Now()
-	c.s.asked[c.requests] = question{since: now, cursor: cursor, began: now}
-	q := &wire.Sync{Number: c.requests, Position: c.position, Timeline: c.timeline, Limit: 500, Cursor: cursor}
-	if cursor != "" {
-		q.Position = ""
-	}
-	c.write(wire.NewClientFrame(q))
+	c.s.asked[c.requests] = question{since: Now(), cursor: cursor, position: position, began: began}
+	c.write(wire.NewClientFrame(&wire.Sync{Number: c.requests, Position: position, Timeline: c.timeline, Limit: 500, Cursor: cursor}))
 }
 
 // answered takes the question that an answer belongs to.
@@ -225,7 +224,7 @@ func (c *rawClient) syncRefused(e *wire.Error, q question) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.s == on {
-			c.sync(q.cursor)
+			c.ask(q.position, q.cursor, q.began)
 		}
 	})
 }
@@ -250,17 +249,17 @@ func (c *rawClient) delta(d *wire.SyncDelta) {
 	for _, st := range d.Conversations {
 		c.state(st, q.since)
 	}
-	if d.Next != "" {
-		c.sync(d.Next)
-		if c.s != nil { // the question just asked goes on with this one
-			next := c.s.asked[c.requests]
-			next.began = q.began
-			c.s.asked[c.requests] = next
-		}
-	} else {
+	resume := q.position != "" && !d.Reset_
+	switch {
+	case resume && d.Next != "":
+		c.ask(q.position, d.Next, q.began)
+		return
+	case d.Next != "":
+		c.ask("", d.Next, q.began)
+	default:
 		c.h.Add(Record{Kind: Synced, Timeline: c.timeline, Since: q.began})
 	}
-	if q.cursor == "" { // a further page's position is not what was before it (SPEC §7.2)
+	if resume || q.cursor == "" { // a further page's position is not what was before it (SPEC §7.2)
 		c.position = d.Position
 	}
 }

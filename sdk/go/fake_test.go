@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -43,9 +44,11 @@ type fake struct {
 	seen           []*wire.ClientFrame
 	stores         []string // texts in the order they were stored
 
-	deltaMax int // entries of a conversation in a delta
-	noSync   bool
-	welcome  func(*wire.Welcome)
+	// resumeMax is how many conversations a page of a resume has; 0: all.
+	resumeMax int
+	deltaMax  int // entries of a conversation in a delta
+	noSync    bool
+	welcome   func(*wire.Welcome)
 	// Hooks; nil does the right thing.
 	onHello func(*wire.Hello) *wire.ServerFrame
 	onSend  func(c *fakeConn, s *wire.Send) verdict
@@ -429,8 +432,23 @@ func (f *fake) delta(q *wire.Sync) *wire.SyncDelta {
 				since[c.conversation]++
 			}
 		}
+		slices.Sort(order)
 		for _, c := range order {
+			if _, last, _ := strings.Cut(q.GetCursor(), " "); c <= last {
+				continue
+			}
+			if f.resumeMax > 0 && len(d.Conversations) == f.resumeMax {
+				first, _, ok := strings.Cut(q.GetCursor(), " ")
+				if !ok {
+					first = d.Position
+				}
+				d.Position, d.Next = "", first+" "+d.Conversations[len(d.Conversations)-1].Conversation
+				return d
+			}
 			d.Conversations = append(d.Conversations, f.state(c, min(since[c], f.deltaMax)))
+		}
+		if first, _, ok := strings.Cut(q.GetCursor(), " "); ok {
+			d.Position = first
 		}
 		return d
 	}

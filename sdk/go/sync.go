@@ -62,6 +62,8 @@ type request struct {
 	cold bool
 	at   time.Time
 	tick uint64
+	// told are the conversations of the pages before.
+	told map[*conv]bool
 	cv   *conv
 	from uint64
 	// done gets the answer after it is stored.
@@ -127,12 +129,19 @@ func (k *core) onDelta(d *wire.SyncDelta) {
 		k.reset(d.Timeline)
 	}
 	cold := req.cold || d.Reset_
-	told := map[*conv]bool{}
+	told := req.told
+	if told == nil {
+		told = map[*conv]bool{}
+	}
 	for _, s := range d.Conversations {
 		if cv := k.applyState(s, cold, req.kind); cv != nil {
 			told[cv] = true
 			cv.atPos = max(s.Seq, cv.atPos)
 		}
+	}
+	if !cold && d.Next != "" {
+		k.resumeOn(req, told, d.Next)
+		return
 	}
 	k.meta.Position, k.base = d.Position, d.Position
 	if cold {
@@ -158,6 +167,16 @@ func (k *core) onDelta(d *wire.SyncDelta) {
 	if k.wantSync {
 		k.requestSync()
 	}
+}
+
+// resumeOn asks for the next page of what changed since the position, which stays
+// until the last one: whoever is cut off in between begins again.
+func (k *core) resumeOn(before *request, told map[*conv]bool, cursor string) {
+	s := k.newSync()
+	s.Cursor = cursor
+	k.reqs[s.Number] = &request{kind: before.kind, at: k.o.now(), tick: before.tick, told: told}
+	k.send(wire.NewClientFrame(s))
+	k.owes()
 }
 
 // syncRefused: the same again later, or, if it was the cursor or the position

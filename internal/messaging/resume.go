@@ -1,0 +1,71 @@
+package messaging
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// What a page of a resume holds at most, so that it fits in a frame in any codec:
+// conversations, and bytes of them without their entries.
+const (
+	resumePage      = 500
+	resumePageBytes = 72 << 10
+	stateOverhead   = 128 // of a conversation besides its names, about
+)
+
+// resumePages cuts a resume into pages. They are in the order of the names, which
+// stays while conversations change: what changes after its page was passed is
+// beyond the position of the first page, and that position is told with the last.
+type resumePages struct {
+	at    im.Place // of the first page
+	after im.ConversationID
+	size  int
+}
+
+// begin takes up a resume where the page before ended. A cursor that is not of
+// this history, or of none, begins it again: the position did not move yet.
+func (s *Service) begin(ctx context.Context, cursor string, at im.Place) (resumePages, error) {
+	p := resumePages{at: at}
+	first, after, ok := strings.Cut(cursor, ".")
+	if !ok {
+		return p, nil
+	}
+	place, ok1 := im.ParsePlace(first)
+	c, err := im.ParseConversationID(after)
+	if !ok1 || err != nil {
+		return p, nil
+	}
+	held, err := s.journal.Holds(ctx, place)
+	if err == nil && held && place.Pos <= at.Pos {
+		p.at, p.after = place, c
+	}
+	return p, err
+}
+
+// rest orders what changed and leaves out what earlier pages told.
+func (p *resumePages) rest(all []view) []view {
+	slices.SortFunc(all, func(a, b view) int { return cmp.Compare(a.m.Conversation, b.m.Conversation) })
+	at, found := slices.BinarySearchFunc(all, p.after, func(v view, c im.ConversationID) int { return cmp.Compare(v.m.Conversation, c) })
+	if found {
+		at++
+	}
+	return all[at:]
+}
+
+// add takes a conversation into the page.
+func (p *resumePages) add(st *im.ConversationState) {
+	p.size += stateOverhead + len(st.Conversation) + len(st.Title)
+}
+
+// full reports whether the page ends, with this many conversations, before the next one.
+func (p *resumePages) full(n int) bool { return n >= resumePage || p.size >= resumePageBytes }
+
+// cursor is where the page ends: after the last conversation it told. Held bounds
+// the position to come.
+func (p *resumePages) cursor(held uint64, last im.ConversationID) string {
+	return p.at.At(min(held, p.at.Pos)).String() + "." + string(last)
+}
