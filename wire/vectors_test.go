@@ -109,7 +109,7 @@ func serverVectors(t *testing.T) []frameVector {
 		Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi 👋"}}, Count: 6,
 	}
 	failure := &wire.Error{Code: "rate_limited", Message: "too many messages", RetryAfterMs: 1500}
-	return append(welcomes(), []frameVector{
+	return slices.Concat(welcomes(), []frameVector{
 		{"send_ack", "", wire.NewServerFrame(&wire.SendAck{Id: id(1), Conversation: "dm:ann:bob", Seq: 7, StoredAtMs: 1_760_000_000_123, Count: 6})},
 		{"send_error", "", wire.NewServerFrame(&wire.SendError{Id: id(1), Error: failure})},
 		{"send_error_first", "another message has to come first", wire.NewServerFrame(&wire.SendError{
@@ -141,14 +141,6 @@ func serverVectors(t *testing.T) []frameVector {
 		{"push_position", "how far a Sync may begin from now on", wire.NewServerFrame(&wire.Push{Position: "1a.2c"})},
 		{"push_entry_position", "", wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{message}, Position: "1a.2c"})},
 		{"receipt", "", wire.NewServerFrame(&wire.Receipt{Conversation: "dm:ann:bob", User: "bob", Received: 7, Read: 6})},
-		{"sync_delta", "", wire.NewServerFrame(&wire.SyncDelta{
-			Number: 1, Timeline: "t-7", Position: "1a.2c", Conversations: []*wire.ConversationState{{
-				Conversation: "dm:ann:bob", Seq: 7, Count: 6, LastAtMs: 1_760_000_000_123, FirstSeq: 1, UntilSeq: 9,
-				ReadSeq: 5, Unread: 1, PeerReceived: 4, PeerRead: 3, Entries: []*wire.Entry{message},
-			}, {Conversation: "grp:g1", Title: "读书会"}},
-		})},
-		{"sync_delta_reset", "cold, after another timeline", wire.NewServerFrame(&wire.SyncDelta{Number: 1, Timeline: "t-8", Position: "0", Next: "c/+=", Reset_: true})},
-		{"sync_delta_error", "the Sync was refused", wire.NewServerFrame(&wire.SyncDelta{Number: 2, Error: &wire.Error{Code: "rate_limited", Message: "too many requests", RetryAfterMs: 250}})},
 		{"range", "", wire.NewServerFrame(&wire.Range{Number: 3, Conversation: "dm:ann:bob", Entries: []*wire.Entry{message}, Head: 7})},
 		{"range_error", "", wire.NewServerFrame(&wire.Range{Number: 3, Conversation: "grp:gone", Error: &wire.Error{Code: "not_found"}})},
 		{"typing", "", wire.NewServerFrame(&wire.Typing{Conversation: "dm:ann:bob", User: "bob"})},
@@ -168,7 +160,7 @@ func serverVectors(t *testing.T) []frameVector {
 		})},
 		{"go_away", "", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: 20000})},
 		{"error", "", wire.NewServerFrame(failure)},
-	}...)
+	}, deltaVectors(message))
 }
 
 func welcomes() []frameVector {
@@ -181,6 +173,27 @@ func welcomes() []frameVector {
 		{"welcome_rates", "what a device may ask", wire.NewServerFrame(&wire.Welcome{Version: 1, User: "ann", Limits: &wire.Limits{
 			InFlight: 256, Sends: &wire.Rate{Burst: 1000, PerSecond: 200}, Signals: &wire.Rate{Burst: 100, PerSecond: 0.5},
 		}})},
+	}
+}
+
+func deltaVectors(message *wire.Entry) []frameVector {
+	return []frameVector{
+		{"sync_delta", "", wire.NewServerFrame(&wire.SyncDelta{
+			Number: 1, Timeline: "t-7", Position: "1a.2c", Conversations: []*wire.ConversationState{{
+				Conversation: "dm:ann:bob", Seq: 7, Count: 6, LastAtMs: 1_760_000_000_123, FirstSeq: 1, UntilSeq: 9,
+				ReadSeq: 5, Unread: 1, PeerReceived: 4, PeerRead: 3, Entries: []*wire.Entry{message},
+			}, {Conversation: "grp:g1", Title: "读书会"}},
+		})},
+		{"sync_delta_earlier", "who was removed and added again twice: the times before the last one", wire.NewServerFrame(&wire.SyncDelta{
+			Number: 2, Timeline: "t-7", Position: "1a.2c", Conversations: []*wire.ConversationState{{
+				Conversation: "grp:g1", Seq: 31, Count: 25, LastAtMs: 1_760_000_000_123, FirstSeq: 30, ReadSeq: 7, Unread: 4, Title: "读书会",
+				Earlier: []*wire.Window{{FirstSeq: 1, UntilSeq: 4}, {FirstSeq: 6, UntilSeq: 9, Hidden: 16}},
+			}, {
+				Conversation: "grp:g2", Seq: big + 1, Count: big, FirstSeq: big, UntilSeq: big + 1, Earlier: []*wire.Window{{FirstSeq: 1, UntilSeq: big - 2, Hidden: 1}},
+			}},
+		})},
+		{"sync_delta_reset", "cold, after another timeline", wire.NewServerFrame(&wire.SyncDelta{Number: 1, Timeline: "t-8", Position: "0", Next: "c/+=", Reset_: true})},
+		{"sync_delta_error", "the Sync was refused", wire.NewServerFrame(&wire.SyncDelta{Number: 2, Error: &wire.Error{Code: "rate_limited", Message: "too many requests", RetryAfterMs: 250}})},
 	}
 }
 

@@ -168,12 +168,12 @@ func (c *checker) checkWhole(v *viewIndex, st *Standing) {
 	next, count, known := st.First, uint64(0), st.First == 1
 	for _, e := range v.entries[st.Conversation] {
 		if e.Seq < st.First {
-			continue // kept from an earlier membership
+			continue // held from before
 		}
-		if e.Seq > next {
+		if e.Seq > next && c.lacks(v, st.Conversation, next, e.Seq-1) {
 			c.report.add(Hole, st.Conversation, next, "%s lacks %d..%d", v.name, next, e.Seq-1)
-			known = false
 		}
+		known = known && e.Seq == next
 		next = e.Seq + 1
 		if e.Message {
 			count++
@@ -183,9 +183,15 @@ func (c *checker) checkWhole(v *viewIndex, st *Standing) {
 		}
 		count, known = e.Count, true
 	}
-	if next <= st.Last && st.Last != 0 {
+	if next <= st.Last && st.Last != 0 && c.lacks(v, st.Conversation, next, st.Last) {
 		c.report.add(Hole, st.Conversation, next, "%s lacks %d..%d", v.name, next, st.Last)
 	}
+}
+
+// lacks: some of from..to is for the user to see; what lies between two times of
+// membership is not (SPEC §4.3).
+func (c *checker) lacks(v *viewIndex, conv string, from, to uint64) bool {
+	return v.User == "" || c.member.mayAny(v.User, conv, from, to)
 }
 
 // checkLost looks for every acknowledged message in every view that should

@@ -40,8 +40,12 @@ func ReadFresh(ctx context.Context, baseURL, token, user string) (View, error) {
 	}
 	v.Timeline = list.GetTimeline()
 	for _, st := range list.GetConversations() {
+		first := st.FirstSeq
+		if len(st.Earlier) > 0 {
+			first = st.Earlier[0].FirstSeq
+		}
 		v.Standings = append(v.Standings, Standing{
-			Conversation: st.Conversation, First: max(st.FirstSeq, 1), Last: st.Seq, Member: st.UntilSeq == 0,
+			Conversation: st.Conversation, First: max(first, 1), Last: st.Seq, Member: st.UntilSeq == 0,
 			Marks: true, Read: st.ReadSeq, Unread: st.Unread,
 		})
 		for from := uint64(1); from <= st.Seq; {

@@ -13,12 +13,15 @@ import (
 // rawConv is what the client holds of a conversation.
 type rawConv struct {
 	name string
-	// known: where the user's part begins is known; first is that entry.
-	known bool
-	first uint64
-	// until is the entry with which the user left, 0 while a member.
-	until uint64
-	// cursor: everything from first to here is applied. head is known to exist.
+	// known: where the user's part begins is known; begin is that entry, first the
+	// one with which they last became a member, earlier the times before.
+	known        bool
+	begin, first uint64
+	earlier      []*wire.Window
+	// until is the entry with which the user left, 0 while a member. told is the
+	// end as of which the server told all this.
+	until, told uint64
+	// cursor: all of the user's from begin to here is applied. head is known to exist.
 	cursor, head uint64
 	early        map[uint64]Entry
 	entries      []Entry
@@ -32,26 +35,36 @@ func (c *rawClient) conv(name string) *rawConv {
 	if v == nil {
 		v = &rawConv{name: name, early: map[uint64]Entry{}}
 		if !strings.HasPrefix(name, "grp:") {
-			v.begin(1)
+			v.known, v.begin, v.first = true, 1, 1
 		}
 		c.convs[name] = v
 	}
 	return v
 }
 
-// begin moves the beginning of what the user may see to first.
-func (v *rawConv) begin(first uint64) {
-	if v.known && first <= v.first {
-		return
-	}
-	if v.known && first > v.cursor+1 { // joined again
-		v.cursor = first - 1
+// takeWindows takes over since when and until when the user is a member, and was
+// before (SPEC §4.3).
+func (v *rawConv) takeWindows(st *wire.ConversationState) {
+	begin := st.FirstSeq
+	if len(st.Earlier) > 0 {
+		begin = st.Earlier[0].FirstSeq
 	}
 	if !v.known {
-		v.cursor = max(first, 1) - 1
+		v.known, v.begin, v.cursor = true, begin, max(begin, 1)-1
 	}
-	v.known, v.first = true, first
-	maps.DeleteFunc(v.early, func(seq uint64, _ Entry) bool { return seq <= v.cursor })
+	v.first, v.earlier, v.until, v.told = st.FirstSeq, st.Earlier, st.UntilSeq, st.Seq
+	maps.DeleteFunc(v.early, func(seq uint64, _ Entry) bool { return seq < v.next() })
+}
+
+// next is the entry that follows the cursor for the user.
+func (v *rawConv) next() uint64 {
+	next := v.cursor + 1
+	for _, w := range v.earlier {
+		if next <= w.UntilSeq {
+			return max(next, w.FirstSeq)
+		}
+	}
+	return max(next, v.first)
 }
 
 // take receives entries, in any order.
@@ -76,14 +89,16 @@ func (c *rawClient) take(entries []*wire.Entry) {
 // place keeps an entry until its turn comes.
 func (c *rawClient) place(v *rawConv, e Entry) {
 	v.head = max(v.head, e.Seq)
-	if slices.Contains(e.Joined, c.o.User) && strings.HasPrefix(v.name, "grp:") {
-		if e.Seq > v.cursor {
-			v.begin(e.Seq)
-			v.until = 0
-		}
+	if e.Seq <= v.cursor {
+		return
 	}
-	if e.Seq > v.cursor {
-		v.early[e.Seq] = e
+	v.early[e.Seq] = e
+	switch joined := slices.Contains(e.Joined, c.o.User) && strings.HasPrefix(v.name, "grp:"); {
+	case joined && !v.known:
+		v.known, v.begin, v.first, v.cursor = true, e.Seq, e.Seq, e.Seq-1
+		maps.DeleteFunc(v.early, func(seq uint64, _ Entry) bool { return seq < e.Seq })
+	case v.until != 0 && e.Seq > v.until:
+		c.sync() // it tells since when the user is a member again
 	}
 }
 
@@ -96,7 +111,7 @@ func (c *rawClient) settle(v *rawConv) {
 	}
 	before := v.cursor
 	for {
-		e, ok := v.early[v.cursor+1]
+		e, ok := v.early[v.next()]
 		if !ok {
 			break
 		}
@@ -107,8 +122,10 @@ func (c *rawClient) settle(v *rawConv) {
 		v.cursor = e.Seq
 		v.entries = append(v.entries, e)
 		v.erase(e.Target)
-		if slices.Contains(e.Left, c.o.User) {
-			v.until = e.Seq
+		if slices.Contains(e.Left, c.o.User) && e.Seq >= max(v.first, v.told) {
+			if v.until = e.Seq; v.head > e.Seq {
+				c.sync() // a member again
+			}
 		}
 	}
 	if v.cursor > before && v.until == 0 {
@@ -132,13 +149,13 @@ func (v *rawConv) erase(target uint64) {
 
 // fill pulls what is known to exist and not held.
 func (c *rawClient) fill(v *rawConv) {
-	if c.s == nil || v.pulling || !v.known || v.cursor >= v.head || (v.until != 0 && v.cursor >= v.until) {
+	if c.s == nil || v.pulling || !v.known || v.next() > v.head || (v.until != 0 && v.cursor >= v.until) {
 		return
 	}
 	v.pulling = true
 	c.requests++
 	c.s.asked[c.requests] = question{since: Now(), conv: v}
-	c.write(wire.NewClientFrame(&wire.Pull{Number: c.requests, Conversation: v.name, From: v.cursor + 1, Limit: 500}))
+	c.write(wire.NewClientFrame(&wire.Pull{Number: c.requests, Conversation: v.name, From: v.next(), Limit: 500}))
 }
 
 func (c *rawClient) MarkRead(_ context.Context, conversation string) error {
@@ -173,7 +190,7 @@ func (c *rawClient) View(context.Context) (View, error) {
 		if len(v.entries) == 0 {
 			continue
 		}
-		view.Standings = append(view.Standings, Standing{Conversation: name, First: v.first, Last: v.cursor, Member: v.until == 0, Read: v.read})
+		view.Standings = append(view.Standings, Standing{Conversation: name, First: v.begin, Last: v.cursor, Member: v.until == 0, Read: v.read})
 		view.Entries = append(view.Entries, v.entries...)
 	}
 	return view, c.h.Err()

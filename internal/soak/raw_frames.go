@@ -279,8 +279,7 @@ func (c *rawClient) state(st *wire.ConversationState, since int64) {
 		c.h.Add(rec)
 	}
 	c.h.Add(Record{Kind: Unread, Conversation: st.Conversation, Timeline: c.timeline, Since: since, Count: st.Unread})
-	v.begin(st.FirstSeq)
-	v.until = st.UntilSeq
+	v.takeWindows(st)
 	if v.until != 0 {
 		v.head = v.until
 	} else {

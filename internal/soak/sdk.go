@@ -257,6 +257,14 @@ func (c *sdkClient) Close() error {
 	return errors.Join(err, c.store.Close(), c.h.Err())
 }
 
+// beginOf is the first entry that is the user's to read.
+func beginOf(r *skein.ConversationRecord) uint64 {
+	if len(r.Earlier) > 0 {
+		return max(r.Earlier[0].First, 1)
+	}
+	return max(r.First, 1)
+}
+
 // View opens the store anew, as the next start of the program would.
 func (c *sdkClient) View(ctx context.Context) (View, error) {
 	view := View{Source: SourceStore, User: c.o.User, Device: c.o.Device}
@@ -278,7 +286,7 @@ func (c *sdkClient) View(ctx context.Context) (View, error) {
 		view.Standings = append(view.Standings, Standing{
 			Conversation: r.ID, First: r.Low, Last: r.High, Member: r.Until == 0, Read: r.Read, Unread: unread,
 			// Otherwise something unread lies before what the device keeps.
-			Marks: told && (r.Low <= 1 || r.Read+1 >= r.Low),
+			Marks: told && (r.Low <= beginOf(&r) || r.Read+1 >= r.Low),
 		})
 		const page = 1000
 		for from := r.Low; from <= r.High; from += page {

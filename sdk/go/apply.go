@@ -26,9 +26,7 @@ func (k *core) take(entries []*wire.Entry) {
 		cv := k.convs[e.Conversation]
 		if (cv == nil && e.Seq != 1) || (cv != nil && cv.returned(e.Seq)) {
 			k.hold(e)
-			if !k.meta.Listing {
-				k.requestSync()
-			}
+			k.askMembership(cv)
 			continue
 		}
 		if cv == nil {
@@ -82,7 +80,8 @@ func (k *core) newConv(id string, base uint64) *conv {
 }
 
 // offer gives an entry to its conversation: from anywhere, in any order, any
-// number of times. It is applied once, when everything before it is.
+// number of times. It is applied once, when everything before it is that is the
+// user's to read.
 func (k *core) offer(cv *conv, e *wire.Entry, quiet bool) {
 	if e.Seq > cv.rec.Head {
 		cv.rec.Head = e.Seq
@@ -91,10 +90,10 @@ func (k *core) offer(cv *conv, e *wire.Entry, quiet bool) {
 	switch {
 	case e.Seq <= cv.rec.High:
 		k.settle(e)
-	case e.Seq == cv.rec.High+1:
+	case e.Seq == cv.rec.after(cv.rec.High):
 		k.apply(cv, e, quiet)
 		k.applyEarly(cv, quiet)
-	default:
+	case e.Seq > cv.rec.after(cv.rec.High):
 		k.keepEarly(cv, e)
 	}
 }
@@ -117,7 +116,7 @@ func (k *core) keepEarly(cv *conv, e *wire.Entry) {
 
 func (k *core) applyEarly(cv *conv, quiet bool) {
 	for {
-		e := cv.early[cv.rec.High+1]
+		e := cv.early[cv.rec.after(cv.rec.High)]
 		if e == nil {
 			return
 		}
@@ -144,13 +143,9 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	if own && k.settle(e) {
 		kind = FeedAck
 	}
-	if e.Seq == r.First && r.Read < e.Seq {
+	if e.Seq == r.begin() && r.Read < e.Seq {
 		// What was written before is not the user's, so it is not unread.
-		before := e.Count
-		if e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE && before > 0 {
-			before--
-		}
-		r.ReadCount = max(r.ReadCount, before)
+		r.ReadCount = max(r.ReadCount, countBefore(e))
 	}
 	switch {
 	case own && e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE:
@@ -163,7 +158,7 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 			k.peerMarks(cv, e.Sender, e.Seq, e.Seq) // they read what they answer
 		}
 		r.Received = e.Seq
-		if !quiet || r.HeadCount > r.ReadCount {
+		if !quiet || cv.unread() > 0 {
 			delay := k.o.groupDelay
 			if peerOf(r.ID, k.meta.User) != "" {
 				delay = k.o.receivedDelay
@@ -191,22 +186,38 @@ func (k *core) erase(cv *conv, target uint64) {
 	k.batch.Erase = append(k.batch.Erase, EntryRef{cv.rec.ID, target})
 }
 
-// applyEvent keeps title and membership up to date between two syncs.
+// applyEvent keeps title and membership up to date between two syncs. What is
+// older than what the server told says nothing of now.
 func (k *core) applyEvent(cv *conv, e *wire.Entry) {
+	if e.Seq < cv.rec.First {
+		return // of a time of membership that is over
+	}
 	me := slices.Contains(e.GetEvent().GetUsers(), k.meta.User)
 	switch e.GetEvent().GetType() {
 	case wire.EventType_EVENT_TYPE_GROUP_CREATED, wire.EventType_EVENT_TYPE_GROUP_RENAMED:
 		cv.rec.Title = e.Event.Text
 	case wire.EventType_EVENT_TYPE_MEMBER_ADDED:
-		if me {
+		if me && e.Seq >= cv.told {
 			cv.rec.Until = 0
 		}
 	case wire.EventType_EVENT_TYPE_MEMBER_LEFT, wire.EventType_EVENT_TYPE_MEMBER_REMOVED:
 		if me || (len(e.Event.Users) == 0 && e.Sender == k.meta.User) {
-			cv.rec.Until = e.Seq
+			k.left(cv, e.Seq)
 		}
 	case wire.EventType_EVENT_TYPE_GROUP_DISMISSED:
-		cv.rec.Until = e.Seq
+		k.left(cv, e.Seq)
+	}
+}
+
+// left notes the entry with which the user ceased to be a member. If there is
+// more behind it they are one again, and only the server knows since when.
+func (k *core) left(cv *conv, seq uint64) {
+	if seq < cv.told {
+		return
+	}
+	cv.rec.Until = seq
+	if cv.rec.Head > seq {
+		k.askMembership(cv)
 	}
 }
 
@@ -216,9 +227,9 @@ func (k *core) jump(cv *conv, seq uint64, tell bool) {
 	r := &cv.rec
 	// What this batch adds below must not outlive the Forget, which comes first in it.
 	k.commit()
-	if tell && seq > r.High+1 {
-		k.feed(FeedItem{Kind: FeedGap, Conversation: r.ID, From: r.High + 1, Seq: seq - 1})
-		k.log.Info("window starts anew", "conversation", r.ID, "skipped_from", r.High+1, "skipped_to", seq-1)
+	if from := r.after(r.High); tell && seq > from {
+		k.feed(FeedItem{Kind: FeedGap, Conversation: r.ID, From: from, Seq: r.before(seq)})
+		k.log.Info("window starts anew", "conversation", r.ID, "skipped_from", from, "skipped_to", r.before(seq))
 	}
 	k.forgetStored(r.ID, seq)
 	k.batch.Forget = append(k.batch.Forget, EntryRef{r.ID, seq})
@@ -241,6 +252,7 @@ func (k *core) reset(timeline string) {
 	clear(k.convs)
 	clear(k.dirty)
 	clear(k.changed)
+	clear(k.unsure)
 	clear(k.markDue)
 	k.pullQueue, k.wantSync, k.pageAgain = nil, false, refused{}
 	for n, r := range k.reqs {

@@ -203,9 +203,11 @@ func (v *Conversation) History(ctx context.Context, before uint64, limit int) ([
 		}
 		hi := w.High
 		if before > 0 {
-			hi = min(hi, before-1)
+			if hi = min(hi, w.before(before)); hi == 0 && w.known {
+				return nil, nil
+			}
 		}
-		if !w.known || hi+1 < w.Low { // not next to the window: read past the store
+		if !w.known || w.after(hi) < w.Low { // not next to the window: read past the store
 			from := uint64(0)
 			if before > 0 {
 				if from = before - 1; from == 0 {
@@ -215,21 +217,18 @@ func (v *Conversation) History(ctx context.Context, before uint64, limit int) ([
 			es, err := v.older(ctx, from, limit)
 			return v.messages(es, w), err
 		}
-		lo := uint64(1)
-		if hi >= uint64(limit) {
-			lo = hi - uint64(limit) + 1
+		have, older := w.theirs(w.Low, hi), w.before(w.Low)
+		if have >= uint64(limit) || older == 0 {
+			return v.local(ctx, w.Low, hi, limit, w)
 		}
-		if lo >= w.Low || w.Low <= max(w.First, 1) {
-			return v.local(ctx, max(lo, w.Low), hi, limit, w)
-		}
-		es, err := v.older(ctx, w.Low-1, int(w.Low-lo))
+		es, err := v.older(ctx, older, limit-int(have))
 		if err != nil {
 			if local, e := v.local(ctx, w.Low, hi, limit, w); e == nil && len(local) > 0 {
 				return local, nil
 			}
 			return nil, err
 		}
-		if now, err := v.window(ctx); err != nil || (now.Low == w.Low && now.First == w.First) {
+		if now, err := v.window(ctx); err != nil || (now.Low == w.Low && now.before(now.Low) == older) {
 			// It moved under us, or no progress: what came is an answer as well.
 			local, e := v.local(ctx, w.Low, hi, limit, w)
 			out := append(v.messages(es, w), local...)

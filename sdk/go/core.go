@@ -46,7 +46,7 @@ type core struct {
 // conv is a conversation: its record and what is only in memory.
 type conv struct {
 	rec ConversationRecord
-	// early holds entries above High+1, until the ones before them are there.
+	// early holds entries above the next one, until the ones before them are there.
 	early map[uint64]*wire.Entry
 	// atPos is the last seq as of the saved position; above it the conversation
 	// counts in the digest. changedTick is when it last grew.
@@ -57,6 +57,8 @@ type conv struct {
 	pullFailed int
 	// Marks as told to this connection.
 	sentReceived, sentRead uint64
+	// told is the end as of which the server last told who is a member.
+	told uint64
 	// ownReceived is the furthest of the user's devices, as far as it was told here.
 	ownReceived uint64
 }

@@ -19,14 +19,18 @@
 //
 //   - A message is in the store's outbox, with its id, before its first byte is sent.
 //   - Of each conversation the store holds one contiguous window of entries
-//     [Low..High]. Entries are applied at High+1 only, each once; an entry that
+//     [Low..High]. Entries are applied next to High only, each once; an entry that
 //     comes early waits in memory until the ones before it were pulled. Older
-//     history extends Low downwards, on demand.
+//     history extends Low downwards, on demand. What lies between two times of
+//     membership in a group is not the user's: it is no hole, next to the last
+//     entry of one time is the first of the following.
 //   - If more than the gap limit was missed, the window starts anew at the newest
 //     entries and a GapEvent tells what was left out; nothing is skipped silently.
 //   - What one turn of the loop changed (entries, windows, marks, position, outbox,
 //     event queue) is one atomic batch. Acks are reported, received marks sent
 //     and events delivered only after the batch is in the store.
+//   - Who is a member since when and until when is what the server told last; an
+//     entry that is older changes nothing of it.
 //   - A position is saved in the same batch as what came with it; a conversation
 //     whose head is known to lie beyond its window is remembered as such.
 //   - Events about stored things are read from a queue in the store: a slow

@@ -37,7 +37,8 @@ type fake struct {
 	read, received map[string]uint64
 	peerReceived   map[string]uint64
 	peerRead       map[string]uint64
-	first          map[string]uint64
+	first, until   map[string]uint64
+	earlier        map[string][]*wire.Window // hidden is worked out
 	titles         map[string]string
 	conns          []*fakeConn
 	hellos         []*wire.Hello
@@ -90,6 +91,7 @@ func newFake(t *testing.T) *fake {
 		t: t, user: "alice", timeline: "t1", deltaMax: 50,
 		journal: map[string][]*wire.Entry{}, byID: map[string]*wire.Entry{},
 		read: map[string]uint64{}, received: map[string]uint64{}, first: map[string]uint64{},
+		until: map[string]uint64{}, earlier: map[string][]*wire.Window{},
 		peerReceived: map[string]uint64{}, peerRead: map[string]uint64{}, titles: map[string]string{},
 	}
 }
@@ -367,7 +369,8 @@ func (f *fake) append(origin *fakeConn, e *wire.Entry) *wire.Entry {
 	}
 	f.journal[e.Conversation] = append(j, e)
 	f.byID[e.Sender+string(e.Id)] = e
-	f.changes = append(f.changes, change{e.Conversation, true})
+	theirs := f.sees(e)
+	f.changes = append(f.changes, change{e.Conversation, theirs})
 	if e.Kind == wire.EntryKind_ENTRY_KIND_RECALL {
 		now := f.journal[e.Conversation]
 		now[e.Target-1] = Erased(now[e.Target-1])
@@ -376,7 +379,7 @@ func (f *fake) append(origin *fakeConn, e *wire.Entry) *wire.Entry {
 		f.read[e.Conversation] = e.Seq
 	}
 	for _, c := range f.conns {
-		if c == origin {
+		if c == origin || !theirs {
 			continue
 		}
 		out := []*wire.Entry{e}
@@ -399,24 +402,6 @@ func (f *fake) markRead(conversation string, seq uint64) {
 
 func (f *fake) position() string { return strconv.Itoa(len(f.changes)) }
 
-func (f *fake) state(conversation string, entries int) *wire.ConversationState {
-	j := f.journal[conversation]
-	s := &wire.ConversationState{
-		Conversation: conversation, FirstSeq: max(1, f.first[conversation]), ReadSeq: f.read[conversation],
-		PeerReceived: f.peerReceived[conversation], PeerRead: f.peerRead[conversation], Title: f.titles[conversation],
-	}
-	if len(j) > 0 {
-		last := j[len(j)-1]
-		s.Seq, s.Count, s.LastAtMs = last.Seq, last.Count, last.StoredAtMs
-		s.Unread = last.Count
-		if r := s.ReadSeq; r > 0 {
-			s.Unread = last.Count - j[r-1].Count
-		}
-		s.Entries = j[max(0, len(j)-entries):]
-	}
-	return s
-}
-
 func (f *fake) delta(q *wire.Sync) *wire.SyncDelta {
 	d := &wire.SyncDelta{Number: q.GetNumber(), Timeline: f.timeline, Position: f.position()}
 	from, err := strconv.Atoi(q.GetPosition())
@@ -424,7 +409,7 @@ func (f *fake) delta(q *wire.Sync) *wire.SyncDelta {
 		since := map[string]int{}
 		var order []string
 		for _, c := range f.changes[from:] {
-			if _, ok := since[c.conversation]; !ok {
+			if _, ok := since[c.conversation]; !ok && f.listed(c.conversation) {
 				order = append(order, c.conversation)
 				since[c.conversation] = 0
 			}
@@ -456,7 +441,7 @@ func (f *fake) delta(q *wire.Sync) *wire.SyncDelta {
 	// The conversation list, newest first; a cursor is the last conversation of the page before.
 	var list []string
 	for i := len(f.changes) - 1; i >= 0; i-- {
-		if c := f.changes[i].conversation; !slices.Contains(list, c) {
+		if c := f.changes[i].conversation; !slices.Contains(list, c) && f.listed(c) {
 			list = append(list, c)
 		}
 	}
@@ -479,25 +464,31 @@ func (f *fake) delta(q *wire.Sync) *wire.SyncDelta {
 
 func (f *fake) pull(p *wire.Pull) *wire.Range {
 	j := f.journal[p.Conversation]
+	if until := f.until[p.Conversation]; until > 0 {
+		j = j[:until]
+	}
 	r := &wire.Range{Number: p.Number, Conversation: p.Conversation, Head: uint64(len(j))}
 	limit := int(p.Limit)
 	if limit == 0 || limit > 100 {
 		limit = 50
 	}
-	first := max(1, f.first[p.Conversation])
 	if p.Backward {
 		to := p.From
 		if to == 0 || to > r.Head {
 			to = r.Head
 		}
-		for seq := to; seq >= first && seq > 0 && len(r.Entries) < limit; seq-- {
-			r.Entries = append(r.Entries, j[seq-1])
+		for seq := to; seq > 0 && len(r.Entries) < limit; seq-- {
+			if f.sees(j[seq-1]) {
+				r.Entries = append(r.Entries, j[seq-1])
+			}
 		}
 		slices.Reverse(r.Entries)
 		return r
 	}
-	for seq := max(p.From, first); seq <= r.Head && len(r.Entries) < limit; seq++ {
-		r.Entries = append(r.Entries, j[seq-1])
+	for seq := max(p.From, 1); seq <= r.Head && len(r.Entries) < limit; seq++ {
+		if f.sees(j[seq-1]) {
+			r.Entries = append(r.Entries, j[seq-1])
+		}
 	}
 	return r
 }
@@ -520,7 +511,11 @@ func (f *fake) pong(p *wire.Ping) *wire.Pong {
 	}
 	var digest uint64
 	for c := range heads {
-		digest += wire.HeadHash(c, uint64(len(f.journal[c])))
+		head := uint64(len(f.journal[c]))
+		if until := f.until[c]; until > 0 {
+			head = until
+		}
+		digest += wire.HeadHash(c, head)
 	}
 	if digest != *p.Digest {
 		out.Resync = true

@@ -87,6 +87,7 @@ func (k *core) readUpTo(cv *conv, seq, count uint64) {
 		return
 	}
 	cv.rec.Read, cv.rec.ReadCount = seq, max(cv.rec.ReadCount, count)
+	cv.rec.pass(seq)
 	k.touch(cv, false)
 }
 
@@ -95,7 +96,7 @@ func (k *core) markRead(cv *conv, seq uint64) error {
 	if seq > cv.rec.Head {
 		return invalid("seq %d is beyond the last entry, %d", seq, cv.rec.Head)
 	}
-	if seq = min(seq, cv.rec.High); seq <= cv.rec.Read {
+	if seq = cv.rec.before(min(seq, cv.rec.High) + 1); seq <= cv.rec.Read {
 		return nil
 	}
 	count, known := k.countAt(cv, seq)
@@ -178,8 +179,6 @@ func (k *core) askCount(cv *conv, seq uint64) {
 }
 
 func (cv *conv) unread() uint64 {
-	if cv.rec.HeadCount < cv.rec.ReadCount {
-		return 0
-	}
-	return cv.rec.HeadCount - cv.rec.ReadCount
+	not := cv.rec.ReadCount + cv.rec.hidden()
+	return cv.rec.HeadCount - min(not, cv.rec.HeadCount)
 }

@@ -18,7 +18,7 @@ const newestBlock = 50
 // missing reports whether the conversation lacks entries that exist and are visible.
 func (cv *conv) missing() bool {
 	r := &cv.rec
-	return r.Head > r.High && (r.Until == 0 || r.High < r.Until)
+	return r.Head >= r.after(r.High) && (r.Until == 0 || r.High < r.Until)
 }
 
 // returned tells by an entry that is there for the user that they came back to
@@ -73,13 +73,13 @@ func (k *core) pumpPulls() {
 // pullMissing fills the hole after the window, or, if it is larger than the
 // limit, starts anew after it. It reports whether it asked the server.
 func (k *core) pullMissing(cv *conv) bool {
-	upTo := cv.rec.Head
+	from, upTo := cv.rec.after(cv.rec.High), cv.rec.Head
 	for seq := range cv.early {
 		upTo = min(upTo, seq-1)
 	}
-	if k.o.maxGap == 0 || upTo-cv.rec.High <= k.o.maxGap {
-		n := min(int(min(upTo-cv.rec.High, 1<<20)), k.pageLimit())
-		k.pull(&request{kind: reqFill, cv: cv, from: cv.rec.High + 1}, false, n)
+	if lacks := cv.rec.theirs(from, upTo); k.o.maxGap == 0 || lacks <= k.o.maxGap {
+		n := min(int(min(lacks, 1<<20)), k.pageLimit())
+		k.pull(&request{kind: reqFill, cv: cv, from: from}, false, n)
 		return true
 	}
 	if upTo < cv.rec.Head {
@@ -129,8 +129,12 @@ func (k *core) onRange(f *wire.Range) {
 		}
 		k.after = append(k.after, func(failed error) { r.done(f, cmp.Or(failed, err)) })
 	case reqCount:
-		if err == nil && len(f.Entries) > 0 && f.Entries[0].Seq == r.from && r.cv.rec.Read == r.from {
-			r.cv.rec.ReadCount = f.Entries[0].Count
+		if err == nil && len(f.Entries) > 0 && r.cv.rec.Read == r.from {
+			e := f.Entries[0]
+			r.cv.rec.ReadCount = e.Count
+			if e.Seq > r.from { // the mark lies between two times of membership
+				r.cv.rec.ReadCount = countBefore(e)
+			}
 			k.touch(r.cv, false)
 		}
 	}
@@ -182,15 +186,20 @@ func (k *core) filled(r *request, f *wire.Range) {
 	case len(f.Entries) == 0 && f.Head > cv.rec.High:
 		k.giveUp(cv) // it exists, but is not shown
 		return
-	case first > cv.rec.High+1 && r.kind == reqNewest:
+	case first > cv.rec.after(cv.rec.High) && r.kind == reqNewest:
 		k.jump(cv, first, true)
-	case first > cv.rec.High+1 && r.from == cv.rec.High+1:
-		// Asked forward from High+1: what is left out is not the user's to read.
+	case first > cv.rec.after(cv.rec.High) && r.from == cv.rec.after(cv.rec.High):
+		// Asked forward from the next one: what is left out is not the user's to read.
 		// An empty window has nothing it could have missed.
 		k.jump(cv, first, cv.rec.High >= cv.rec.Low)
 	}
 	for _, e := range f.Entries {
-		if e.GetConversation() == cv.rec.ID {
+		switch {
+		case e.GetConversation() != cv.rec.ID:
+		case cv.returned(e.Seq): // see take
+			k.hold(e)
+			k.askMembership(cv)
+		default:
 			k.offer(cv, e, false)
 		}
 	}
@@ -204,20 +213,20 @@ func (k *core) filled(r *request, f *wire.Range) {
 // extend adds older entries to the window if they touch it.
 func (k *core) extend(r *request, es []*wire.Entry) {
 	cv := r.cv
-	if k.convs[cv.rec.ID] != cv || r.from != cv.rec.Low-1 {
+	if k.convs[cv.rec.ID] != cv || r.from != cv.rec.before(cv.rec.Low) {
 		return
 	}
 	before := cv.rec.Low
 	for i := len(es) - 1; i >= 0; i-- {
-		if es[i].Seq != cv.rec.Low-1 || es[i].Conversation != cv.rec.ID {
+		if es[i].Seq != cv.rec.before(cv.rec.Low) || es[i].Conversation != cv.rec.ID {
 			break
 		}
-		cv.rec.Low--
+		cv.rec.Low = es[i].Seq
 		k.batch.Entries = append(k.batch.Entries, es[i])
 		k.settle(es[i])
 	}
 	if cv.rec.Low == before { // nothing older is the user's to read
-		cv.rec.First = cv.rec.Low
+		cv.rec.startAt(cv.rec.Low)
 	}
 	k.touch(cv, true)
 }

@@ -60,10 +60,13 @@ type Meta struct {
 type ConversationRecord struct {
 	ID    string
 	Title string
-	// First visible entry, 0 = not known. Until: the last, once the user has
-	// left; 0 = still a member.
+	// First visible entry of the last time the user was a member, 0 = not known.
+	// Until: the last, once they have left; 0 = still a member.
 	First, Until uint64
-	// The window of entries in the store; empty when High < Low.
+	// Earlier are the times before, in their order. The slice is not changed.
+	Earlier []Window
+	// The window of entries in the store, all that are the user's to read; empty
+	// when High < Low.
 	Low, High uint64
 	// Head is the last seq known to exist, HeadCount its running count.
 	Head, HeadCount uint64

@@ -22,6 +22,8 @@ type syncer struct {
 	base string
 	// changed are the conversations with an entry above atPos: the digest.
 	changed map[*conv]struct{}
+	// unsure are those the server has to tell since when the user is a member.
+	unsure map[*conv]struct{}
 	// tick counts applied entries.
 	tick uint64
 	// relisted: the conversation list was begun again on this connection already.
@@ -79,7 +81,7 @@ func (r *request) abandon(err error) {
 	}
 }
 
-func (s *syncer) init() { s.changed = map[*conv]struct{}{} }
+func (s *syncer) init() { s.changed, s.unsure = map[*conv]struct{}{}, map[*conv]struct{}{} }
 
 func (k *core) newSync() *wire.Sync {
 	return &wire.Sync{
@@ -147,6 +149,7 @@ func (k *core) onDelta(d *wire.SyncDelta) {
 	if cold {
 		k.meta.ListNext, k.meta.Listing = d.Next, d.Next != ""
 	}
+	k.listUnsure()
 	k.metaDirty = true
 	for cv := range k.changed {
 		// What grew before the question is below the new position, told or not.
@@ -249,7 +252,7 @@ func (k *core) onPage(d *wire.SyncDelta) {
 		k.requestPage()
 	}
 	if !k.syncing {
-		if !k.meta.Listing && k.holdsUnknown() {
+		if !k.meta.Listing && (k.holdsUnknown() || len(k.unsure) > 0) {
 			k.syncAs(reqAfter)
 			return
 		}
@@ -295,26 +298,27 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 		cv = k.newConv(s.Conversation, base)
 	}
 	r := &cv.rec
-	r.Title, r.First, r.Until = s.Title, s.FirstSeq, s.UntilSeq
-	if s.FirstSeq > r.High+1 && r.High >= r.Low {
-		k.jump(cv, s.FirstSeq, false) // joined again: what lies between was not for the user
-	}
+	r.Title = s.Title
+	cv.takeWindows(s)
+	delete(k.unsure, cv)
 	if s.Seq >= r.Head {
 		r.Head, r.HeadCount = s.Seq, s.Count
 		r.LastAtMs = max(r.LastAtMs, s.LastAtMs)
 	}
 	if s.ReadSeq >= r.Read {
 		r.Read = s.ReadSeq
-		if s.Count >= s.Unread {
-			r.ReadCount = s.Count - s.Unread
+		if not := s.Unread + r.hidden(); s.Count >= not {
+			r.ReadCount = s.Count - not
 		}
 	} else {
+		r.pass(r.Read)
 		cv.sentRead = 0 // ours is ahead: tell again
 		k.markLater(cv, k.o.readDelay)
 	}
 	r.PeerReceived = max(r.PeerReceived, s.PeerReceived)
 	r.PeerRead = max(r.PeerRead, s.PeerRead)
 	k.touch(cv, true)
+	k.applyEarly(cv, false)
 	for _, e := range s.Entries {
 		if e.GetConversation() == s.Conversation {
 			k.offer(cv, e, quiet)
@@ -327,7 +331,11 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 // baseOf is the seq after which the window of a new conversation begins.
 func (k *core) baseOf(s *wire.ConversationState, cold bool, kind reqKind) (base uint64, quiet bool) {
 	if !cold && kind == reqSync {
-		return max(s.FirstSeq, 1) - 1, false
+		first := s.FirstSeq
+		if len(s.Earlier) > 0 {
+			first = s.Earlier[0].FirstSeq
+		}
+		return max(first, 1) - 1, false
 	}
 	base = s.Seq
 	if len(s.Entries) > 0 && s.Entries[0].Seq > 0 {
@@ -374,8 +382,8 @@ func (k *core) noteHead(conversation string, seq uint64) {
 		cv.rec.Head = seq
 		k.touch(cv, true)
 	}
-	if cv.returned(seq) && !k.meta.Listing {
-		k.requestSync()
+	if cv.returned(seq) {
+		k.askMembership(cv)
 	}
 	k.wantPull(cv)
 }

@@ -97,7 +97,8 @@ type Summary struct {
 	// Read is the user's own read mark.
 	Read                   uint64
 	PeerReceived, PeerRead uint64
-	// Low..High are the entries in the store, without a hole; Head is the last known to exist.
+	// Low..High are the entries in the store, all of them that are the user's to
+	// read; Head is the last known to exist.
 	Low, High, Head uint64
 	// Member: false once the user has left or was removed.
 	Member bool

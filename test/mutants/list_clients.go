@@ -14,8 +14,18 @@ var clients = []Mutant{
 	},
 	{
 		Name: "sdk-passes-a-hole", Breaks: "6: no cursor passes a hole",
-		Hunks:   []Hunk{{sdkDir + "/apply.go", "case e.Seq == cv.rec.High+1:", "case e.Seq > cv.rec.High && (e.Seq == cv.rec.High+1 || len(cv.early) > 0):"}},
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "case e.Seq == cv.rec.after(cv.rec.High):", "case e.Seq > cv.rec.High && (e.Seq == cv.rec.after(cv.rec.High) || len(cv.early) > 0):"}},
 		Package: sdkDir, Test: "TestChaos",
+	},
+	{
+		Name: "sdk-earlier-times-forgotten", Breaks: "4: who is added again reads what was stored while they were a member before",
+		Hunks:   []Hunk{{sdkDir + "/times.go", "\tfor _, w := range s.Earlier {\n", "\tfor _, w := range s.Earlier[:0] {\n"}},
+		Package: sdkDir, Test: "TestAddedAgain",
+	},
+	{
+		Name: "sdk-hidden-counts-as-unread", Breaks: "12: what lies between two times of membership is not unread",
+		Hunks:   []Hunk{{sdkDir + "/marks.go", "cv.rec.ReadCount + cv.rec.hidden()", "cv.rec.ReadCount"}},
+		Package: sdkDir, Test: "TestReadMarksAcrossTimes",
 	},
 	{
 		Name: "sdk-does-not-pull", Breaks: "6: what is missing is pulled",

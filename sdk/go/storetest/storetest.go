@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"sort"
 	"testing"
 
@@ -111,6 +112,7 @@ func testRecords(t *testing.T, open Open) {
 	c := skein.ConversationRecord{
 		ID: dm, Title: "t", First: 1, Until: 2, Low: 3, High: 4, Head: 5, HeadCount: 6, LastAtMs: 7, Read: 8,
 		ReadCount: 9, Received: 10, MarkedAtMs: 11, PeerReceived: 12, PeerRead: 13, Last: last,
+		Earlier: []skein.Window{{First: 14, Until: 15, Hidden: 16}, {First: 17, Until: 1<<53 + 1, Hidden: 0}},
 	}
 	m := skein.Meta{User: "u", Timeline: "t", Device: "d", Position: "p", Listing: true, ListNext: "n", SettledAtMs: 5}
 	apply(t, s, &skein.Batch{Meta: &m, Conversations: []*skein.ConversationRecord{{ID: dm, Title: "old"}, {ID: "grp:g"}}})
@@ -126,8 +128,11 @@ func testRecords(t *testing.T, open Open) {
 		t.Errorf("last = %v, want %v", got.Last, last)
 	}
 	got.Last, c.Last = nil, nil
-	if got != c {
+	if !reflect.DeepEqual(got, c) {
 		t.Errorf("conversation = %+v, want %+v", got, c)
+	}
+	if len(snap.Conversations[1].Earlier) != 0 {
+		t.Errorf("no windows became %v", snap.Conversations[1].Earlier)
 	}
 	if snap.Conversations[1].Last != nil {
 		t.Errorf("an absent last entry became %v", snap.Conversations[1].Last)

@@ -1,0 +1,137 @@
+package sqlitestore
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	skein "github.com/skein-im/skein/sdk/go"
+	"github.com/skein-im/skein/wire"
+)
+
+// schema1 is the schema as version 1 made it.
+const schema1 = `
+CREATE TABLE meta (
+	one INTEGER PRIMARY KEY CHECK (one = 1),
+	user TEXT NOT NULL, timeline TEXT NOT NULL, device TEXT NOT NULL, position TEXT NOT NULL,
+	listing INTEGER NOT NULL, list_next TEXT NOT NULL, settled_at INTEGER NOT NULL
+) STRICT;
+CREATE TABLE counter (name TEXT PRIMARY KEY, n INTEGER NOT NULL) STRICT;
+CREATE TABLE conversation (
+	id TEXT PRIMARY KEY, title TEXT NOT NULL,
+	first_seq INTEGER NOT NULL, until_seq INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL,
+	head INTEGER NOT NULL, head_count INTEGER NOT NULL, last_at INTEGER NOT NULL,
+	read_seq INTEGER NOT NULL, read_count INTEGER NOT NULL, received INTEGER NOT NULL, marked_at INTEGER NOT NULL,
+	peer_received INTEGER NOT NULL, peer_read INTEGER NOT NULL, last BLOB
+) STRICT;
+CREATE TABLE entry (
+	conversation TEXT NOT NULL, seq INTEGER NOT NULL, body BLOB NOT NULL,
+	PRIMARY KEY (conversation, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE outbox (
+	n INTEGER PRIMARY KEY, state INTEGER NOT NULL, send BLOB NOT NULL, made_at INTEGER NOT NULL,
+	seq INTEGER NOT NULL, code TEXT NOT NULL, reason TEXT NOT NULL
+) STRICT;
+CREATE TABLE feed (
+	n INTEGER PRIMARY KEY, kind INTEGER NOT NULL, conversation TEXT NOT NULL,
+	from_seq INTEGER NOT NULL, seq INTEGER NOT NULL, entry BLOB, failed TEXT
+) STRICT;
+CREATE INDEX feed_entry ON feed (conversation, seq);
+INSERT INTO counter VALUES ('feed', 7);
+PRAGMA user_version = 1;
+`
+
+// A file of version 1, with no conversation, one and many, or of a client that
+// never connected: everything in it is kept, what is written then is kept as well,
+// and the client will read the list again, which tells the earlier times of
+// membership.
+func TestUpgradeFromVersion1(t *testing.T) {
+	for _, n := range []int{-1, 0, 1, 2, 100} {
+		path := filepath.Join(t.TempDir(), "s.db")
+		last := &wire.Entry{Conversation: "grp:g", Seq: 9, Count: 8, Sender: "bob"}
+		writeVersion1(t, path, n, last)
+		want := skein.ConversationRecord{
+			Title: "t", First: 5, Low: 7, High: 9, Head: 10, HeadCount: 8, LastAtMs: 1, Read: 6, ReadCount: 4,
+			Received: 9, MarkedAtMs: 3, PeerReceived: 2, PeerRead: 1,
+		}
+		for again := range 3 {
+			s, err := Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			snap, err := s.Load(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if snap.LastFeed != 7 || len(snap.Conversations) != max(n, 0) || n >= 0 && (snap.Meta.Position != "p" || snap.Meta.Listing != (again == 0)) {
+				t.Errorf("%d: %+v", n, snap)
+			}
+			for i := range snap.Conversations {
+				r := snap.Conversations[i]
+				if !proto.Equal(r.Last, last) {
+					t.Errorf("last = %v", r.Last)
+				}
+				r.Last = nil
+				if fmt.Sprintf("%+v", r) != fmt.Sprintf("%+v", named(want, r.ID)) {
+					t.Errorf("%+v", r)
+				}
+			}
+			es, err := s.Entries(t.Context(), "grp:g", 1, 99, 99)
+			if err != nil || len(es) != 1 || !proto.Equal(es[0], last) {
+				t.Errorf("entries %v, %v", es, err)
+			}
+			snap.Meta.Listing = false
+			want.Earlier = []skein.Window{{First: 1, Until: 2, Hidden: uint64(again)}}
+			b := &skein.Batch{}
+			if n >= 0 {
+				b.Meta = &snap.Meta
+			}
+			for i := range snap.Conversations {
+				snap.Conversations[i].Earlier = want.Earlier
+				b.Conversations = append(b.Conversations, &snap.Conversations[i])
+			}
+			if err := s.Apply(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func named(r skein.ConversationRecord, id string) skein.ConversationRecord {
+	r.ID = id
+	return r
+}
+
+// writeVersion1 makes a file with n conversations; -1: nothing was ever synced.
+func writeVersion1(t *testing.T, path string, n int, last *wire.Entry) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	exec := func(text string, args ...any) {
+		t.Helper()
+		if _, err := db.Exec(text, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec(schema1)
+	body, err := proto.Marshal(last)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec("INSERT INTO entry VALUES ('grp:g', 9, ?)", body)
+	if n >= 0 {
+		exec("INSERT INTO meta VALUES (1, 'ann', 't', 'd', 'p', 0, '', 5)")
+	}
+	for i := range n {
+		exec("INSERT INTO conversation VALUES (?, 't', 5, 0, 7, 9, 10, 8, 1, 6, 4, 9, 3, 2, 1, ?)", fmt.Sprint("grp:", i), body)
+	}
+}

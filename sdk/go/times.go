@@ -1,0 +1,156 @@
+package skein
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// Window is a time of membership that is over, with another one after it (SPEC
+// §4.3). What lies between two of them is not the user's to read: it is no hole.
+type Window struct {
+	// First and Until are its first and its last entry.
+	First, Until uint64
+	// Hidden is the number of messages between it and the next one, as far as
+	// the read mark is not behind them.
+	Hidden uint64
+}
+
+// after is the seq of the entry that follows seq for the user.
+func (r *ConversationRecord) after(seq uint64) uint64 {
+	next := seq + 1
+	for _, w := range r.Earlier {
+		if next <= w.Until {
+			return max(next, w.First)
+		}
+	}
+	return max(next, r.First)
+}
+
+// before is the seq of the entry that precedes seq for the user, 0 if there is none.
+func (r *ConversationRecord) before(seq uint64) uint64 {
+	prev := max(seq, 1) - 1
+	if prev >= r.First {
+		return prev
+	}
+	for _, w := range slices.Backward(r.Earlier) {
+		if prev >= w.First {
+			return min(prev, w.Until)
+		}
+	}
+	return 0
+}
+
+// begin is the user's very first entry, 0 if it is not known.
+func (r *ConversationRecord) begin() uint64 {
+	if len(r.Earlier) > 0 {
+		return r.Earlier[0].First
+	}
+	return r.First
+}
+
+// theirs is how many of the entries from..to are the user's to read.
+func (r *ConversationRecord) theirs(from, to uint64) (n uint64) {
+	part := func(first, until uint64) {
+		if first, until = max(first, from), min(until, to); first <= until {
+			n += until - first + 1
+		}
+	}
+	for _, w := range r.Earlier {
+		part(w.First, w.Until)
+	}
+	part(r.First, to)
+	return n
+}
+
+// startAt takes note that there is nothing for the user before seq.
+func (r *ConversationRecord) startAt(seq uint64) {
+	i := slices.IndexFunc(r.Earlier, func(w Window) bool { return w.Until >= seq })
+	if i < 0 {
+		r.First, r.Earlier = seq, nil
+		return
+	}
+	r.Earlier = slices.Clone(r.Earlier[i:]) // the store has the old one
+	r.Earlier[0].First = seq
+}
+
+// pass takes note that the read mark is at seq: what is hidden before it is
+// counted in ReadCount.
+func (r *ConversationRecord) pass(seq uint64) {
+	behind := func(w Window) bool { return w.Until < seq && w.Hidden > 0 }
+	if !slices.ContainsFunc(r.Earlier, behind) {
+		return
+	}
+	r.Earlier = slices.Clone(r.Earlier) // the store has the old one
+	for i := range r.Earlier {
+		if behind(r.Earlier[i]) {
+			r.Earlier[i].Hidden = 0
+		}
+	}
+}
+
+// hidden is how many messages after the read mark are not the user's.
+func (r *ConversationRecord) hidden() (n uint64) {
+	for _, w := range r.Earlier {
+		n += w.Hidden
+	}
+	return n
+}
+
+// countBefore is the running count before an entry.
+func countBefore(e *wire.Entry) uint64 {
+	if e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE && e.Count > 0 {
+		return e.Count - 1
+	}
+	return e.Count
+}
+
+// askMembership asks since when the user is a member of a conversation; nil: one
+// that is not known at all.
+func (k *core) askMembership(cv *conv) {
+	if cv != nil {
+		k.unsure[cv] = struct{}{}
+	}
+	if !k.meta.Listing {
+		k.requestSync()
+	}
+}
+
+// listUnsure has the list read again if a sync did not tell of a membership that it
+// was asked for: the position was beyond it already.
+func (k *core) listUnsure() {
+	if len(k.unsure) > 0 && !k.meta.Listing && !k.wantSync {
+		k.meta.Listing, k.meta.ListNext = true, ""
+		clear(k.unsure) // once
+	}
+}
+
+// takeWindows takes over the times of membership as the server tells them. One
+// that the store holds stays, also when the server, which keeps the latest ones,
+// does not name it any more.
+func (cv *conv) takeWindows(s *wire.ConversationState) {
+	r := &cv.rec
+	newer := s.Seq >= r.High
+	if !newer && s.FirstSeq < r.First {
+		return // as it was before the user came back
+	}
+	begin := s.FirstSeq
+	if len(s.Earlier) > 0 {
+		begin = s.Earlier[0].FirstSeq
+	}
+	var all []Window
+	for _, w := range r.Earlier {
+		if w.Until >= r.Low && w.Until < begin {
+			all = append(all, Window{First: w.First, Until: w.Until})
+		}
+	}
+	for _, w := range s.Earlier {
+		all = append(all, Window{First: w.FirstSeq, Until: w.UntilSeq, Hidden: w.Hidden})
+	}
+	r.First, r.Earlier = s.FirstSeq, all
+	if newer {
+		r.Until, cv.told = s.UntilSeq, s.Seq
+	}
+	maps.DeleteFunc(cv.early, func(seq uint64, _ *wire.Entry) bool { return seq < r.after(r.High) })
+}
