@@ -260,7 +260,9 @@ type Entry struct {
 	// RECALL: seq of the entry taken back.
 	Target uint64 `protobuf:"varint,12,opt,name=target,proto3" json:"target,omitempty"`
 	// EVENT: what happened.
-	Event         *Event `protobuf:"bytes,13,opt,name=event,proto3" json:"event,omitempty"`
+	Event *Event `protobuf:"bytes,13,opt,name=event,proto3" json:"event,omitempty"`
+	// Orders the entries of all conversations as they were stored; several may have the same. For Sync.newest only: it says nothing else.
+	Pos           uint64 `protobuf:"varint,14,opt,name=pos,proto3" json:"pos,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -386,6 +388,91 @@ func (x *Entry) GetEvent() *Event {
 	return nil
 }
 
+func (x *Entry) GetPos() uint64 {
+	if x != nil {
+		return x.Pos
+	}
+	return 0
+}
+
+// Names an entry so that the server can tell whether its history has it. SPEC §7.8.
+type Newest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All as in the Entry.
+	Conversation  string `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq           uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	Id            []byte `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	StoredAtMs    int64  `protobuf:"varint,4,opt,name=stored_at_ms,json=storedAtMs,proto3" json:"stored_at_ms,omitempty"`
+	Pos           uint64 `protobuf:"varint,5,opt,name=pos,proto3" json:"pos,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Newest) Reset() {
+	*x = Newest{}
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Newest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Newest) ProtoMessage() {}
+
+func (x *Newest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Newest.ProtoReflect.Descriptor instead.
+func (*Newest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Newest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *Newest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Newest) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *Newest) GetStoredAtMs() int64 {
+	if x != nil {
+		return x.StoredAtMs
+	}
+	return 0
+}
+
+func (x *Newest) GetPos() uint64 {
+	if x != nil {
+		return x.Pos
+	}
+	return 0
+}
+
 // What a member wrote. The server never looks inside; `type` is the clients' own convention.
 type Content struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -404,7 +491,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -416,7 +503,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -429,7 +516,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Content) GetType() string {
@@ -497,7 +584,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -509,7 +596,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -522,7 +609,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Event) GetType() EventType {
@@ -564,7 +651,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\x85\x03\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\x97\x03\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -580,7 +667,15 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	" \x01(\x04R\x05count\x12\x1a\n" +
 	"\brecalled\x18\v \x01(\bR\brecalled\x12\x16\n" +
 	"\x06target\x18\f \x01(\x04R\x06target\x12%\n" +
-	"\x05event\x18\r \x01(\v2\x0f.skein.v1.EventR\x05event\"Q\n" +
+	"\x05event\x18\r \x01(\v2\x0f.skein.v1.EventR\x05event\x12\x10\n" +
+	"\x03pos\x18\x0e \x01(\x04R\x03pos\"\x82\x01\n" +
+	"\x06Newest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\fR\x02id\x12 \n" +
+	"\fstored_at_ms\x18\x04 \x01(\x03R\n" +
+	"storedAtMs\x12\x10\n" +
+	"\x03pos\x18\x05 \x01(\x04R\x03pos\"Q\n" +
 	"\aContent\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12\x14\n" +
@@ -639,19 +734,20 @@ func file_skein_v1_entry_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_entry_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_skein_v1_entry_proto_goTypes = []any{
 	(EntryKind)(0),  // 0: skein.v1.EntryKind
 	(EventType)(0),  // 1: skein.v1.EventType
 	(Role)(0),       // 2: skein.v1.Role
 	(*Entry)(nil),   // 3: skein.v1.Entry
-	(*Content)(nil), // 4: skein.v1.Content
-	(*Event)(nil),   // 5: skein.v1.Event
+	(*Newest)(nil),  // 4: skein.v1.Newest
+	(*Content)(nil), // 5: skein.v1.Content
+	(*Event)(nil),   // 6: skein.v1.Event
 }
 var file_skein_v1_entry_proto_depIdxs = []int32{
 	0, // 0: skein.v1.Entry.kind:type_name -> skein.v1.EntryKind
-	4, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
-	5, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
+	5, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
+	6, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
 	1, // 3: skein.v1.Event.type:type_name -> skein.v1.EventType
 	2, // 4: skein.v1.Event.role:type_name -> skein.v1.Role
 	5, // [5:5] is the sub-list for method output_type
@@ -666,7 +762,7 @@ func file_skein_v1_entry_proto_init() {
 	if File_skein_v1_entry_proto != nil {
 		return
 	}
-	file_skein_v1_entry_proto_msgTypes[1].OneofWrappers = []any{
+	file_skein_v1_entry_proto_msgTypes[2].OneofWrappers = []any{
 		(*Content_Text)(nil),
 		(*Content_Data)(nil),
 	}
@@ -676,7 +772,7 @@ func file_skein_v1_entry_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_entry_proto_rawDesc), len(file_skein_v1_entry_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

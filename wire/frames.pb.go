@@ -1227,7 +1227,9 @@ type SendAck struct {
 	Seq          uint64                 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
 	StoredAtMs   int64                  `protobuf:"varint,4,opt,name=stored_at_ms,json=storedAtMs,proto3" json:"stored_at_ms,omitempty"`
 	// The entry's running count (Entry.count).
-	Count         uint64 `protobuf:"varint,5,opt,name=count,proto3" json:"count,omitempty"`
+	Count uint64 `protobuf:"varint,5,opt,name=count,proto3" json:"count,omitempty"`
+	// The entry's place among all (Entry.pos).
+	Pos           uint64 `protobuf:"varint,6,opt,name=pos,proto3" json:"pos,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1293,6 +1295,13 @@ func (x *SendAck) GetStoredAtMs() int64 {
 func (x *SendAck) GetCount() uint64 {
 	if x != nil {
 		return x.Count
+	}
+	return 0
+}
+
+func (x *SendAck) GetPos() uint64 {
+	if x != nil {
+		return x.Pos
 	}
 	return 0
 }
@@ -1600,7 +1609,9 @@ type Sync struct {
 	// Page of the conversation list, newest first: how many (default 100, at most 500) …
 	Limit uint32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
 	// … after which cursor (SyncDelta.next).
-	Cursor        string `protobuf:"bytes,5,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	Cursor string `protobuf:"bytes,5,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// Of all entries the device has applied, the one with the greatest pos. One that the server does not have, or another in its place: `reset`.
+	Newest        *Newest `protobuf:"bytes,6,opt,name=newest,proto3" json:"newest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1670,6 +1681,13 @@ func (x *Sync) GetCursor() string {
 	return ""
 }
 
+func (x *Sync) GetNewest() *Newest {
+	if x != nil {
+		return x.Newest
+	}
+	return nil
+}
+
 type SyncDelta struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Number   uint32                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
@@ -1679,7 +1697,7 @@ type SyncDelta struct {
 	Conversations []*ConversationState `protobuf:"bytes,4,rep,name=conversations,proto3" json:"conversations,omitempty"`
 	// Cursor of the next page, empty on the last. Resume: sent with the old position.
 	Next string `protobuf:"bytes,5,opt,name=next,proto3" json:"next,omitempty"`
-	// The position was of another timeline: drop what was synced, keep the outbox.
+	// Position, cursor or newest are of another history: drop what was synced, keep the outbox.
 	Reset_ bool `protobuf:"varint,6,opt,name=reset,proto3" json:"reset,omitempty"`
 	// The Sync was refused: nothing else is set but the number.
 	Error         *Error `protobuf:"bytes,7,opt,name=error,proto3" json:"error,omitempty"`
@@ -3042,14 +3060,15 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\breply_to\x18\x04 \x01(\x04R\areplyTo\x12\x1a\n" +
 	"\bmentions\x18\x05 \x03(\tR\bmentions\x12\x1d\n" +
 	"\n" +
-	"instead_of\x18\x06 \x01(\fR\tinsteadOf\"\x87\x01\n" +
+	"instead_of\x18\x06 \x01(\fR\tinsteadOf\"\x99\x01\n" +
 	"\aSendAck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12\"\n" +
 	"\fconversation\x18\x02 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x03 \x01(\x04R\x03seq\x12 \n" +
 	"\fstored_at_ms\x18\x04 \x01(\x03R\n" +
 	"storedAtMs\x12\x14\n" +
-	"\x05count\x18\x05 \x01(\x04R\x05count\"X\n" +
+	"\x05count\x18\x05 \x01(\x04R\x05count\x12\x10\n" +
+	"\x03pos\x18\x06 \x01(\x04R\x03pos\"X\n" +
 	"\tSendError\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12%\n" +
 	"\x05error\x18\x02 \x01(\v2\x0f.skein.v1.ErrorR\x05error\x12\x14\n" +
@@ -3067,13 +3086,14 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04read\x18\x04 \x01(\x04R\x04read\"M\n" +
 	"\x04Push\x12)\n" +
 	"\aentries\x18\x01 \x03(\v2\x0f.skein.v1.EntryR\aentries\x12\x1a\n" +
-	"\bposition\x18\x02 \x01(\tR\bposition\"\x84\x01\n" +
+	"\bposition\x18\x02 \x01(\tR\bposition\"\xae\x01\n" +
 	"\x04Sync\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x1a\n" +
 	"\bposition\x18\x02 \x01(\tR\bposition\x12\x1a\n" +
 	"\btimeline\x18\x03 \x01(\tR\btimeline\x12\x14\n" +
 	"\x05limit\x18\x04 \x01(\rR\x05limit\x12\x16\n" +
-	"\x06cursor\x18\x05 \x01(\tR\x06cursor\"\xef\x01\n" +
+	"\x06cursor\x18\x05 \x01(\tR\x06cursor\x12(\n" +
+	"\x06newest\x18\x06 \x01(\v2\x10.skein.v1.NewestR\x06newest\"\xef\x01\n" +
 	"\tSyncDelta\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x1a\n" +
 	"\btimeline\x18\x02 \x01(\tR\btimeline\x12\x1a\n" +
@@ -3221,7 +3241,8 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	(*Error)(nil),             // 35: skein.v1.Error
 	(*Content)(nil),           // 36: skein.v1.Content
 	(*Entry)(nil),             // 37: skein.v1.Entry
-	(*structpb.Struct)(nil),   // 38: google.protobuf.Struct
+	(*Newest)(nil),            // 38: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 39: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
@@ -3266,23 +3287,24 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	36, // 39: skein.v1.Send.content:type_name -> skein.v1.Content
 	35, // 40: skein.v1.SendError.error:type_name -> skein.v1.Error
 	37, // 41: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	18, // 42: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	35, // 43: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	37, // 44: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	19, // 45: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	37, // 46: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	35, // 47: skein.v1.Range.error:type_name -> skein.v1.Error
-	38, // 48: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	38, // 49: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	35, // 50: skein.v1.Result.error:type_name -> skein.v1.Error
-	30, // 51: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	35, // 52: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 53: skein.v1.Kick.by:type_name -> skein.v1.Device
-	54, // [54:54] is the sub-list for method output_type
-	54, // [54:54] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	38, // 42: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	18, // 43: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	35, // 44: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	37, // 45: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	19, // 46: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	37, // 47: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	35, // 48: skein.v1.Range.error:type_name -> skein.v1.Error
+	39, // 49: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	39, // 50: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	35, // 51: skein.v1.Result.error:type_name -> skein.v1.Error
+	30, // 52: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	35, // 53: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 54: skein.v1.Kick.by:type_name -> skein.v1.Device
+	55, // [55:55] is the sub-list for method output_type
+	55, // [55:55] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }

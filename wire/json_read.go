@@ -206,6 +206,9 @@ func (r *jsonReader) sendAck() *SendAck {
 		case "count":
 			r.once(&seen, 5)
 			m.Count = r.uint()
+		case "pos":
+			r.once(&seen, 6)
+			m.Pos = r.uint()
 		default:
 			r.decline()
 		}
@@ -339,6 +342,9 @@ func (r *jsonReader) entry() *Entry {
 		case "target":
 			r.once(&seen, 12)
 			m.Target = r.uint()
+		case "pos":
+			r.once(&seen, 13)
+			m.Pos = r.uint()
 		default: // an event as well
 			r.decline()
 		}

@@ -154,7 +154,7 @@ func (w *jsonWriter) pong(m *Pong) {
 }
 
 func (w *jsonWriter) sendAck(m *SendAck) {
-	w.grow(192 + len(m.Conversation))
+	w.grow(224 + len(m.Conversation))
 	w.raw(`,"sendAck":`)
 	start := w.open()
 	w.bytes(`,"id":`, m.Id)
@@ -162,6 +162,7 @@ func (w *jsonWriter) sendAck(m *SendAck) {
 	w.uint(`,"seq":`, m.Seq)
 	w.int(`,"storedAtMs":`, m.StoredAtMs)
 	w.uint(`,"count":`, m.Count)
+	w.uint(`,"pos":`, m.Pos)
 	w.close(start)
 }
 
@@ -218,7 +219,7 @@ func (w *jsonWriter) entry(e *Entry) {
 		w.odd = true
 		return
 	}
-	w.grow(256 + len(e.Conversation) + len(e.Sender) + contentRoom(e.Content))
+	w.grow(288 + len(e.Conversation) + len(e.Sender) + contentRoom(e.Content))
 	w.raw(`,`)
 	start := w.open()
 	w.text(`,"conversation":`, e.Conversation)
@@ -233,6 +234,7 @@ func (w *jsonWriter) entry(e *Entry) {
 	w.uint(`,"count":`, e.Count)
 	w.bool(`,"recalled":`, e.Recalled)
 	w.uint(`,"target":`, e.Target)
+	w.uint(`,"pos":`, e.Pos)
 	w.close(start)
 }
 

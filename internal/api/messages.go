@@ -117,7 +117,7 @@ func (c *Calls) listEntries(ctx context.Context, actor im.Actor, r *wire.ListEnt
 
 func (c *Calls) listConversations(ctx context.Context, actor im.Actor, r *wire.ListConversationsRequest) (*wire.ListConversationsResponse, error) {
 	q, err := contract.SyncQuery(&wire.Sync{
-		Position: r.GetPosition(), Timeline: r.GetTimeline(), Limit: r.GetLimit(), Cursor: r.GetCursor(),
+		Position: r.GetPosition(), Timeline: r.GetTimeline(), Limit: r.GetLimit(), Cursor: r.GetCursor(), Newest: r.GetNewest(),
 	})
 	if err != nil {
 		return nil, err

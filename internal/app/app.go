@@ -77,6 +77,7 @@ type App struct {
 	logic    *logic
 	ask      im.Logic
 	timeline func() string
+	history  history
 	node     *remote.Node // nil alone
 	// clusterAddr is where the other nodes reach this one.
 	clusterAddr string
@@ -120,6 +121,9 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 	}
 	if err := a.startCluster(); err != nil {
 		return nil, err
+	}
+	if a.shared != nil {
+		a.history.app.Store(a)
 	}
 	if err := a.openListeners(ctx, o); err != nil {
 		return nil, err

@@ -88,6 +88,8 @@ func (b backend) Position(ctx context.Context) (uint64, error) {
 }
 func (b backend) Timeline() string { return b.a.journal.Timeline() }
 
+func (b backend) Eras() im.Eras { return b.a.shared.Eras() }
+
 func (b backend) Changed(ctx context.Context, since uint64, limit int) ([]im.ParcelHead, bool, error) {
 	return b.a.shared.Changed(ctx, since, limit)
 }

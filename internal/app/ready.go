@@ -3,7 +3,9 @@ package app
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"time"
 )
 
 // readiness is what /readyz answers.
@@ -16,6 +18,9 @@ type readiness struct {
 	Warnings int      `json:"warnings,omitempty"`
 	Details  []string `json:"details,omitempty"`
 }
+
+// toldBackFor is how long is told that the history went back.
+const toldBackFor = 24 * time.Hour
 
 // troubled is a store that tells what it cannot do: stopped is why it stores
 // nothing, "" if that is not so; warnings name what single things cannot be done.
@@ -45,6 +50,9 @@ func (a *App) readiness(ctx context.Context) (r readiness) {
 		if !a.node.Ready() {
 			r.Reasons = append(r.Reasons, "no logic node is there")
 		}
+	}
+	if back := a.history.last.Load(); back != nil && time.Since(back.at) < toldBackFor {
+		r.Details = append(r.Details, fmt.Sprintf("at %s the database turned out to be without what had been acknowledged: %s; clients were told", back.at.UTC().Format(time.RFC3339), back.why))
 	}
 	r.Warnings = len(r.Details)
 	r.Ready = len(r.Reasons) == 0

@@ -28,6 +28,7 @@ type sharedJournal interface {
 	Known(c im.ConversationID) (im.Head, bool)
 	Pulse(ctx context.Context) (im.Place, error)
 	Empty(ctx context.Context) (bool, error)
+	Eras() im.Eras
 	Changed(ctx context.Context, since uint64, limit int) (heads []im.ParcelHead, more bool, err error)
 }
 
@@ -125,7 +126,9 @@ func (a *App) openPostgres(ctx context.Context) (err error) {
 	if a.directory, err = dirpostgres.Open(ctx, a.cfg.Store, dirpostgres.Options{MaxConns: max(most-most/3, 2)}); err != nil {
 		return err
 	}
-	a.shared, err = postgres.Open(ctx, a.cfg.Store, postgres.Options{MaxConns: max(most/3, 2), Logger: a.log, Registerer: a.metrics})
+	a.shared, err = postgres.Open(ctx, a.cfg.Store, postgres.Options{
+		MaxConns: max(most/3, 2), Logger: a.log, Registerer: a.metrics, WentBack: a.history.wentBack, NewEra: a.history.newEra,
+	})
 	if err != nil {
 		a.shared = nil
 		return err

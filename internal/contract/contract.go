@@ -85,7 +85,7 @@ func (b *EntryBox) Fill(e *im.Entry) *wire.Entry {
 	w := &b.entry
 	w.Conversation, w.Seq, w.Id, w.Sender = string(e.Conversation), e.Seq, b.id[:], string(e.Sender)
 	w.StoredAtMs, w.Kind, w.ReplyTo = Millis(e.Stored), wire.EntryKind(e.Kind), e.ReplyTo
-	w.Count, w.Recalled, w.Target = e.Count, e.Recalled, e.Target
+	w.Count, w.Recalled, w.Target, w.Pos = e.Count, e.Recalled, e.Target, e.Pos
 	w.Mentions = w.Mentions[:0]
 	for _, u := range e.Mentions {
 		w.Mentions = append(w.Mentions, string(u))

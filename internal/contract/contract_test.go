@@ -27,7 +27,7 @@ func TestEntry(t *testing.T) {
 			im.Entry{Conversation: "dm:a:b", Seq: 1<<53 + 1, ID: testID(1), Sender: "a", Stored: stored, Kind: im.EntryMessage, Count: 3, ReplyTo: 2,
 				Mentions: []im.UserID{"b"}, Content: im.Content{Type: "text", Body: []byte("grüß"), Text: true}, Pos: 9, Roster: 9},
 			`{"conversation":"dm:a:b","seq":"9007199254740993","id":"AaMYXFB7cQCAAAAAAAAAAA==","sender":"a","storedAtMs":"1800000000123",` +
-				`"kind":"ENTRY_KIND_MESSAGE","content":{"type":"text","text":"grüß"},"replyTo":"2","mentions":["b"],"count":"3"}`,
+				`"kind":"ENTRY_KIND_MESSAGE","content":{"type":"text","text":"grüß"},"replyTo":"2","mentions":["b"],"count":"3","pos":"9"}`,
 		},
 		"data": {
 			im.Entry{Conversation: "grp:g", Seq: 1, Stored: stored, Kind: im.EntryMessage, Content: im.Content{Type: "image", Body: []byte{0xff}}},

@@ -112,7 +112,22 @@ func SyncQuery(s *wire.Sync) (im.SyncQuery, error) {
 			return im.SyncQuery{}, im.Errorf(im.CodeInvalidArgument, "%s is longer than %d bytes", f.name, MaxCursorBytes)
 		}
 	}
-	return im.SyncQuery{Position: s.GetPosition(), Timeline: s.GetTimeline(), Limit: limit(s.GetLimit()), Cursor: s.GetCursor()}, nil
+	newest, err := newest(s.GetNewest())
+	return im.SyncQuery{Position: s.GetPosition(), Timeline: s.GetTimeline(), Limit: limit(s.GetLimit()), Cursor: s.GetCursor(), Newest: newest}, err
+}
+
+func newest(n *wire.Newest) (im.Newest, error) {
+	if n == nil {
+		return im.Newest{}, nil
+	}
+	c, err := im.ParseConversationID(n.GetConversation())
+	if err == nil && (n.GetSeq() == 0 || len(n.GetId()) != len(im.MessageID{})) {
+		err = im.Errorf(im.CodeInvalidArgument, "newest has no seq, or no id of 16 bytes")
+	}
+	if err != nil {
+		return im.Newest{}, err
+	}
+	return im.Newest{Conversation: c, Seq: n.GetSeq(), ID: im.MessageID(n.GetId()), StoredMs: n.GetStoredAtMs(), Pos: n.GetPos()}, nil
 }
 
 // PullQuery checks a Pull and translates it.

@@ -145,7 +145,7 @@ func (s *session) tell(x *sending, now time.Time) {
 	} else {
 		b := s.g.pools.newAck()
 		b.id = x.id
-		b.ack.Conversation, b.ack.Seq, b.ack.StoredAtMs, b.ack.Count = string(x.conv), x.ack.Seq, contract.Millis(x.ack.Stored), x.ack.Count
+		b.ack.Conversation, b.ack.Seq, b.ack.StoredAtMs, b.ack.Count, b.ack.Pos = string(x.conv), x.ack.Seq, contract.Millis(x.ack.Stored), x.ack.Count, x.ack.Pos
 		s.send(&b.frame)
 		s.g.pools.acks.Put(b)
 		s.g.metrics.sendSeconds.Observe(now.Sub(x.start).Seconds())
@@ -177,7 +177,7 @@ func (s *session) tellUpTo(c im.ConversationID, seq uint64, own *im.Entry) {
 		case x.conv != c:
 		case own != nil && x.id == own.ID:
 			if !x.held {
-				x.ack, x.told = im.Ack{Seq: own.Seq, Count: own.Count, Stored: own.Stored}, true
+				x.ack, x.told = im.Ack{Seq: own.Seq, Count: own.Count, Stored: own.Stored, Pos: own.Pos}, true
 			}
 			due = append(due, x)
 		case !x.held:

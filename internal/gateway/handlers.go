@@ -87,6 +87,9 @@ func (s *session) flushMarks() {
 		return
 	}
 	s.ob.mu.Lock()
+	if s.doubted { // the client repeats what still holds
+		w.waiting = w.waiting[:0]
+	}
 	s.ob.marking += int32(len(w.waiting))
 	s.ob.mu.Unlock()
 	for _, m := range w.waiting {
@@ -133,6 +136,9 @@ func (s *session) sync(p *wire.Sync) {
 	}
 	d := contract.SyncResult(&res)
 	d.Number = p.GetNumber()
+	s.ob.mu.Lock()
+	s.doubted = false
+	s.ob.mu.Unlock()
 	if !s.g.compareRoster(s, res.Conversations) {
 		s.ob.misses()
 	}

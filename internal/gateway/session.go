@@ -69,6 +69,9 @@ type session struct {
 	waiting atomic.Bool
 	dirty   atomic.Bool
 	ready   bool
+	// doubted: the stores went back, and what the client knows may be of what they
+	// were, until it has synced. Its marks do not count. Guarded by ob.mu.
+	doubted bool
 	// since is the tick at which it was welcomed, 0 before.
 	since atomic.Uint32
 

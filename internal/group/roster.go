@@ -108,6 +108,10 @@ func (s *Service) Membership(user im.UserID, c im.ConversationID, rev uint64) (m
 // roster that is kept is still the one: the journal said that it changed.
 func (s *Service) Refresh(c im.ConversationID) { s.rosters.doubt(c) }
 
+// WentBack forgets all rosters: the directory went back, and its revisions may
+// mean other changes than they did.
+func (s *Service) WentBack() { s.rosters.dropAll() }
+
 // Applied takes a roster on by a change that was just made visible, with its
 // entry's seq. It is told by the outbox, before the entry is delivered.
 //
@@ -362,6 +366,13 @@ func (r *rosters) loaded(c im.ConversationID, l *loading) {
 		l.cost, l.kept = 1+l.roster.size(), true
 		r.insert(c, l)
 	}
+}
+
+// dropAll forgets all, and what is being read.
+func (r *rosters) dropAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.young, r.old, r.cost = make(map[im.ConversationID]*loading), nil, 0
 }
 
 // replace puts the next revision in an old one's place, if that is there still,

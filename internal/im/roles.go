@@ -120,6 +120,7 @@ type Ack struct {
 	Seq    uint64
 	Count  uint64
 	Stored time.Time
+	Pos    uint64
 	// Follows: the entry is on its way to the gateways as well, with the connection
 	// that sent it as its Origin, and the ack has its place there. Otherwise it was
 	// stored before: a resend.
@@ -132,6 +133,25 @@ type SyncQuery struct {
 	Timeline string
 	Limit    int
 	Cursor   string
+	// Newest is the newest of all entries that the device has applied, zero if it
+	// does not say: an entry that is not in the journal means that the device knows
+	// another history.
+	Newest Newest
+}
+
+// Newest names an entry by all that tells it from what another history has in its
+// place.
+type Newest struct {
+	Conversation ConversationID
+	Seq          uint64
+	ID           MessageID
+	StoredMs     int64
+	Pos          uint64
+}
+
+// Is tells whether e is the entry that is meant.
+func (n *Newest) Is(e *Entry) bool {
+	return *n == Newest{Conversation: e.Conversation, Seq: e.Seq, ID: e.ID, StoredMs: e.Stored.UnixMilli(), Pos: e.Pos}
 }
 
 // SyncResult is the answer to a SyncQuery.

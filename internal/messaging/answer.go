@@ -144,5 +144,5 @@ func (s *Service) accept(it *item, res im.Appended, now time.Time) {
 		s.deliverer.Remind(im.ParcelHead{Conversation: e.Conversation, Seq: res.Seq, Roster: res.Roster})
 	}
 	s.metrics.sendDuration.Observe(now.Sub(it.queued).Seconds())
-	s.reply(it, im.Ack{Seq: res.Seq, Count: res.Count, Stored: res.Time, Follows: follows && it.actor.Connection != ""}, nil)
+	s.reply(it, im.Ack{Seq: res.Seq, Count: res.Count, Stored: res.Time, Pos: res.Pos, Follows: follows && it.actor.Connection != ""}, nil)
 }

@@ -22,6 +22,12 @@ func (o *opened) has(c im.ConversationID) bool {
 	return ok
 }
 
+func (o *opened) forget() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.m = nil
+}
+
 func (o *opened) add(c im.ConversationID) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -181,6 +181,10 @@ func New(o Options) *Service {
 	return s
 }
 
+// WentBack forgets what is remembered of a history that is not the stores' any
+// more.
+func (s *Service) WentBack() { s.opened.forget() }
+
 // Close rejects further sends, stores and answers what is queued, and ends the
 // committer.
 func (s *Service) Close() {

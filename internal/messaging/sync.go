@@ -57,32 +57,42 @@ func (s *Service) Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.S
 	return res, err
 }
 
-// proved makes a query cold, and its answer a reset, unless what it says to know
-// is of this history (SPEC §7.3).
+// proved makes a query cold, and its answer a reset, unless all that it says to
+// know is of this history (SPEC §7.3).
 func (s *Service) proved(ctx context.Context, q *im.SyncQuery, res *im.SyncResult) (since uint64, err error) {
-	said, of := q.Position, im.Place{}
-	if said == "" {
-		if said = q.Cursor; said == "" {
-			return 0, nil
-		}
-		c, ok := parseCursor(said)
-		if !ok {
+	var at im.Place
+	ok := true
+	switch {
+	case q.Position != "":
+		at, ok = im.ParsePlace(q.Position)
+		ok = ok && q.Timeline == res.Timeline
+	case q.Cursor != "":
+		c, known := parseCursor(q.Cursor)
+		if !known {
 			return 0, im.Errorf(im.CodeInvalidArgument, "cursor is not one of this server's")
 		}
-		of = c.at
-	} else if place, ok := im.ParsePlace(said); ok {
-		of = place
+		at, ok = c.at, q.Timeline == "" || q.Timeline == res.Timeline
 	}
-	held := of != im.Place{} && (q.Timeline == res.Timeline || q.Position == "" && q.Timeline == "")
-	if held {
-		if held, err = s.journal.Holds(ctx, of); err != nil {
-			return 0, err
-		}
+	if ok && at != (im.Place{}) {
+		ok, err = s.journal.Holds(ctx, at)
 	}
-	if !held {
+	if ok && err == nil && q.Newest.Seq > 0 {
+		ok, err = s.has(ctx, &q.Newest)
+	}
+	if err != nil {
+		return 0, err
+	}
+	if !ok {
 		q.Position, q.Cursor, res.Reset = "", "", true
 	}
-	return of.Pos, nil
+	return at.Pos, nil
+}
+
+// has tells whether the journal has an entry that a device says to have. A
+// position alone does not prove what the device was pushed since.
+func (s *Service) has(ctx context.Context, n *im.Newest) (bool, error) {
+	got, err := s.journal.Read(ctx, n.Conversation, n.Seq, false, 1)
+	return len(got) == 1 && n.Is(&got[0]), err
 }
 
 // Compare answers whether a device that holds digest misses something; see im.Logic.

@@ -175,6 +175,53 @@ func TestPositionOfAnotherTimelineResets(t *testing.T) {
 	}
 }
 
+// What a device knows is of another history when its position was told in an era
+// that is not there, or beyond the end of one; when the newest entry it has is not
+// there; when another is in its place. However far this history is by now.
+func TestWhatAnotherHistoryToldResets(t *testing.T) {
+	w := newWorld(t)
+	w.mustSend("alice", ab, "kept")
+	kept := w.sync("alice", im.SyncQuery{})
+	newest := func(e *im.Entry) im.Newest {
+		return im.Newest{Conversation: e.Conversation, Seq: e.Seq, ID: e.ID, StoredMs: e.Stored.UnixMilli(), Pos: e.Pos}
+	}
+	have := kept.Conversations[0].Entries[0]
+	// The copy ends here; what came after it went on in the same era, then in another.
+	w.journal.mu.Lock()
+	w.journal.eras = append(w.journal.eras, im.Era{ID: 7, Begin: w.journal.pos})
+	w.journal.mu.Unlock()
+	w.mustSend("alice", ab, "new")
+	place, _ := im.ParsePlace(kept.Position)
+	lost := func(change func(n *im.Newest)) im.SyncQuery {
+		n := newest(&have)
+		change(&n)
+		return im.SyncQuery{Position: kept.Position, Timeline: "t1", Newest: n}
+	}
+	for name, q := range map[string]im.SyncQuery{
+		"beyond the end of its era":   {Position: im.Place{Era: place.Era, Pos: place.Pos + 1}.String(), Timeline: "t1"},
+		"an era that is not there":    {Position: im.Place{Era: 8, Pos: 1}.String(), Timeline: "t1"},
+		"the newest is beyond":        lost(func(n *im.Newest) { n.Seq = 9 }),
+		"another is in its place":     lost(func(n *im.Newest) { n.ID[15]++ }),
+		"it was stored again":         lost(func(n *im.Newest) { n.Pos++ }),
+		"at another time":             lost(func(n *im.Newest) { n.StoredMs++ }),
+		"a conversation of the other": lost(func(n *im.Newest) { n.Conversation = "grp:x" }),
+		"a cursor":                    {Timeline: "t1", Cursor: im.Place{Era: 8, Pos: 1}.String() + ".1.dm:alice:bob"},
+		"a cursor's timeline":         {Timeline: "t0", Cursor: kept.Position + ".1.dm:alice:bob"},
+		"no position at all":          {Newest: im.Newest{Conversation: ab, Seq: 9}},
+	} {
+		if r := w.sync("alice", q); !r.Reset || len(r.Conversations) != 1 || r.Conversations[0].Head.Seq != 2 {
+			t.Errorf("%s: %+v", name, r)
+		}
+		if same, _, err := w.Compare(t.Context(), im.Actor{User: "alice"}, q.Position, im.HeadHash(ab, 2)); q.Newest.Seq == 0 && (same || err != nil) {
+			t.Errorf("%s: the digest is compared, %v", name, err)
+		}
+	}
+	r := w.sync("alice", im.SyncQuery{Position: kept.Position, Timeline: "t1", Newest: newest(&have)})
+	if r.Reset || len(r.Conversations) != 1 || len(r.Conversations[0].Entries) != 1 {
+		t.Errorf("what was kept: %+v", r)
+	}
+}
+
 func TestColdPages(t *testing.T) {
 	w := newWorld(t)
 	var want []im.ConversationID

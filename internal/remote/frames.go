@@ -9,7 +9,7 @@ import (
 
 // version begins every message on the bus. A node does not read messages of a
 // version it does not know.
-const version = 1
+const version = 2
 
 // opened begins to read a message.
 func opened(data []byte) *reader {
@@ -165,7 +165,8 @@ func putAck(b []byte, number uint64, a *im.Ack) []byte {
 	b = binary.AppendUvarint(append(b, item), number)
 	b = binary.AppendUvarint(b, a.Seq)
 	b = binary.AppendUvarint(b, a.Count)
-	return binary.AppendVarint(b, a.Stored.UnixMilli())
+	b = binary.AppendVarint(b, a.Stored.UnixMilli())
+	return binary.AppendUvarint(b, a.Pos)
 }
 
 // partBytes is how long a part of an answer may be.

@@ -373,7 +373,7 @@ func (r *router) answers(data []byte) {
 func (r *router) item(l *link, in *reader, now time.Time) (x answer, given bool) {
 	switch kind := in.byte(); kind {
 	case itemAck, itemFound:
-		n, a := in.uint(), im.Ack{Seq: in.uint(), Count: in.uint(), Stored: time.UnixMilli(in.int()), Follows: kind == itemAck}
+		n, a := in.uint(), im.Ack{Seq: in.uint(), Count: in.uint(), Stored: time.UnixMilli(in.int()), Pos: in.uint(), Follows: kind == itemAck}
 		return l.answered(n, a, nil, now)
 	case itemSendError:
 		n, err := in.uint(), in.error()

@@ -48,13 +48,20 @@ func putSyncQuery(b []byte, q *im.SyncQuery) []byte {
 		b = putString(b, q.Position)
 		b = putString(b, q.Timeline)
 		b = binary.AppendUvarint(b, uint64(max(q.Limit, 0)))
-		return putString(b, q.Cursor)
+		b = putString(b, q.Cursor)
+		n := &q.Newest
+		b = putString(b, n.Conversation)
+		b = binary.AppendUvarint(b, n.Seq)
+		b = append(b, n.ID[:]...)
+		b = binary.AppendVarint(b, n.StoredMs)
+		return binary.AppendUvarint(b, n.Pos)
 	})
 }
 
 func (r *reader) syncQuery() im.SyncQuery {
 	in := r.record()
 	q := im.SyncQuery{Position: in.string(), Timeline: in.string(), Limit: int(in.uint()), Cursor: in.string()}
+	q.Newest = im.Newest{Conversation: im.ConversationID(in.string()), Seq: in.uint(), ID: in.id(), StoredMs: in.int(), Pos: in.uint()}
 	r.also(in)
 	return q
 }

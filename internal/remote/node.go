@@ -32,6 +32,8 @@ type Gateway interface {
 	// Verify reads again what this gateway knows of its users: news may be lost.
 	// With all, every session is told to compare what it has.
 	Verify(all bool)
+	// WentBack tells that the stores went back to what they were before.
+	WentBack()
 }
 
 // Options of a Node.
@@ -65,7 +67,9 @@ type Node struct {
 	ready    atomic.Bool // this process's logic reaches its store
 	position atomic.Uint64
 	leaving  atomic.Bool
-	number   uint64 // of heartbeats; the ticker's
+	beating  sync.Mutex
+	number   uint64 // of heartbeats; beating's
+	past     past
 	started  chan struct{}
 
 	repairs repairs
@@ -237,18 +241,25 @@ func (n *Node) run() {
 }
 
 func (n *Node) tick(now time.Time) {
+	n.beat()
+	n.missed(n.peers.judge(now))
+	n.router.tick(now)
+}
+
+// beat sends a heartbeat.
+func (n *Node) beat() {
+	n.beating.Lock()
+	defer n.beating.Unlock()
 	n.number++
 	h := beat{
 		name: n.o.Name, instance: n.instance, roles: n.roles, number: n.number,
 		ready: n.ready.Load(), position: n.position.Load(),
 	}
 	if n.served != nil {
-		h.timeline = n.served.backend.Timeline()
+		h.timeline, h.eras = n.served.backend.Timeline(), n.served.backend.Eras()
 	}
 	n.bus.Publish("hb", h.append(nil))
 	n.bus.Flush()
-	n.missed(n.peers.judge(now))
-	n.router.tick(now)
 }
 
 // watchStore asks the store where it stands: the answer is the position of the
@@ -405,6 +416,9 @@ func (n *Node) heard(data []byte) {
 	now := n.now()
 	fresh := !n.peers.has(h.name, h.instance, h.ready)
 	n.missed(n.peers.heard(h, now))
+	if n.past.heard(&h) {
+		n.wentBack()
+	}
 	if fresh {
 		n.router.follow(now)
 	}

@@ -38,6 +38,7 @@ type beat struct {
 	ready    bool
 	position uint64
 	timeline string
+	eras     im.Eras // the newest few of the journal
 }
 
 func (h *beat) append(b []byte) []byte {
@@ -48,7 +49,8 @@ func (h *beat) append(b []byte) []byte {
 		b = binary.AppendUvarint(b, h.number)
 		b = putBool(b, h.ready)
 		b = binary.AppendUvarint(b, h.position)
-		return putString(b, h.timeline)
+		b = putString(b, h.timeline)
+		return putEras(b, h.eras)
 	})
 }
 
@@ -57,7 +59,7 @@ func (h *beat) read(data []byte) error {
 	in := r.record()
 	*h = beat{
 		name: in.string(), instance: in.uint(), roles: in.uint(), number: in.uint(),
-		ready: in.bool(), position: in.uint(), timeline: in.string(),
+		ready: in.bool(), position: in.uint(), timeline: in.string(), eras: in.eras(),
 	}
 	r.also(in)
 	return r.err

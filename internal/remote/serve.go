@@ -30,6 +30,8 @@ type Backend interface {
 	// Position and Timeline are the journal's.
 	Position(ctx context.Context) (uint64, error)
 	Timeline() string
+	// Eras are the journal's newest, a few.
+	Eras() im.Eras
 	// Changed returns the heads of at most limit conversations with entries after a
 	// position; more tells that there are others.
 	Changed(ctx context.Context, since uint64, limit int) (heads []im.ParcelHead, more bool, err error)

@@ -17,6 +17,7 @@ import (
 
 // store is what the logic nodes share: a database.
 type store struct {
+	eras    im.Eras
 	mu      sync.Mutex
 	entries map[im.ConversationID][]im.Entry
 	ids     map[im.MessageID]im.Ack
@@ -210,6 +211,15 @@ func (b *brain) Position(context.Context) (uint64, error) {
 
 func (b *brain) Timeline() string { return "t" }
 
+func (b *brain) Eras() im.Eras {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	if b.store.eras == nil {
+		return im.Eras{{ID: 1}}
+	}
+	return b.store.eras
+}
+
 func (b *brain) Changed(_ context.Context, since uint64, limit int) (heads []im.ParcelHead, more bool, err error) {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
@@ -254,6 +264,7 @@ type door struct {
 	controls []im.Control
 	gone     []string
 	verified int
+	back     int
 	onEntry  func(im.Entry)
 	online   map[im.UserID]bool
 	seen     map[im.UserID]map[string]bool // who is online where else
@@ -320,6 +331,12 @@ func (d *door) NodeGone(node string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.gone = append(d.gone, node)
+}
+
+func (d *door) WentBack() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.back++
 }
 
 func (d *door) Verify(bool) {

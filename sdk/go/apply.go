@@ -261,7 +261,7 @@ func (k *core) reset(timeline string) {
 			r.abandon(ErrConnectionLost)
 		}
 	}
-	k.meta.Timeline, k.meta.Position = timeline, ""
+	k.meta.Timeline, k.meta.Position, k.proof = timeline, "", nil
 	k.meta.Listing, k.meta.ListNext = false, ""
 	k.metaDirty = true
 	k.feed(FeedItem{Kind: FeedReset})

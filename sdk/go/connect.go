@@ -231,7 +231,7 @@ func (k *core) onDialed(d dialResult) {
 		k.meta.Timeline = w.Timeline
 		k.metaDirty = true
 	}
-	k.reqs[d.sync.Number] = &request{kind: reqSync, cold: d.sync.Position == "", at: now, tick: k.tick}
+	k.reqs[d.sync.Number] = &request{kind: reqSync, cold: d.sync.Position == "", at: now, tick: k.tick, newest: d.sync.Newest}
 	k.syncing, k.base = true, ""
 }
 

@@ -297,7 +297,7 @@ func (k *core) handle(frame *wire.ServerFrame) {
 	case *wire.ServerFrame_Heads:
 		k.onHeads(f.Heads.Heads)
 	case *wire.ServerFrame_Resync:
-		k.requestSync()
+		k.onResync()
 	case *wire.ServerFrame_Kick:
 		k.onKick(f.Kick)
 	case *wire.ServerFrame_GoAway:

@@ -31,6 +31,7 @@ type fake struct {
 	mu sync.Mutex
 
 	user, timeline string
+	pos            uint64
 	journal        map[string][]*wire.Entry
 	changes        []change // the position is len(changes)
 	byID           map[string]*wire.Entry
@@ -339,7 +340,7 @@ func (f *fake) send(c *fakeConn, s *wire.Send) {
 				Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions,
 			})
 		}
-		ack := &wire.SendAck{Id: s.Id, Conversation: e.Conversation, Seq: e.Seq, StoredAtMs: e.StoredAtMs, Count: e.Count}
+		ack := &wire.SendAck{Id: s.Id, Conversation: e.Conversation, Seq: e.Seq, StoredAtMs: e.StoredAtMs, Count: e.Count, Pos: e.Pos}
 		if !v.noAck {
 			reply(c, ack)
 		}
@@ -364,6 +365,8 @@ func (f *fake) append(origin *fakeConn, e *wire.Entry) *wire.Entry {
 		f.stores = append(f.stores, e.Content.GetText())
 	}
 	e.StoredAtMs = time.Now().UnixMilli()
+	f.pos++
+	e.Pos = f.pos
 	if e.Id == nil {
 		e.Id = fmt.Appendf(nil, "%016d", len(f.changes))
 	}
@@ -402,10 +405,23 @@ func (f *fake) markRead(conversation string, seq uint64) {
 
 func (f *fake) position() string { return strconv.Itoa(len(f.changes)) }
 
+// has tells whether an entry is in the journal.
+func (f *fake) has(n *wire.Newest) bool {
+	if n == nil {
+		return true
+	}
+	j := f.journal[n.Conversation]
+	if n.Seq > uint64(len(j)) {
+		return false
+	}
+	e := j[n.Seq-1]
+	return e.Pos == n.Pos && e.StoredAtMs == n.StoredAtMs && string(e.Id) == string(n.Id)
+}
+
 func (f *fake) delta(q *wire.Sync) *wire.SyncDelta {
 	d := &wire.SyncDelta{Number: q.GetNumber(), Timeline: f.timeline, Position: f.position()}
 	from, err := strconv.Atoi(q.GetPosition())
-	if q.GetPosition() != "" && err == nil && q.Timeline == f.timeline && from <= len(f.changes) {
+	if q.GetPosition() != "" && err == nil && q.Timeline == f.timeline && from <= len(f.changes) && f.has(q.Newest) {
 		since := map[string]int{}
 		var order []string
 		for _, c := range f.changes[from:] {

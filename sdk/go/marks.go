@@ -47,6 +47,10 @@ func (k *core) flushMarks() {
 	if k.state != StateConnected {
 		return
 	}
+	if k.proof != nil { // perhaps of a history that the server does not have
+		k.marksAt = k.o.now().Add(k.o.readDelay)
+		return
+	}
 	for cv := range k.markDue {
 		if k.link.full() {
 			k.marksAt = k.o.now().Add(k.o.readDelay)

@@ -302,7 +302,7 @@ func TestOwnPushBesideTheAck(t *testing.T) {
 					for _, what := range strings.Fields(order) {
 						switch e := run[1]; what {
 						case "ack":
-							reply(fc, &wire.SendAck{Id: e.Id, Conversation: e.Conversation, Seq: e.Seq, StoredAtMs: e.StoredAtMs, Count: e.Count})
+							reply(fc, &wire.SendAck{Id: e.Id, Conversation: e.Conversation, Seq: e.Seq, StoredAtMs: e.StoredAtMs, Count: e.Count, Pos: e.Pos})
 						case "push":
 							reply(fc, &wire.Push{Entries: run})
 						}

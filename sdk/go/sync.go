@@ -1,6 +1,7 @@
 package skein
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/skein-im/skein/wire"
@@ -12,6 +13,10 @@ type syncer struct {
 	syncing, wantSync bool
 	// again and pageAgain are what was refused for now, and when to ask again.
 	again, pageAgain refused
+	// proof is the newest entry from before the server said Resync, until a Sync
+	// that named it is answered: what is pushed from then on may be of another
+	// history than what is known here, and proves nothing of that.
+	proof *wire.Newest
 	// resynced: a refused position was given up on this connection already.
 	resynced bool
 	// held are entries that wait for a sync's answer; heldOver: some were dropped.
@@ -68,6 +73,8 @@ type request struct {
 	told map[*conv]bool
 	cv   *conv
 	from uint64
+	// newest is what a Sync proved its history by.
+	newest *wire.Newest
 	// done gets the answer after it is stored.
 	done func(*wire.Range, error)
 }
@@ -85,8 +92,23 @@ func (s *syncer) init() { s.changed, s.unsure = map[*conv]struct{}{}, map[*conv]
 
 func (k *core) newSync() *wire.Sync {
 	return &wire.Sync{
-		Number: k.nextNumber(), Position: k.meta.Position, Timeline: k.meta.Timeline, Limit: k.o.pageSize,
+		Number: k.nextNumber(), Position: k.meta.Position, Timeline: k.meta.Timeline, Limit: k.o.pageSize, Newest: cmp.Or(k.proof, k.newest()),
 	}
+}
+
+// newest names the entry by which the server sees whether its history is the one
+// that is known here. SPEC §7.8.
+func (k *core) newest() *wire.Newest {
+	var newest *wire.Entry
+	for _, cv := range k.convs {
+		if e := cv.rec.Last; e != nil && e.Pos > newest.GetPos() {
+			newest = e
+		}
+	}
+	if newest == nil {
+		return nil
+	}
+	return &wire.Newest{Conversation: newest.Conversation, Seq: newest.Seq, Id: newest.Id, StoredAtMs: newest.StoredAtMs, Pos: newest.Pos}
 }
 
 // requestSync asks what changed since the position; at most one at a time.
@@ -99,7 +121,7 @@ func (k *core) syncAs(kind reqKind) {
 	}
 	s := k.newSync()
 	k.syncing, k.wantSync = true, false
-	k.reqs[s.Number] = &request{kind: kind, cold: s.Position == "", at: k.o.now(), tick: k.tick}
+	k.reqs[s.Number] = &request{kind: kind, cold: s.Position == "", at: k.o.now(), tick: k.tick, newest: s.Newest}
 	k.send(wire.NewClientFrame(s))
 	k.owes()
 }
@@ -122,11 +144,14 @@ func (k *core) onDelta(d *wire.SyncDelta) {
 		k.syncRefused(req, errorOf(d.Error))
 		return
 	}
-	if req.kind == reqPage {
+	if req.kind == reqPage && !d.Reset_ {
 		k.onPage(d)
 		return
 	}
 	k.again = refused{}
+	if req.newest == k.proof {
+		k.proof = nil
+	}
 	if d.Reset_ && (k.meta.Position != "" || len(k.convs) > 0) {
 		k.reset(d.Timeline)
 	}
@@ -419,6 +444,14 @@ func (k *core) onPosition(position string) {
 	k.meta.Position, k.metaDirty = position, true
 }
 
+// onResync: pushes were dropped, or the server went back. SPEC §6.4, §7.8.
+func (k *core) onResync() {
+	if k.proof == nil {
+		k.proof = k.newest()
+	}
+	k.requestSync()
+}
+
 func (k *core) onPong(f *wire.Pong) {
 	if f.ServerTimeMs > 0 {
 		k.ids.SetServerTime(f.ServerTimeMs)
@@ -428,7 +461,7 @@ func (k *core) onPong(f *wire.Pong) {
 	k.ping = nil
 	switch {
 	case f.Resync:
-		k.requestSync()
+		k.onResync()
 	case p != nil && p.digest && f.Position != "" && !k.syncing:
 		k.meta.Position, k.base = f.Position, f.Position
 		for cv, seq := range p.heads {

@@ -263,6 +263,76 @@ func TestTimelineChange(t *testing.T) {
 	})
 }
 
+// The server was put back to an older copy of itself, and is past where it was
+// before when the device returns: its position says nothing, the newest entry it
+// has does. Without it the device shows none of the three new messages.
+func TestServerPutBackAndPastItsEnd(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		c := r.dial()
+		r.sayMany(dm, "bob", 4)
+		if _, err := c.Conversation(dm).Send(bg, "mine, and lost"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		r.end()
+		r.do(func() {
+			r.journal[dm], r.changes, r.pos = r.journal[dm][:2], r.changes[:2], 2
+		})
+		pause(time.Minute)
+		r.sayMany(dm, "bob", 3)
+		r.dial()
+		synctest.Wait()
+		r.checkStore(dm)
+		eq(t, "resets", len(eventsOf[*ResetEvent](r.events)), 1)
+	})
+}
+
+// Told to sync by a server that went back under the connection, the device proves
+// what it knew by what it knew then, not by what is pushed from then on; and it
+// tells no mark before it is answered.
+func TestServerPutBackUnderTheConnection(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.dial()
+		r.sayMany(dm, "bob", 5)
+		synctest.Wait()
+		refused := 0
+		var said []*wire.Newest
+		r.do(func() {
+			r.journal[dm], r.changes, r.pos = r.journal[dm][:2], r.changes[:2], 2
+			r.read = map[string]uint64{}
+			r.onFrame = func(c *fakeConn, f *wire.ClientFrame) bool {
+				if f.GetReceived() != nil || f.GetRead() != nil {
+					if refused < 3 {
+						t.Error("a mark of the old history")
+					}
+					return false
+				}
+				s := f.GetSync()
+				if s == nil || refused == 3 {
+					return false
+				}
+				refused++
+				said = append(said, s.Newest)
+				reply(c, &wire.SyncDelta{Number: s.Number, Error: &wire.Error{Code: string(wire.CodeUnavailable), RetryAfterMs: 100}})
+				return true
+			}
+			for _, c := range r.conns {
+				reply(c, &wire.Resync{})
+			}
+		})
+		pause(10 * time.Millisecond)
+		r.sayMany(dm, "bob", 6) // pushed while the Sync is refused; it goes past what was known
+		pause(time.Minute)
+		r.checkStore(dm)
+		eq(t, "resets", len(eventsOf[*ResetEvent](r.events)), 1)
+		for i, n := range said {
+			if n.GetSeq() != 5 || n.GetPos() != 5 {
+				t.Errorf("Sync %d is proved by %v, want the 5th entry", i+1, n)
+			}
+		}
+	})
+}
+
 // The same timeline, but a position the server cannot read.
 func TestUnreadablePosition(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {

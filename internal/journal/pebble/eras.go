@@ -143,7 +143,7 @@ func (j *Journal) keepEras() {
 			return
 		}
 		now := time.Now()
-		due := now.Sub(began) >= eraLength || jumped(last, now)
+		due := now.Sub(began) >= eraLength || jumped(now.Round(0).Sub(last.Round(0)), now.Sub(last))
 		last = now
 		if !due {
 			continue
@@ -156,7 +156,5 @@ func (j *Journal) keepEras() {
 	}
 }
 
-// jumped tells whether the wall clock was set between two readings.
-func jumped(a, b time.Time) bool {
-	return (b.Round(0).Sub(a.Round(0)) - b.Sub(a)).Abs() > clockJump
-}
+// jumped tells whether the wall clock was set, from how far both clocks went.
+func jumped(wall, monotonic time.Duration) bool { return (wall - monotonic).Abs() > clockJump }

@@ -80,6 +80,16 @@ func (h *history) notePlace(p im.Place) {
 	}
 }
 
+// Eras are the newest eras of the history, a few at most, as of the last look.
+func (j *Journal) Eras() im.Eras {
+	j.history.mu.Lock()
+	defer j.history.mu.Unlock()
+	return j.history.eras[max(len(j.history.eras)-erasTold, 0):]
+}
+
+// erasTold is how many eras Eras tells.
+const erasTold = 4
+
 func (h *history) clear() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,6 +152,9 @@ func (j *Journal) noteEra(ctx context.Context, q querier, era uint64) (current b
 	j.forget()
 	if lost != "" {
 		j.wentBack(lost)
+	}
+	if j.o.NewEra != nil {
+		j.o.NewEra()
 	}
 	return true, nil
 }

@@ -34,6 +34,9 @@ type Options struct {
 	// copy of the one that this journal was opened on: what was acknowledged may be
 	// missing, and whatever was remembered of it does not count. It must not wait.
 	WentBack func(why string)
+	// NewEra is called when another era goes on than was known, after WentBack and
+	// before anything is stored or told in it here. It must not wait.
+	NewEra func()
 	// Now is for measuring and for the age of what is remembered; entries get the
 	// database's time. Default time.Now.
 	Now func() time.Time
