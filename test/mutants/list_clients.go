@@ -84,7 +84,7 @@ var clients = []Mutant{
 	},
 	{
 		Name: "sdk-digest-ignored", Breaks: "5: who hears that their digest is another one syncs",
-		Hunks:   []Hunk{{sdkDir + "/sync.go", "case f.Resync:\n\t\tk.requestSync()", "case f.Resync:"}},
+		Hunks:   []Hunk{{sdkDir + "/sync.go", "case f.Resync:\n\t\tk.onResync()", "case f.Resync:"}},
 		Package: sdkDir, Test: "TestBusyClientComparesHeads",
 	},
 	{

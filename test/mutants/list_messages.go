@@ -65,7 +65,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "no-reset", Breaks: "24: a position of another timeline is reset",
-		Hunks:   []Hunk{{messagingDir + "/sync.go", "\tif !held {\n\t\tq.Position, q.Cursor, res.Reset", "\tif !held && of == (im.Place{}) {\n\t\tq.Position, q.Cursor, res.Reset"}},
+		Hunks:   []Hunk{{messagingDir + "/sync.go", "\tif !ok {\n\t\tq.Position, q.Cursor, res.Reset", "\tif !ok && at == (im.Place{}) {\n\t\tq.Position, q.Cursor, res.Reset"}},
 		Package: messagingDir, Test: "TestPositionOfAnotherTimelineResets",
 	},
 	{
