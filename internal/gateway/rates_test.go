@@ -94,12 +94,15 @@ func TestRatesBelongToTheDevice(t *testing.T) {
 }
 
 func TestIdleRatesAreBounded(t *testing.T) {
-	r := newRates(Rates{Sends: Rate{1, 1000}, Marks: Rate{1, 1}, Reads: Rate{1, 1}, Calls: Rate{1, 1}, Signals: Rate{1, 1}})
+	const anHour = 1.0 / 3600 // so that none is full, and forgotten, while the test runs
+	r := newRates(Rates{Sends: Rate{anHour, 1000}, Marks: Rate{1, 1}, Reads: Rate{1, 1}, Calls: Rate{1, 1}, Signals: Rate{1, 1}})
 	for i := range maxIdleRates + 100 {
 		a := r.enter(im.UserID(fmt.Sprint("u", i)), "1")
 		r.take(a, classSend, 1e18)
 		r.leave(a, 1e18)
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if len(r.of) != maxIdleRates || r.idle != maxIdleRates {
 		t.Errorf("%d are remembered, %d idle", len(r.of), r.idle)
 	}

@@ -21,14 +21,14 @@ func TestAMissedHeartbeatIsNoticed(t *testing.T) {
 			w.store.append("a00", w.message(dm(0))) // whatever told of it is lost
 			pass(time.Duration(beats) * beatEvery)
 			w.hub.SetFaults(mem.Faults{})
-			if got := w.doors["g2"].heads[dm(0)]; got != 0 {
+			if got := w.doors["g2"].head(dm(0)); got != 0 {
 				t.Fatalf("head %d came through", got)
 			}
 			pass(2 * time.Second)
-			if got := w.doors["g2"].heads[dm(0)]; got != 1 {
+			if got := w.doors["g2"].head(dm(0)); got != 1 {
 				t.Fatalf("%d beats lost: head %d", beats, got)
 			}
-			if len(w.doors["g2"].gone) > 0 {
+			if len(w.doors["g2"].judged()) > 0 {
 				t.Fatal("the node was judged dead: this is another test")
 			}
 		})
@@ -48,7 +48,7 @@ func TestARepairReachesBack(t *testing.T) {
 		pass(2 * beatEvery)
 		w.hub.SetFaults(mem.Faults{})
 		pass(2 * time.Second)
-		if got := w.doors["g2"].heads[dm(0)]; got != 1 {
+		if got := w.doors["g2"].head(dm(0)); got != 1 {
 			t.Fatalf("head %d", got)
 		}
 	})
@@ -65,8 +65,8 @@ func TestALossThatIsToldIsCompared(t *testing.T) {
 		pass(10 * time.Millisecond)
 		handler{w.nodes["g2"]}.Lost("as it is told to")
 		pass(100 * time.Millisecond)
-		if got := w.doors["g2"].heads[dm(0)]; got != 1 || w.doors["g2"].verified == 0 {
-			t.Fatalf("head %d, verified %d times", got, w.doors["g2"].verified)
+		if got := w.doors["g2"].head(dm(0)); got != 1 || w.doors["g2"].verifications() == 0 {
+			t.Fatalf("head %d, verified %d times", got, w.doors["g2"].verifications())
 		}
 	})
 }
@@ -82,7 +82,7 @@ func TestALossIsComparedTwice(t *testing.T) {
 		pass(repairAgain / 2)
 		w.store.append("a00", w.message(dm(0)))
 		pass(repairAgain)
-		if got := w.doors["g2"].heads[dm(0)]; got != 1 {
+		if got := w.doors["g2"].head(dm(0)); got != 1 {
 			t.Fatalf("head %d", got)
 		}
 	})

@@ -352,13 +352,13 @@ func TestAddedWhereNobodyListens(t *testing.T) {
 		out.ToGroup(c, im.Parcel{Head: &im.ParcelHead{Conversation: c, Seq: 5}})
 		out.Flush()
 		pass(10 * time.Millisecond)
-		if w.doors["g1"].heads[c] != 5 || w.doors["g2"].heads[c] != 0 {
+		if w.doors["g1"].head(c) != 5 || w.doors["g2"].head(c) != 0 {
 			t.Errorf("a beacon reached %v and %v", w.doors["g1"].heads, w.doors["g2"].heads)
 		}
 		out.ToGroup(c, im.Parcel{Head: &im.ParcelHead{Conversation: c, Seq: 6, Added: []im.UserID{"b00"}}})
 		out.Flush()
 		pass(10 * time.Millisecond)
-		if w.doors["g2"].heads[c] != 6 {
+		if w.doors["g2"].head(c) != 6 {
 			t.Error("where nobody listens the beacon did not say who was added")
 		}
 	})
@@ -403,10 +403,10 @@ func TestLostPushesAreCompared(t *testing.T) {
 		w.store.append("a00", w.message(dm(0))) // stored, and nobody is told
 		w.kill(home)
 		pass(2 * time.Second)
-		if got := w.doors["g2"].heads[dm(0)]; got != 1 {
+		if got := w.doors["g2"].head(dm(0)); got != 1 {
 			t.Fatalf("head %d", got)
 		}
-		if w.doors["g2"].verified != 0 {
+		if w.doors["g2"].verifications() != 0 {
 			t.Fatal("all users are read again although no group changed")
 		}
 		w.nodes["g2"].GroupHere(im.Group("g"))
@@ -419,7 +419,7 @@ func TestLostPushesAreCompared(t *testing.T) {
 		pass(3 * time.Second)
 		w.add("l3") // it can tell
 		pass(12 * time.Second)
-		if d := w.doors["g2"]; d.heads[im.Group("g")] != 1 || d.verified == 0 {
+		if d := w.doors["g2"]; d.head(im.Group("g")) != 1 || d.verifications() == 0 {
 			t.Fatalf("of a group came %v; verified %d times", d.heads, d.verified)
 		}
 	})
@@ -439,12 +439,12 @@ func TestAGatewayDoesNotHearOneNode(t *testing.T) {
 		pass(time.Second)
 		w.stored([]*sent{s})
 		pass(5 * time.Second)
-		if got := w.doors["g2"].entries["b00"]; len(got) != 0 || w.doors["g2"].heads[dm(0)] != 0 {
+		if got := w.doors["g2"].entries["b00"]; len(got) != 0 || w.doors["g2"].head(dm(0)) != 0 {
 			t.Fatalf("through the partition came %v", got)
 		}
 		w.hub.Heal("g2", home)
 		pass(2 * time.Second)
-		if got := w.doors["g2"].heads[dm(0)]; got != 1 {
+		if got := w.doors["g2"].head(dm(0)); got != 1 {
 			t.Fatalf("head %d", got)
 		}
 	})
@@ -464,8 +464,8 @@ func TestAGatewayIsCutOff(t *testing.T) {
 		}
 		w.hub.Heal("g2", "l1")
 		pass(2 * time.Second)
-		if got := w.doors["g2"].heads[dm(0)]; got != 1 || w.doors["g2"].verified == 0 {
-			t.Fatalf("head %d, verified %d times", got, w.doors["g2"].verified)
+		if got := w.doors["g2"].head(dm(0)); got != 1 || w.doors["g2"].verifications() == 0 {
+			t.Fatalf("head %d, verified %d times", got, w.doors["g2"].verifications())
 		}
 	})
 }

@@ -274,6 +274,26 @@ func newDoor() *door {
 	return &door{entries: map[im.UserID][]uint64{}, heads: map[im.ConversationID]uint64{}, groups: map[im.ConversationID][]uint64{}, online: map[im.UserID]bool{}, seen: map[im.UserID]map[string]bool{}}
 }
 
+// What the node's goroutines wrote is read by the test's under the lock.
+
+func (d *door) head(c im.ConversationID) uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.heads[c]
+}
+
+func (d *door) verifications() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.verified
+}
+
+func (d *door) judged() []string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.gone)
+}
+
 func (d *door) ToUsers(us []im.UserID, p im.Parcel) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
