@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -32,12 +33,29 @@ func left(t *testing.T) (dir string, total int) {
 	}
 	mustAppend(t, j, "grp:g", total+1, total+20)
 	total += 20
-	j.witness.flush() // what 20 ms of quiet before the end do
+	witnessed(t, j)
 	dir = filepath.Join(t.TempDir(), "journal")
 	if err := os.CopyFS(dir, os.DirFS(live)); err != nil {
 		t.Fatal(err)
 	}
 	return dir, total
+}
+
+// witnessed waits until the witness has written what is durable: 20 ms of quiet.
+func witnessed(t *testing.T, j *Journal) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		_, seen, _, err := readWitness(j.fs, filepath.Join(j.dir, witnessName))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seen.pos == j.position() {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the witness saw %d, not %d", seen.pos, j.position())
+		}
+	}
 }
 
 // contents is every file of a directory by its name.
