@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -141,5 +142,15 @@ func soundAfter(t *testing.T, dir string, tokens map[string]string, group string
 		if !got[text] {
 			t.Errorf("%s was acknowledged before the snapshot and is not in it", text)
 		}
+	}
+}
+
+// A node without the role logic has no store and no key: it says so.
+func TestNoSnapshotWithoutAStore(t *testing.T) {
+	a := &App{cfg: settings(t.TempDir())}
+	w := httptest.NewRecorder()
+	a.serveSnapshot(w, httptest.NewRequest(http.MethodPost, "/snapshot", nil))
+	if w.Code != http.StatusNotImplemented {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
