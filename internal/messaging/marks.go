@@ -55,11 +55,11 @@ func awaitMarks(ctx context.Context, done <-chan error) error {
 // mark moves marks; stored, if not nil, is called when they are durable, unless
 // there is an error.
 func (s *Service) mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64, stored func(error)) error {
-	t := &telling{s: s, then: stored, turn: s.moving.Enter()}
-	tells := false
+	turn := s.moving.Enter()
+	moves := true
 	defer func() {
-		if !tells {
-			t.leave()
+		if moves {
+			s.moving.Leave(turn)
 		}
 	}()
 	head, m, err := s.headFor(ctx, from.User, c, max(received, read))
@@ -90,14 +90,13 @@ func (s *Service) mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	}
 	a.set[0] = mark
 	w := im.MarkWait{Stored: stored, Soon: read > 0}
-	if to := receiptFor(&mark, a.to[:0]); len(to) > 0 && !past {
-		t.mark, tells = mark, true
-		w.Stored = t.stored
+	tells := !past && len(receiptFor(&mark, a.to[:0])) > 0
+	if tells {
+		w.Stored = s.tellings.get(s, mark, turn, stored)
 	}
 	err = s.setMark(ctx, c, a.set[:], w)
-	if tells && err != nil { // nobody is told, perhaps
+	if moves = !tells || err != nil; moves && tells {
 		s.untold.Store(true)
-		t.leave()
 	}
 	switch {
 	case !errors.Is(err, im.ErrJournalFull):
@@ -108,31 +107,6 @@ func (s *Service) mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	e := im.Wrap(err, im.CodeStorageFull, "the server's disk is full; the mark was not stored")
 	e.RetryAfter = time.Second
 	return e
-}
-
-// telling is a mark that is told of when it is durable. Until then it is moving:
-// no position passes it that is pushed (positions.go).
-type telling struct {
-	s    *Service
-	mark im.Mark
-	then func(error)
-	turn int
-	over sync.Once
-}
-
-func (t *telling) leave() { t.over.Do(func() { t.s.moving.Leave(t.turn) }) }
-
-func (t *telling) stored(err error) {
-	if err == nil {
-		var to [2]im.UserID
-		t.s.deliverer.Receipt(t.mark, receiptFor(&t.mark, to[:0]))
-	} else {
-		t.s.untold.Store(true)
-	}
-	t.leave()
-	if t.then != nil {
-		t.then(err)
-	}
 }
 
 // isPast tells whether the user's marks are as far as this one already. One at the
@@ -162,7 +136,7 @@ func (s *Service) setMark(ctx context.Context, c im.ConversationID, mark []im.Ma
 		at.Pos = math.MaxUint64 - 1 // not known: look every time
 	}
 	s.touched.end(c, at.Pos+1)
-	return errors.Join(err, perr)
+	return err
 }
 
 // settleMarks makes marks durable that are about to be told of: nobody is told of

@@ -44,3 +44,44 @@ func (p *items) put(it *item) {
 	*it = item{}
 	p.pool.Put(it)
 }
+
+// telling is a mark that is told of when it is durable. Until then it is moving:
+// no position passes it that is pushed (positions.go). The journal calls stored
+// once, unless SetMarks returned an error; then it is used again.
+type telling struct {
+	s      *Service
+	mark   im.Mark
+	then   func(error)
+	turn   int
+	to     [2]im.UserID
+	stored func(error) // done, bound once: a method value is an allocation
+}
+
+type tellings struct{ pool sync.Pool }
+
+// get returns what to call when m is durable: it tells of it, leaves the turn and
+// calls then, if that is not nil.
+func (p *tellings) get(s *Service, m im.Mark, turn int, then func(error)) func(error) {
+	t, ok := p.pool.Get().(*telling)
+	if !ok {
+		t = &telling{}
+		t.stored = t.done
+	}
+	t.s, t.mark, t.turn, t.then = s, m, turn, then
+	return t.stored
+}
+
+func (t *telling) done(err error) {
+	s, then := t.s, t.then
+	if err == nil {
+		s.deliverer.Receipt(t.mark, receiptFor(&t.mark, t.to[:0]))
+	} else {
+		s.untold.Store(true)
+	}
+	s.moving.Leave(t.turn)
+	*t = telling{stored: t.stored}
+	s.tellings.pool.Put(t)
+	if then != nil {
+		then(err)
+	}
+}

@@ -118,12 +118,13 @@ type Service struct {
 	recall    time.Duration
 	onFailed  func(error)
 
-	queue   queue
-	opened  opened
-	touched touched
-	marking marking
-	asks    asks
-	items   items
+	queue    queue
+	opened   opened
+	touched  touched
+	marking  marking
+	asks     asks
+	tellings tellings
+	items    items
 
 	// Owned by the committer.
 	held    map[im.ConversationID]*held // conversations whose items wait for a retry

@@ -61,6 +61,7 @@ type Journal struct {
 	soonMark  chan struct{} // holds one: somebody waits for some
 
 	marksMu sync.Mutex
+	current []im.Mark // of one SetMarks, under marksMu
 	flushMu sync.Mutex
 
 	appendMu sync.Mutex

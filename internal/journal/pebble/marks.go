@@ -24,6 +24,8 @@ type markTable struct {
 	clean         gencache.Cache[im.MarkKey, im.Mark]
 	// waiters are called when what is dirty or flying now is durable.
 	waiters []func(error)
+	// idle is where the next ones go, under flushMu.
+	idle []func(error)
 }
 
 func (t *markTable) init() {
@@ -76,7 +78,13 @@ func (t *markTable) landed() {
 type userMarks struct {
 	m map[im.UserID]*markList
 	n int
+	// spare are empty lists for users to come: the table is emptied many times a
+	// second, and has about the same users each time.
+	spare []*markList
 }
+
+// maxSpareLists bounds what a burst of users leaves in memory.
+const maxSpareLists = 1 << 12
 
 // markList is short for almost every user; a long one has an index.
 type markList struct {
@@ -111,7 +119,7 @@ func (um *userMarks) find(k im.MarkKey) *im.Mark {
 func (um *userMarks) put(m im.Mark) {
 	l := um.m[m.User]
 	if l == nil {
-		l = &markList{}
+		l = um.list()
 		um.m[m.User] = l
 	}
 	if old := l.find(m.Conversation); old != nil {
@@ -131,11 +139,29 @@ func (um *userMarks) put(m im.Mark) {
 	}
 }
 
-func (um *userMarks) clear() {
-	if um.n > 0 {
-		clear(um.m)
-		um.n = 0
+// list returns an empty list.
+func (um *userMarks) list() *markList {
+	if last := len(um.spare) - 1; last >= 0 {
+		l := um.spare[last]
+		um.spare[last], um.spare = nil, um.spare[:last]
+		return l
 	}
+	return &markList{}
+}
+
+func (um *userMarks) clear() {
+	if um.n == 0 {
+		return
+	}
+	for _, l := range um.m {
+		if l.index == nil && len(um.spare) < maxSpareLists { // short ones only
+			clear(l.marks)
+			l.marks = l.marks[:0]
+			um.spare = append(um.spare, l)
+		}
+	}
+	clear(um.m)
+	um.n = 0
 }
 
 // forward returns the mark further along of old and m, and whether it differs
@@ -202,15 +228,19 @@ func (j *Journal) setMarks(ctx context.Context, marks []im.Mark, stored func(err
 		return false, full
 	}
 	if dirty > maxDirtyMarks {
-		return waits, j.flushMarks()
+		err = j.flushMarks()
+		if waits { // stored was called with it
+			err = nil
+		}
 	}
-	return waits, nil
+	return waits, err
 }
 
-// currentMarks returns the marks as they are. Only SetMarks changes a mark, and
-// marksMu is held, so they stay as returned.
+// currentMarks returns the marks as they are, valid until marksMu is given up. Only
+// SetMarks changes a mark, and marksMu is held, so they stay as returned.
 func (j *Journal) currentMarks(ctx context.Context, marks []im.Mark) ([]im.Mark, error) {
-	current := make([]im.Mark, len(marks))
+	j.current = append(j.current[:0], marks...)
+	current := j.current
 	var missing []int
 	j.mu.Lock()
 	for i := range marks {
@@ -374,7 +404,7 @@ func (j *Journal) flushMarks() error {
 	err := j.failure()
 	j.mu.Lock()
 	waiters := j.marks.waiters
-	j.marks.waiters = nil
+	j.marks.waiters, j.marks.idle = j.marks.idle, nil
 	if err == nil {
 		j.marks.takeOff()
 	}
@@ -385,6 +415,8 @@ func (j *Journal) flushMarks() error {
 	for _, stored := range waiters {
 		stored(err)
 	}
+	clear(waiters)
+	j.marks.idle = waiters[:0]
 	return err
 }
 
