@@ -171,13 +171,29 @@ func TestOneAnswerForMarks(t *testing.T) {
 	j := open(t, failing(mem, &fail, syscall.EIO, errorfs.OpFileSync, errorfs.OpFileSyncData, errorfs.OpFileSyncTo), func(o *Options) { o.OnFatal = func(error) {} })
 	mustAppend(t, j, "grp:g", 1, 2)
 	fail.Store(true)
-	told := make([]atomic.Int32, maxDirtyMarks+2)
+	told := make([]atomic.Int32, maxDirtyMarks+1)
 	refused := make([]bool, len(told))
 	mark := []im.Mark{{User: "u", Conversation: "grp:g", Received: 1}}
-	for i := range told {
+	set := func(i int) {
 		err := j.SetMarks(context.Background(), mark, im.MarkWait{Stored: func(error) { told[i].Add(1) }})
 		refused[i] = err != nil
 	}
+	j.flushMu.Lock() // nothing is written before all of them wait
+	for i := range maxDirtyMarks {
+		set(i)
+	}
+	last := make(chan struct{})
+	go func() {
+		set(maxDirtyMarks)
+		close(last)
+	}()
+	for waiting := 0; waiting <= maxDirtyMarks; runtime.Gosched() {
+		j.mu.Lock()
+		waiting = len(j.marks.waiters)
+		j.mu.Unlock()
+	}
+	j.flushMu.Unlock()
+	<-last
 	_ = j.Close()
 	for i := range told {
 		if n := told[i].Load(); refused[i] != (n == 0) || n > 1 {
