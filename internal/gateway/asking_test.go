@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"errors"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -43,4 +45,49 @@ func TestWorkEndsWithItsSession(t *testing.T) {
 			t.Errorf("%v", f)
 		}
 	})
+}
+
+// So do its Calls: none, one, and as many as run at the same time and one that waits
+// for its turn, beside a session that goes on.
+func TestCallsEndWithTheirSession(t *testing.T) {
+	for _, calls := range []int{0, 1, callWorkers + 1} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			begun, ended := 0, make(chan error, callWorkers+1)
+			var mu sync.Mutex
+			w.logic.call = func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+				mu.Lock()
+				begun++
+				mu.Unlock()
+				<-ctx.Done()
+				ended <- ctx.Err()
+				return nil, ctx.Err()
+			}
+			other := w.login("bob", "d2")
+			other.send(wire.NewClientFrame(&wire.Call{Number: 1, Method: "skein.Users.Me"}))
+			p := w.login("alice", "d1")
+			for n := range calls {
+				p.send(wire.NewClientFrame(&wire.Call{Number: uint32(n + 1), Method: "skein.Users.Me"}))
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+			w.g.Control(im.Control{User: "alice", Code: im.CodeSessionRevoked})
+			time.Sleep(time.Second)
+			synctest.Wait()
+			running := min(calls, callWorkers)
+			if len(ended) != running {
+				t.Errorf("%d calls: %d of %d ended with their session", calls, len(ended), running)
+			}
+			for range len(ended) {
+				if err := <-ended; !errors.Is(err, context.Canceled) {
+					t.Errorf("%d calls: one ended with %v", calls, err)
+				}
+			}
+			mu.Lock()
+			if begun != running+1 {
+				t.Errorf("%d calls: %d were begun, with the other session's", calls, begun)
+			}
+			mu.Unlock()
+		})
+	}
 }

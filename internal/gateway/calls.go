@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"sync"
 
@@ -98,8 +97,8 @@ func (s *session) ask(call *wire.Call) (*wire.Result, error) {
 			return nil, requestError(call.GetMethod(), err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(s.g.ctx, askTime)
-	defer cancel()
+	ctx, answered := s.asking(askTime)
+	defer answered()
 	answer, err := s.g.o.Logic.Call(ctx, s.actor, call.GetMethod(), payload)
 	if err != nil {
 		return nil, err

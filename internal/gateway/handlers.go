@@ -121,7 +121,7 @@ func (s *session) onSync(c *command, f *wire.ClientFrame) { s.sync(f.GetSync()) 
 
 func (s *session) sync(p *wire.Sync) {
 	s.settleMarks()
-	ctx, done := s.asking()
+	ctx, done := s.asking(readTime)
 	defer done()
 	q, err := contract.SyncQuery(p)
 	s.ob.beginSync(q.Cursor != "")
@@ -154,7 +154,7 @@ func (s *session) onPull(c *command, f *wire.ClientFrame) {
 		return
 	}
 	q.Limit = min(q.Limit, s.g.o.Limits.PullEntries)
-	ctx, done := s.asking()
+	ctx, done := s.asking(readTime)
 	defer done()
 	res, err := s.g.o.Logic.Pull(ctx, s.actor, q)
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
 	}
 	users, err := contract.Users("users", ids)
 	if err == nil && len(users) > 0 {
-		ctx, done := s.asking()
+		ctx, done := s.asking(readTime)
 		defer done()
 		s.g.presence.ask(s, users) // first: who is unwatched while Logic looks must not come back
 		users, err = s.g.o.Logic.Signal(ctx, s.actor, im.Signal{Watch: users})
@@ -202,7 +202,7 @@ func (s *session) onPing(c *command, f *wire.ClientFrame) {
 	// With a position the client takes its marks for stored.
 	if p.Digest != nil && p.Position != "" {
 		s.settleMarks()
-		ctx, done := s.asking()
+		ctx, done := s.asking(readTime)
 		defer done()
 		same, position, err := s.g.o.Logic.Compare(ctx, s.actor, p.Position, *p.Digest)
 		switch {
