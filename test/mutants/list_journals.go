@@ -112,4 +112,14 @@ var journals = []Mutant{
 		Hunks:   []Hunk{{postgresDir + "/functions.sql", "recalled = true, type = '', text = false, body = '',", "recalled = true,"}},
 		Package: postgresDir, Test: "TestConformance/Erase",
 	},
+	{
+		Name: "pg-prepared-holds-unnamed", Breaks: "positions: who holds them back is named",
+		Hunks:   []Hunk{{postgresDir + "/held.go", "WHERE t.transaction = x.oldest::xid LIMIT 1),", "WHERE t.transaction = x.next::xid LIMIT 1),"}},
+		Package: postgresDir, Test: "TestPositionHeld/prepared",
+	},
+	{
+		Name: "pg-held-by-turns-is-one", Breaks: "positions: for how long one transaction has held them back is told",
+		Hunks:   []Hunk{{postgresDir + "/held.go", "\tcase xid != h.xid:\n\t\th.xid, h.since, h.by, h.told = xid, now, by, false", "\tcase h.since.IsZero():\n\t\th.xid, h.since, h.by, h.told = xid, now, by, false"}},
+		Package: postgresDir, Test: "TestPositionHeldByTurns",
+	},
 }

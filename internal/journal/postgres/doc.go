@@ -33,6 +33,11 @@
 //   - P does not fall, as m does not, and reaches all that was committed once no
 //     older transaction runs.
 //
+// Whose transaction it is does not matter: one that somebody leaves open with an
+// id, in any database of the server, or prepared, holds the position back for
+// everybody. Nothing is lost by that; what came after it is told again with every
+// sync. A goroutine looks (held.go); metric, log and Trouble name who it is.
+//
 // A server that recovers from a crash, is promoted or restored may give ids again
 // that it gave to transactions of which nothing reached the disk, and which may
 // have been counted in a P. All these empty the unlogged table journal_alive;
@@ -101,8 +106,8 @@
 //
 // # Goroutines, locks
 //
-// Open starts the writer of marks; the pools have goroutines of their own; Close
-// ends all. marks.mu and known.mu guard the memory, are never held together, and
-// never while the database is asked; flushMu, taken before marks.mu, is held by
+// Open starts the writer of marks, and who looks for what holds the position; the
+// pools have goroutines of their own; Close ends all. marks.mu, known.mu and held.mu
+// guard the memory, are never held together, and never while the database is asked; flushMu, taken before marks.mu, is held by
 // who writes marks. life is held for reading by every call, for writing by Close.
 package postgres

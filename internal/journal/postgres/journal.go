@@ -72,6 +72,7 @@ type Journal struct {
 	marks    marks
 	locked   locked
 	stalled  stalled
+	held     held
 	jams     map[string]*jam // by statement
 	// marksLocked counts the marks that the last write left out.
 	marksLocked atomic.Int64
@@ -82,7 +83,7 @@ type Journal struct {
 	stopMarks chan struct{}
 	marksDone chan struct{}
 	flushMu   sync.Mutex
-	writing   sync.WaitGroup // of how far positions may be told
+	writing   sync.WaitGroup // of how far positions may be told, and who looks what holds them
 }
 
 // Open opens the journal in the database with this URL, and makes its tables if
@@ -121,6 +122,9 @@ func Open(ctx context.Context, url string, o Options) (*Journal, error) {
 	}
 	j.metrics.register(j.o.Registerer)
 	go j.writeMarks()
+	watching, cancel := context.WithCancel(context.Background())
+	j.held.cancel = cancel
+	j.writing.Go(func() { j.watchHeld(watching) })
 	return j, nil
 }
 
@@ -221,6 +225,7 @@ func (j *Journal) Close() error {
 	}
 	j.closed = true
 	close(j.stopMarks)
+	j.held.cancel()
 	<-j.marksDone
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

@@ -285,6 +285,9 @@ func (j *Journal) Trouble() (stopped string, warnings []string) {
 	if j.marksLocked.Load() > 0 {
 		warnings = append(warnings, fmt.Sprintf("%d marks cannot be written: their rows are locked", j.marksLocked.Load()))
 	}
+	if held := j.held.warning(); held != "" {
+		warnings = append(warnings, held)
+	}
 	for name, jam := range j.jams {
 		if jam.closed(now) {
 			warnings = append(warnings, "reads wait for locks: "+strings.ReplaceAll(name, "_", " "))
