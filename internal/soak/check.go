@@ -64,6 +64,10 @@ const (
 	FactLost Invariant = "fact lost"
 	// OldTimeline: who was connected went on in a history that was over.
 	OldTimeline Invariant = "old timeline"
+	// NotReset: a device that had what the history has no more was not told so.
+	NotReset Invariant = "not reset"
+	// NeedlessReset: a device was told to forget everything, and nothing had gone.
+	NeedlessReset Invariant = "needless reset"
 	// Protocol: a client saw the server break the protocol.
 	Protocol Invariant = "protocol"
 )
@@ -88,6 +92,11 @@ type Run struct {
 	// Lines are the timelines that followed each other while devices were connected,
 	// in their order; empty if the run does not know.
 	Lines []Line
+	// Returns are the times at which the server was put back to an older copy of
+	// itself, in their order; Lines is not needed then.
+	Returns []Return
+	// began is when this history was put in the place of another, 0 if it was not.
+	began int64
 }
 
 // Violation is a broken promise.
@@ -132,6 +141,12 @@ type Report struct {
 	Joined   int `json:"joined"`
 	Recalled int `json:"recalled"`
 	Facts    int `json:"facts"`
+	// Returned counts how often the server was put back, WentBack the messages that
+	// were acknowledged and are not there for that alone: nobody counts on them.
+	// Resets counts the devices that were told to forget what they had, each time.
+	Returned int `json:"returned"`
+	WentBack int `json:"went_back"`
+	Resets   int `json:"resets"`
 
 	Lost int `json:"lost"`
 	// Gone are those of Lost that are not in the server's store; the others are,
@@ -184,6 +199,8 @@ type send struct {
 	stored uint64
 	// recalled: it stands there without its content.
 	recalled bool
+	// anew: nobody knows when it was sent.
+	anew bool
 }
 
 func (s *send) String() string {
@@ -221,6 +238,14 @@ type checker struct {
 
 // Check holds a run against the invariants.
 func Check(run Run) *Report {
+	if len(run.Returns) > 0 {
+		return checkReturns(run)
+	}
+	return check(run)
+}
+
+// check is Check for a history that never went back.
+func check(run Run) *Report {
 	c := &checker{
 		run:    &run,
 		report: &Report{Broken: map[Invariant]int{}},
@@ -260,13 +285,15 @@ func (c *checker) collectSends() {
 			switch rec.Kind {
 			case Invoked:
 				r.Sent++
-				if c.sends[rec.Hash] != nil {
+				if s := c.sends[rec.Hash]; s != nil && rec.Code == sentAnew {
+					continue // at an earlier reset, or it is to be sent anyway
+				} else if s != nil {
 					r.add(Protocol, rec.Conversation, 0, "the workload sent the same content twice: %s", rec.Hash)
 					continue
 				}
 				s := &send{
 					conversation: rec.Conversation, user: rec.User, device: rec.Device,
-					hash: rec.Hash, id: rec.ID, invoked: rec.Mono,
+					hash: rec.Hash, id: rec.ID, invoked: rec.Mono, anew: rec.Code == sentAnew,
 				}
 				c.sends[rec.Hash] = s
 				c.order = append(c.order, s)
@@ -299,6 +326,7 @@ func (c *checker) count(k Kind) {
 	r := c.report
 	n := map[Kind]*int{
 		Connected: &r.Connects, Applied: &r.Applied, Started: &r.Started, Resent: &r.Resent, Joined: &r.Joined, Recalled: &r.Recalled, Answered: &r.Facts,
+		Reset: &r.Resets,
 	}[k]
 	if n != nil {
 		*n++

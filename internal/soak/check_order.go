@@ -107,7 +107,7 @@ func (c *checker) checkSenderOrder() {
 	type line struct{ user, device, conversation string }
 	lines := map[line][]*send{}
 	for _, s := range c.order {
-		if s.stored != 0 {
+		if s.stored != 0 && !s.anew {
 			l := line{s.user, s.device, s.conversation}
 			lines[l] = append(lines[l], s)
 		}

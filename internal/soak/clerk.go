@@ -1,12 +1,15 @@
 package soak
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	skein "github.com/skein-im/skein/sdk/go"
@@ -16,6 +19,7 @@ import (
 // clerk uses the API only, one call after the other: it changes accounts,
 // contacts, groups and marks, and asks for what was answered before. Its users
 // have no devices: nothing repeats for them what the server forgot.
+// mu guards once; all else belongs to work, and to check after it.
 type clerk struct {
 	w     *World
 	h     *Recorder
@@ -25,8 +29,11 @@ type clerk struct {
 	dm    string
 	sent  int
 	marks uint64
+	// accounts counts those that were begun to be made.
+	accounts int
 	// facts are those that can be given a new value, once those that stay as they are.
 	facts []*clerkFact
+	mu    sync.Mutex // guards once
 	once  []*clerkFact
 }
 
@@ -42,6 +49,7 @@ type clerkFact struct {
 	n     int
 	value string // that is being set, until it is answered
 	open  bool
+	made  int64 // when the first change was begun
 }
 
 // clerks are how many users the clerk has.
@@ -90,8 +98,10 @@ func (c *clerk) work(ctx context.Context) {
 			c.endSession(ctx)
 		case k == 9 && n%4 == 0:
 			c.makeAccount(ctx)
-		case k == 10 && len(c.once) > 0:
-			_ = c.ask(ctx, c.once[rng.IntN(len(c.once))])
+		case k == 10:
+			if all := c.settled(); len(all) > 0 {
+				_ = c.ask(ctx, all[rng.IntN(len(all))])
+			}
 		default:
 			_ = c.ask(ctx, c.facts[rng.IntN(len(c.facts))])
 		}
@@ -101,6 +111,7 @@ func (c *clerk) work(ctx context.Context) {
 // change gives a fact its next value, or tries again to give it the last one.
 func (c *clerk) change(ctx context.Context, f *clerkFact) {
 	if !f.open {
+		f.made = cmp.Or(f.made, Now())
 		f.n++
 		f.value, f.open = f.next(f.n), true
 	}
@@ -125,7 +136,7 @@ func (c *clerk) ask(ctx context.Context, f *clerkFact) error {
 
 // check asks for everything.
 func (c *clerk) check(ctx context.Context) error {
-	for _, f := range append(c.facts[:len(c.facts):len(c.facts)], c.once...) {
+	for _, f := range slices.Concat(c.facts, c.settled()) {
 		if err := c.ask(ctx, f); err != nil {
 			return fmt.Errorf("soak: %s: %w", f.name, err)
 		}
@@ -217,6 +228,26 @@ func (c *clerk) askMark(ctx context.Context) error {
 	return nil
 }
 
+// settled are the facts that stay as they are.
+func (c *clerk) settled() []*clerkFact {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.once)
+}
+
+func (c *clerk) settle(f *clerkFact) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.once = append(c.once, f)
+}
+
+// wentBack forgets the sessions and accounts that were made after a copy was begun.
+func (c *clerk) wentBack(copied int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.once = slices.DeleteFunc(c.once, func(f *clerkFact) bool { return f.made >= copied })
+}
+
 // endSession opens a session, ends it, and expects it to stay ended.
 func (c *clerk) endSession(ctx context.Context) {
 	var minted wire.MintTokenResponse
@@ -244,12 +275,13 @@ func (c *clerk) endSession(ctx context.Context) {
 		},
 	}
 	c.change(ctx, f)
-	c.once = append(c.once, f)
+	c.settle(f)
 }
 
 // makeAccount makes a user with a password.
 func (c *clerk) makeAccount(ctx context.Context) {
-	name := "account" + strconv.Itoa(len(c.once))
+	c.accounts++
+	name := "account" + strconv.Itoa(c.accounts)
 	f := &clerkFact{
 		name: "account " + name,
 		next: func(int) string { return "there" },
@@ -269,5 +301,5 @@ func (c *clerk) makeAccount(ctx context.Context) {
 		},
 	}
 	c.change(ctx, f)
-	c.once = append(c.once, f)
+	c.settle(f)
 }

@@ -124,6 +124,9 @@ type Entry struct {
 	// Joined and Left are members that came or went with this entry.
 	Joined []string `json:"j,omitempty"`
 	Left   []string `json:"l,omitempty"`
+	// pos and stored are what a device proves its history by.
+	pos    uint64
+	stored int64
 }
 
 // Standing is where a user stands in a conversation.
@@ -196,7 +199,7 @@ func EntryOf(e *wire.Entry) Entry {
 	out := Entry{
 		Conversation: e.GetConversation(), Seq: e.GetSeq(), ID: hex.EncodeToString(e.GetId()),
 		Sender: e.GetSender(), Count: e.GetCount(),
-		Message: e.GetKind() == wire.EntryKind_ENTRY_KIND_MESSAGE,
+		Message: e.GetKind() == wire.EntryKind_ENTRY_KIND_MESSAGE, pos: e.GetPos(), stored: e.GetStoredAtMs(),
 	}
 	if e.GetKind() == wire.EntryKind_ENTRY_KIND_RECALL {
 		out.Target = e.GetTarget()

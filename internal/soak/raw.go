@@ -37,6 +37,19 @@ type rawClient struct {
 	kept     []ackedSend // for resend
 	requests uint32
 	stays    bool // Stay is over
+	// newest is the entry by which the server sees whether its history is this one.
+	newest *wire.Newest
+	// doubt is the number of the sync that tells it, 0 if nothing is in doubt: until
+	// it is answered nothing is applied, no mark told and nothing pulled (SPEC §7.8).
+	// held is what arrived meanwhile.
+	doubt uint32
+	held  []arrived
+}
+
+// arrived is an entry; pushed if by a push or an answer, otherwise by an ack.
+type arrived struct {
+	entry  Entry
+	pushed bool
 }
 
 // outgoing is a message without a final answer.
@@ -55,8 +68,6 @@ type session struct {
 	out  chan []byte
 	// asked are the questions without an answer, by number.
 	asked map[uint32]question
-	// other: the server has another timeline; the sync will say so.
-	other bool
 	at    string // the server's address
 	heard time.Time
 	// held are the conversations in which something was turned away for now, and
@@ -274,8 +285,9 @@ func (c *rawClient) greet(s *session) bool {
 		VersionMin: wire.VersionMin, VersionMax: wire.VersionMax, Token: c.o.Token,
 		Device: &wire.Device{Id: c.o.Device, Class: wire.DeviceClass_DEVICE_CLASS_OTHER, Name: "soak"},
 		Client: "skein-soak",
-		Sync:   &wire.Sync{Number: c.requests, Position: c.position, Timeline: c.timeline, Limit: 500},
+		Sync:   &wire.Sync{Number: c.requests, Position: c.position, Timeline: c.timeline, Limit: 500, Newest: c.newest},
 	}
+	c.doubt, c.held = c.requests, nil
 	c.mu.Unlock()
 	b, err := c.o.Codec.Append(nil, wire.NewClientFrame(hello))
 	if err != nil || s.link.write(b) != nil {
@@ -298,7 +310,6 @@ func (c *rawClient) greet(s *session) bool {
 	if c.timeline == "" {
 		c.timeline = w.Timeline
 	}
-	s.other = c.timeline != w.Timeline
 	if w.User != c.o.User {
 		c.misbehaved("", 0, "welcomed as "+w.User)
 	}
@@ -339,7 +350,7 @@ func (c *rawClient) readFrame(s *session) (*wire.ServerFrame, error) {
 }
 
 // began takes the session into use: what was in flight is sent again, in the
-// original order, the marks are repeated, and what is missing is pulled.
+// original order. Marks and what is missing wait for the sync's answer.
 func (c *rawClient) began(s *session) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -347,17 +358,26 @@ func (c *rawClient) began(s *session) {
 	for _, m := range c.outbox {
 		c.transmit(m)
 	}
-	if s.other {
-		return // marks and heads of the old timeline mean nothing
-	}
 	for _, v := range c.convs {
 		v.pulling = false
+	}
+}
+
+// assured goes on after a doubt: the marks are repeated, what arrived meanwhile is
+// applied, and what is missing is pulled.
+func (c *rawClient) assured() {
+	held := c.held
+	c.doubt, c.held = 0, nil
+	for _, v := range c.convs {
 		if v.received > 0 {
 			c.write(wire.NewClientFrame(&wire.Received{Conversation: v.name, Seq: v.received}))
 		}
 		if v.read > 0 {
 			c.write(wire.NewClientFrame(&wire.Read{Conversation: v.name, Seq: v.read}))
 		}
+	}
+	c.arrive(held)
+	for _, v := range c.convs {
 		c.fill(v)
 	}
 }

@@ -3,6 +3,7 @@ package soak
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"maps"
 	"slices"
 	"strings"
@@ -69,12 +70,29 @@ func (v *rawConv) next() uint64 {
 
 // take receives entries, in any order.
 func (c *rawClient) take(entries []*wire.Entry) {
+	all := make([]arrived, len(entries))
+	for i, w := range entries {
+		all[i] = arrived{EntryOf(w), true}
+	}
+	if c.doubt != 0 {
+		c.held = append(c.held, all...)
+		return
+	}
+	c.arrive(all)
+}
+
+func (c *rawClient) arrive(all []arrived) {
 	var touched []*rawConv
-	for _, w := range entries {
-		e := EntryOf(w)
-		c.h.Add(Record{
-			Kind: Received, Conversation: e.Conversation, Seq: e.Seq, Count: e.Count, ID: e.ID, Hash: e.Hash, Timeline: c.timeline,
-		})
+	for _, a := range all {
+		e := a.entry
+		if a.pushed {
+			c.h.Add(Record{
+				Kind: Received, Conversation: e.Conversation, Seq: e.Seq, Count: e.Count, ID: e.ID, Hash: e.Hash, Timeline: c.timeline,
+			})
+		} else { // sending is reading (SPEC §4.2): repeated with the other marks
+			v := c.conv(e.Conversation)
+			v.read = max(v.read, e.Seq)
+		}
 		v := c.conv(e.Conversation)
 		c.place(v, e)
 		if !slices.Contains(touched, v) {
@@ -121,6 +139,7 @@ func (c *rawClient) settle(v *rawConv) {
 		})
 		v.cursor = e.Seq
 		v.entries = append(v.entries, e)
+		c.prove(e)
 		v.erase(e.Target)
 		if slices.Contains(e.Left, c.o.User) && e.Seq >= max(v.first, v.told) {
 			if v.until = e.Seq; v.head > e.Seq {
@@ -136,6 +155,18 @@ func (c *rawClient) settle(v *rawConv) {
 	c.fill(v)
 }
 
+// prove remembers the newest entry.
+func (c *rawClient) prove(e Entry) {
+	if e.pos <= c.newest.GetPos() {
+		return
+	}
+	raw, err := hex.DecodeString(e.ID)
+	if err != nil {
+		return // EntryOf made it
+	}
+	c.newest = &wire.Newest{Conversation: e.Conversation, Seq: e.Seq, Id: raw, StoredAtMs: e.stored, Pos: e.pos}
+}
+
 // erase forgets the content of a message that was taken back.
 func (v *rawConv) erase(target uint64) {
 	if target == 0 {
@@ -149,7 +180,7 @@ func (v *rawConv) erase(target uint64) {
 
 // fill pulls what is known to exist and not held.
 func (c *rawClient) fill(v *rawConv) {
-	if c.s == nil || v.pulling || !v.known || v.next() > v.head || (v.until != 0 && v.cursor >= v.until) {
+	if c.s == nil || c.doubt != 0 || v.pulling || !v.known || v.next() > v.head || (v.until != 0 && v.cursor >= v.until) {
 		return
 	}
 	v.pulling = true
@@ -162,7 +193,7 @@ func (c *rawClient) MarkRead(_ context.Context, conversation string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	v := c.convs[conversation]
-	if v == nil || v.cursor <= v.read || v.until != 0 || len(v.entries) == 0 {
+	if v == nil || v.cursor <= v.read || v.until != 0 || len(v.entries) == 0 || c.doubt != 0 {
 		return nil
 	}
 	v.read = v.cursor

@@ -36,12 +36,12 @@ func (c *rawClient) handle(f *wire.ServerFrame) bool {
 			c.h.Add(Record{Kind: Mark, Conversation: r.Conversation, Of: r.User, Seq: r.Read, Timeline: c.timeline})
 		}
 	case *wire.ServerFrame_Resync:
-		c.sync()
+		c.resync()
 	case *wire.ServerFrame_Ping:
 		c.write(wire.NewClientFrame(&wire.Pong{}))
 	case *wire.ServerFrame_Pong:
 		if f.Pong.Resync {
-			c.sync()
+			c.resync()
 		}
 	case *wire.ServerFrame_GoAway:
 		return false
@@ -100,12 +100,15 @@ func (c *rawClient) acked(a *wire.SendAck) {
 	if c.o.Acked != nil && !m.again {
 		c.o.Acked(spot{a.Conversation, a.Seq, c.timeline})
 	}
-	v := c.conv(a.Conversation)
-	v.read = max(v.read, a.Seq) // sending is reading (SPEC §4.2): repeated with the other marks
-	c.place(v, Entry{
+	own := arrived{entry: Entry{
 		Conversation: a.Conversation, Seq: a.Seq, ID: id, Sender: c.o.User, Hash: m.hash, Message: true, Count: a.Count,
-	})
-	c.settle(v)
+		pos: a.Pos, stored: a.StoredAtMs,
+	}}
+	if c.doubt != 0 {
+		c.held = append(c.held, own)
+		return
+	}
+	c.arrive([]arrived{own})
 }
 
 func (c *rawClient) turnedAway(e *wire.SendError) {
@@ -196,11 +199,22 @@ func (c *rawClient) sync() {
 	}
 }
 
+// resync asks so that the answer tells whether the history is still the one that
+// is known here.
+func (c *rawClient) resync() {
+	if c.s != nil {
+		c.doubt = c.requests + 1
+		c.sync()
+	}
+}
+
 // ask sends a Sync.
 func (c *rawClient) ask(position, cursor string, began int64) {
 	c.requests++
 	c.s.asked[c.requests] = question{since: Now(), cursor: cursor, position: position, began: began}
-	c.write(wire.NewClientFrame(&wire.Sync{Number: c.requests, Position: position, Timeline: c.timeline, Limit: 500, Cursor: cursor}))
+	c.write(wire.NewClientFrame(&wire.Sync{
+		Number: c.requests, Position: position, Timeline: c.timeline, Limit: 500, Cursor: cursor, Newest: c.newest,
+	}))
 }
 
 // answered takes the question that an answer belongs to.
@@ -245,9 +259,17 @@ func (c *rawClient) delta(d *wire.SyncDelta) {
 		c.timeline = d.Timeline
 		c.h.Add(Record{Kind: Reset, Timeline: d.Timeline})
 		clear(c.convs)
+		c.newest = nil
+	}
+	assured := c.doubt != 0 && d.Number >= c.doubt
+	if assured {
+		c.doubt = 0 // what it holds is taken before what arrived meanwhile
 	}
 	for _, st := range d.Conversations {
 		c.state(st, q.since)
+	}
+	if assured {
+		c.assured()
 	}
 	resume := q.position != "" && !d.Reset_
 	switch {
@@ -296,6 +318,9 @@ func (c *rawClient) pulled(r *wire.Range) {
 	}
 	v := q.conv
 	v.pulling = false
+	if c.doubt != 0 {
+		return // perhaps it is of another history; what is missing is pulled after
+	}
 	if r.Error != nil {
 		if r.Error.Action() == wire.ActionRetry {
 			time.AfterFunc(max(r.Error.RetryAfter(), 50*time.Millisecond), func() {

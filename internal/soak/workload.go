@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -138,6 +139,28 @@ func (p *person) pick(rng *rand.Rand) (spot, bool) {
 	s := p.acked[i]
 	p.acked = append(p.acked[:i], p.acked[i+1:]...)
 	return s, true
+}
+
+// wentBack forgets groups that are not there, and the messages to take back.
+func (p *person) wentBack(groups map[string]bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.talks = slices.DeleteFunc(p.talks, func(c string) bool { return strings.HasPrefix(c, "grp:") && !groups[c] })
+	p.acked = p.acked[:0]
+}
+
+// WentBack tells the users that the server was put back: who talks where, and
+// what the clerk expects to be there, is as it was in the copy. What the devices
+// know they find out from the server alone.
+func (w *World) WentBack(r *Return) {
+	groups := map[string]bool{}
+	for i := range r.Kept.Standings {
+		groups[r.Kept.Standings[i].Conversation] = true
+	}
+	for _, p := range w.users {
+		p.wentBack(groups)
+	}
+	w.clerk.wentBack(r.CopyBegan)
 }
 
 // callTime bounds one call of the API.

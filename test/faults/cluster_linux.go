@@ -301,15 +301,6 @@ func (c *cluster) ready(ctx context.Context) error {
 	return nil
 }
 
-func wait(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
-
 // readServer lets all become quiet and reads the cluster twice: through the
 // API, and in its database once the nodes have stopped.
 func (c *cluster) readServer(ctx context.Context) ([]soak.View, error) {

@@ -102,6 +102,22 @@ func TestKill(t *testing.T) {
 	}
 }
 
+// A short form of what `make test-faults` does to one server.
+func TestPutBack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts servers; run without -short")
+	}
+	o := testOptions(t)
+	o.rounds = 2
+	var out bytes.Buffer
+	if err := putback(t.Context(), o, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	if !strings.Contains(out.String(), "every promise was kept") || !strings.Contains(out.String(), "2 times") {
+		t.Errorf("the report does not say so:\n%s", &out)
+	}
+}
+
 // The short form of `make test-powercut`. SKEIN_FAULTS=1 says that this
 // machine can do it; then it must.
 func TestPowerCut(t *testing.T) {
@@ -121,6 +137,9 @@ func TestVerdict(t *testing.T) {
 	broken.Broken[soak.Hole] = 1
 	lossy := clean()
 	lossy.Lost, lossy.Broken[soak.Lost] = 1, 1
+	reset, back := clean(), clean()
+	reset.Resets = 1
+	back.Resets, back.Returned, back.WentBack = 3, 1, 200
 	for _, tt := range []struct {
 		name        string
 		r           result
@@ -132,6 +151,8 @@ func TestVerdict(t *testing.T) {
 		{"noticed by the server", result{Shortened: []string{"its end is missing"}}, errBroken, nil},
 		{"never calm", result{Check: clean(), NotCalm: "somebody waits"}, errBroken, errNoLoss},
 		{"not checked", result{}, errBroken, errNoLoss},
+		{"reset without need", result{Check: reset}, errBroken, errNoLoss},
+		{"put back and reset", result{Check: back}, nil, errNoLoss},
 	} {
 		if err := tt.r.verdict(false); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {
 			t.Errorf("%s: %v, want %v", tt.name, err, tt.want)

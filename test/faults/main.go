@@ -2,6 +2,7 @@
 // acknowledged was lost, doubled or put in another order:
 //
 //	go run ./test/faults kill --rounds 50       kill -9 at random moments
+//	go run ./test/faults putback --rounds 20    older copies of the data put in the server's place
 //	go run ./test/faults powercut --rounds 10   power cuts; needs root
 //	go run ./test/faults cluster --rounds 20    nodes, partitions, PostgreSQL; needs root
 //
@@ -55,9 +56,10 @@ type options struct {
 	serverEnv []string
 }
 
-const usage = `usage: faults kill|powercut|cluster [flags]
+const usage = `usage: faults kill|putback|powercut|cluster [flags]
 
 kill      kill -9 the server at random moments under load
+putback   put older copies of its data directory, and backups, in its place under load
 powercut  cut the power of its disk (ext4 on a loop device) at random moments; needs root
 cluster   hurt two gateways, two logic nodes, an API node or their PostgreSQL; needs root
 `
@@ -72,7 +74,7 @@ func parse(args []string) (command string, o options, err error) {
 		return "", o, errUsage
 	}
 	command = args[0]
-	rounds, ok := map[string]int{"kill": 50, "powercut": 10, "cluster": 20}[command]
+	rounds, ok := map[string]int{"kill": 50, "putback": 20, "powercut": 10, "cluster": 20}[command]
 	if !ok {
 		fmt.Fprint(os.Stderr, usage)
 		return "", o, errUsage
@@ -125,6 +127,8 @@ func main() {
 	switch command {
 	case "kill":
 		err = kill(ctx, o, os.Stdout)
+	case "putback":
+		err = putback(ctx, o, os.Stdout)
 	case "powercut":
 		err = powercut(ctx, o, os.Stdout)
 	case "cluster":
@@ -165,7 +169,11 @@ func powercut(ctx context.Context, o options, out io.Writer) error {
 
 // judge makes a run, prints its report and says whether it is as it must be.
 func judge(ctx context.Context, o options, out io.Writer, name string, makeFault func(dir string) (fault, error)) error {
-	r := &run{o: o, name: name}
+	return judgeRun(ctx, o, out, &run{o: o, name: name}, makeFault)
+}
+
+func judgeRun(ctx context.Context, o options, out io.Writer, r *run, makeFault func(dir string) (fault, error)) error {
+	name := r.name
 	err := r.run(ctx, makeFault)
 	if err != nil {
 		return fmt.Errorf("%s (seed %d, files in %s): %w", name, o.seed, r.dir, err)

@@ -56,6 +56,8 @@ func (r *result) verdict(expectLoss bool) error {
 	switch {
 	case expectLoss && !r.lost():
 		return errNoLoss
+	case !expectLoss && r.Check != nil && r.Check.Returned == 0 && r.Check.Resets > 0:
+		return fmt.Errorf("%w: %d resets of a history that went on", errBroken, r.Check.Resets)
 	case !expectLoss && (r.lost() || r.NotCalm != "" || r.Check == nil || !r.Check.OK()):
 		return errBroken
 	}
@@ -86,6 +88,9 @@ func (r *result) print(w io.Writer, o options) error {
 		row("on the way", "%d resent after a lost connection, %d told to come later", c.Unanswered, c.Rejected)
 		row("devices", "%d connections, %d entries applied", c.Connects, c.Applied)
 		row("also", "%s", also(c))
+		if c.Returned > 0 {
+			row("put back", "%d times, %d acknowledged messages lost by that, %d resets", c.Returned, c.WentBack, c.Resets)
+		}
 		row("longest no-ack", "%v", c.LongestNoAck.Round(time.Millisecond))
 		row("lost", "%d (%d of them from the store)", c.Lost, c.Gone)
 		row("duplicated", "%d", c.Duplicated)

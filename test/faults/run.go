@@ -44,8 +44,13 @@ type run struct {
 	name string
 	dir  string
 
+	// strike, if set, is a round in place of a fault and a start.
+	strike func(*run, context.Context, fault, *rand.Rand) error
+
 	server   *server
 	world    *soak.World
+	copies   []serverCopy
+	returns  []soak.Return
 	restarts []time.Duration
 	// shortened are the starts that the server refused because it noticed a loss.
 	shortened []string
@@ -154,18 +159,23 @@ func (r *run) rounds(ctx context.Context, f fault) (stopped bool, err error) {
 	rng := rand.New(rand.NewPCG(r.o.seed, 0))
 	for r.struck < r.o.rounds {
 		after := 50*time.Millisecond + time.Duration(rng.Int64N(int64(1950*time.Millisecond)))
-		select {
-		case <-ctx.Done():
-			return false, ctx.Err()
-		case <-time.After(after):
+		if err := wait(ctx, after); err != nil {
+			return false, err
 		}
 		if err := r.server.running(); err != nil {
 			return false, err
 		}
+		r.struck++
+		if r.strike != nil {
+			if err := r.strike(r, ctx, f, rng); err != nil {
+				return false, fmt.Errorf("round %d: %w", r.struck, err)
+			}
+			r.say("after %v", after)
+			continue
+		}
 		if err := f.strike(r.server); err != nil {
 			return false, err
 		}
-		r.struck++
 		took, err := r.server.start(ctx)
 		if errors.Is(err, errShortened) {
 			r.shortened = append(r.shortened, err.Error())
@@ -178,11 +188,27 @@ func (r *run) rounds(ctx context.Context, f fault) (stopped bool, err error) {
 			return false, fmt.Errorf("restart %d: %w", r.struck, err)
 		}
 		r.restarts = append(r.restarts, took)
-		if r.o.verbose {
-			fmt.Fprintf(os.Stderr, "round %d: struck after %v, ready again in %v\n", r.struck, after, took.Round(time.Millisecond))
-		}
+		r.say("struck after %v, ready again in %v", after, took.Round(time.Millisecond))
+	}
+	if r.strike != nil { // the last one is followed by traffic too
+		return false, wait(ctx, time.Second)
 	}
 	return false, nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func (r *run) say(format string, args ...any) {
+	if r.o.verbose {
+		fmt.Fprintf(os.Stderr, "round %d: %s\n", r.struck, fmt.Sprintf(format, args...))
+	}
 }
 
 // readServer lets all become quiet and reads the server twice: through the
@@ -262,7 +288,7 @@ func (r *run) judge(ctx context.Context, views []soak.View) error {
 	if err != nil {
 		return err
 	}
-	r.check = soak.Check(soak.Run{Histories: histories, Views: append(views, stores...)})
+	r.check = soak.Check(soak.Run{Histories: histories, Views: append(views, stores...), Returns: r.returns})
 	return nil
 }
 
