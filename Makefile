@@ -89,6 +89,7 @@ bench: build ## the scenarios with their tables, about ten minutes; one alone: b
 	./bin/skein bench resume --connections 10000 --conversations 10
 	./bin/skein bench store
 	./bin/skein bench idle
+	./bin/skein bench backup --messages 500000
 
 BASE ?= HEAD~1
 bench-compare: build ## CPU time and allocations per message against BASE=<commit>, in turns in one run
