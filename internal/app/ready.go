@@ -38,6 +38,14 @@ func (a *App) readiness(ctx context.Context) (r readiness) {
 		if err := a.directory.Ping(ctx); err != nil {
 			r.Reasons = append(r.Reasons, "the directory does not answer")
 		}
+		// After the ping, which looks at it.
+		shut, warning := a.directory.Schema()
+		if shut != nil {
+			r.Reasons = append(r.Reasons, shut.Error())
+		}
+		if warning != "" {
+			r.Details = append(r.Details, warning)
+		}
 	}
 	if store, ok := a.journal.(troubled); ok {
 		stopped, warnings := store.Trouble()

@@ -122,4 +122,19 @@ var journals = []Mutant{
 		Hunks:   []Hunk{{postgresDir + "/held.go", "\tcase xid != h.xid:\n\t\th.xid, h.since, h.by, h.told = xid, now, by, false", "\tcase h.since.IsZero():\n\t\th.xid, h.since, h.by, h.told = xid, now, by, false"}},
 		Package: postgresDir, Test: "TestPositionHeldByTurns",
 	},
+	{
+		Name: "expanded-is-refused", Breaks: "versions: a node goes on when a newer one extended the tables",
+		Hunks:   []Hunk{{"internal/schema/schema.go", "if known < r.Least {", "if known < r.Version {"}},
+		Package: postgresDir, Test: "TestExpandedByNewerVersion",
+	},
+	{
+		Name: "contract-below-nodes", Breaks: "versions: nobody is shut out while it is connected",
+		Hunks:   []Hunk{{postgresDir + "/versions.sql", "    PERFORM pg_advisory_lock_shared(720541601, known);\n", ""}},
+		Package: postgresDir, Test: "TestContract",
+	},
+	{
+		Name: "shut-out-goes-on", Breaks: "versions: a node that is shut out stores nothing",
+		Hunks:   []Hunk{{postgresDir + "/conn.go", "\t\tj.shut.Store(newer)\n", ""}},
+		Package: postgresDir, Test: "TestShutOut",
+	},
 }
