@@ -58,6 +58,7 @@ func (a *App) readiness(ctx context.Context) (r readiness) {
 		if !a.node.Ready() {
 			r.Reasons = append(r.Reasons, "no logic node is there")
 		}
+		r.Details = append(r.Details, a.node.Warnings()...)
 	}
 	if back := a.history.last.Load(); back != nil && time.Since(back.at) < toldBackFor {
 		r.Details = append(r.Details, fmt.Sprintf("at %s the database turned out to be without what had been acknowledged: %s; clients were told", back.at.UTC().Format(time.RFC3339), back.why))
