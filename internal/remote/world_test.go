@@ -35,6 +35,7 @@ type store struct {
 	locked map[im.ConversationID]bool
 	sends  map[string]int // how many sends each node was given
 	onSend func(node string, from im.Actor, m im.Message) error
+	onCall func(node string)
 }
 
 func newStore() *store {
@@ -194,6 +195,9 @@ func (b *brain) Call(_ context.Context, _ im.Actor, method string, payload []byt
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
 	b.store.calls[string(payload)]++
+	if f := b.store.onCall; f != nil {
+		f(b.name)
+	}
 	if method == "panic" {
 		panic("as it is asked to")
 	}

@@ -108,6 +108,26 @@ var journals = []Mutant{
 		Package: postgresDir, Test: "TestReplyIsLost",
 	},
 	{
+		Name: "pg-position-too-far", Breaks: "5: a position passes nothing that may yet be stored before it",
+		Hunks:   []Hunk{{postgresDir + "/read.go", "pg_snapshot_xmin(", "pg_snapshot_xmax("}, {postgresDir + "/history.go", "pg_snapshot_xmin(", "pg_snapshot_xmax("}},
+		Package: postgresDir, Test: "TestPositionStaysBeforeWhatIsUnderWay",
+	},
+	{
+		Name: "pg-crash-keeps-base", Breaks: "10: no position is given twice, also after a crash of the database",
+		Hunks:   []Hunk{{postgresDir + "/history.sql", "base = base + CASE WHEN moved THEN 4294967296 ELSE 0 END", "base = base"}},
+		Package: postgresDir, Test: "TestServerBeginsAnew/crashed",
+	},
+	{
+		Name: "pg-roster-not-asked", Breaks: "4: a send is conditional on the roster it was allowed by",
+		Hunks:   []Hunk{{postgresDir + "/functions.sql", "WHERE u.r <> u.want LOOP", "WHERE u.r <> u.want AND u.want < 0 LOOP"}, {postgresDir + "/functions.sql", "u.n > 0 AND rosters[u.c] = ifs[u.c] AS ok", "u.n > 0 AS ok"}},
+		Package: postgresDir, Test: "TestConformance/RosterSurvivesReopen",
+	},
+	{
+		Name: "pg-roster-not-asked-again", Breaks: "4: within a batch, too",
+		Hunks:   []Hunk{{postgresDir + "/functions.sql", "ELSIF closed[c] OR item_ifs[i] <> rosters[c] THEN", "ELSIF closed[c] THEN"}},
+		Package: postgresDir, Test: "TestConformance/RosterChanged",
+	},
+	{
 		Name: "pg-recall-keeps-content", Breaks: "23: a recalled message has no content",
 		Hunks:   []Hunk{{postgresDir + "/functions.sql", "recalled = true, type = '', text = false, body = '',", "recalled = true,"}},
 		Package: postgresDir, Test: "TestConformance/Erase",

@@ -37,7 +37,7 @@ var nodes = []Mutant{
 	{
 		Name: "lost-answers-not-missed", Breaks: "6: a lost answer is asked for again",
 		Hunks:   []Hunk{{remoteDir + "/link.go", "missed := head.number != l.read+1", "missed := head.number < l.read"}},
-		Package: remoteDir, Test: "TestSendsOverABadBus",
+		Package: remoteDir, Test: "TestALostAnswerIsAskedForAgain",
 	},
 	{
 		Name: "moved-sends-change-places", Breaks: "9: what moves to another node keeps its order",
@@ -57,7 +57,7 @@ var nodes = []Mutant{
 	{
 		Name: "calls-twice", Breaks: "a call is carried out at most once",
 		Hunks:   []Hunk{{remoteDir + "/request.go", "\tif q.sent && !q.again {\n\t\tr.fail", "\tif q.sent && !q.again && q.number == 0 {\n\t\tr.fail"}},
-		Package: remoteDir, Test: "TestCallsAreNotRepeated",
+		Package: remoteDir, Test: "TestACallOfALostNodeIsNotRepeated",
 	},
 	{
 		Name: "added-elsewhere-not-told", Breaks: "19: who is added at a gateway without members is told",

@@ -286,7 +286,13 @@ func testRosterReopen(t *testing.T, f *fixture) {
 	if out := f.append(stale); out[0].Status != im.RosterChanged {
 		t.Fatalf("%+v", out)
 	}
-	f.stored(fits)
+	// What was answered as refused is not there, and took no place.
+	if out := f.stored(fits); out[0].Seq != 2 {
+		t.Fatalf("%+v", out)
+	}
+	if got := f.checkConversation(c); len(got) != 2 {
+		t.Fatalf("%d entries, want 2", len(got))
+	}
 	if h := f.head(c); h.Roster != 9 {
 		t.Fatalf("head %+v", h)
 	}

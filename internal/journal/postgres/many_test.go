@@ -1,10 +1,14 @@
 package postgres
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/pgtest"
@@ -143,6 +147,51 @@ func TestPositionsMissNothing(t *testing.T) {
 				t.Errorf("%s seq %d at %d was missed", e.Conversation, e.Seq, e.Pos)
 			}
 		}
+	}
+}
+
+// A position stays before a transaction that is under way, whatever committed
+// after it began: that one may yet commit, with a lower position.
+func TestPositionStaysBeforeWhatIsUnderWay(t *testing.T) {
+	url := pgtest.Database(t)
+	j := open(t, url)
+	defer j.Close()
+	store(t, j, message("grp:g", "a", 1))
+	under, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer under.Close(context.Background())
+	tx, err := under.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own uint64 // what would be the position of what it stores
+	if err := tx.QueryRow(t.Context(), "SELECT base + pg_current_xact_id()::text::bigint FROM journal_meta").Scan(&own); err != nil {
+		t.Fatal(err)
+	}
+	if out := store(t, j, message("grp:h", "a", 2)); out[0].Pos <= own {
+		t.Fatalf("stored at %d, before %d", out[0].Pos, own)
+	}
+	for range 3 {
+		if at, err := j.Position(t.Context()); err != nil || at.Pos >= own {
+			t.Errorf("position %v, %v, while a transaction for %d is under way", at, err, own)
+		}
+		store(t, j, message("grp:h", "a", 3))
+	}
+	if err := tx.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		at, err := j.Position(t.Context())
+		if err != nil || time.Now().After(deadline) {
+			t.Fatalf("position %v, %v, after the transaction for %d", at, err, own)
+		}
+		if at.Pos > own {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 
