@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"github.com/skein-im/skein/internal/schema"
 )
 
 // Durability is what acknowledged messages survive.
@@ -48,13 +46,14 @@ type Examination struct {
 	// Transactions are those that write for a while: positions wait for them.
 	Transactions []Transaction
 
-	Journal, Directory schema.Range // zero: there are no tables yet
-	Timeline           string
-	Import             string // its phase, if there was one
-	Tables             []Table
-	Autovacuum         bool
-	DatabaseBytes      int64
-	DataDirectory      string // "" when the server does not tell
+	JournalVersion   int // 0: there are no tables yet
+	DirectoryVersion int64
+	Timeline         string
+	Import           string // its phase, if there was one
+	Tables           []Table
+	Autovacuum       bool
+	DatabaseBytes    int64
+	DataDirectory    string // "" when the server does not tell
 
 	// RoundTrip and CommitTime are medians; ClockAhead is the server's clock against
 	// this one's, as exact as half a round trip.
@@ -78,8 +77,8 @@ type Table struct {
 	Vacuumed   *time.Time
 }
 
-// Steps are those that this program knows to the tables it reads and writes.
-func Steps() schema.Steps { return steps() }
+// KnownVersion is the version of the tables that this program reads and writes.
+func KnownVersion() int { return schemaVersion }
 
 // Durability is what is survived with these settings, and why.
 func (x *Examination) Durability() (d Durability, reasons []string) {
@@ -178,19 +177,14 @@ func (x *Examination) sessions(ctx context.Context, c *pgx.Conn) error {
 }
 
 func (x *Examination) versions(ctx context.Context, c *pgx.Conn) error {
-	var journal, directory, compatible, imported bool
-	err := c.QueryRow(ctx, "SELECT to_regclass('journal_meta') IS NOT NULL, to_regclass('goose_db_version') IS NOT NULL, to_regclass('directory_compatible') IS NOT NULL, to_regclass('skein_migration') IS NOT NULL").
-		Scan(&journal, &directory, &compatible, &imported)
+	var journal, directory, imported bool
+	err := c.QueryRow(ctx, "SELECT to_regclass('journal_meta') IS NOT NULL, to_regclass('goose_db_version') IS NOT NULL, to_regclass('skein_migration') IS NOT NULL").
+		Scan(&journal, &directory, &imported)
 	if err == nil && journal {
-		if x.Journal, err = schemaRange(ctx, c); err == nil {
-			err = c.QueryRow(ctx, "SELECT timeline FROM journal_meta").Scan(&x.Timeline)
-		}
+		err = c.QueryRow(ctx, "SELECT version, timeline FROM journal_meta").Scan(&x.JournalVersion, &x.Timeline)
 	}
 	if err == nil && directory {
-		err = c.QueryRow(ctx, "SELECT COALESCE(max(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&x.Directory.Version)
-	}
-	if err == nil && compatible {
-		err = c.QueryRow(ctx, "SELECT least FROM directory_compatible").Scan(&x.Directory.Least)
+		err = c.QueryRow(ctx, "SELECT COALESCE(max(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&x.DirectoryVersion)
 	}
 	if err == nil && imported {
 		err = c.QueryRow(ctx, "SELECT phase FROM skein_migration").Scan(&x.Import)

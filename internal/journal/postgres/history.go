@@ -13,7 +13,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/schema"
 )
 
 const (
@@ -204,11 +203,40 @@ func isThere(ctx context.Context, q querier, s stored) (bool, error) {
 // process knew: nothing that is remembered of it counts.
 func (j *Journal) wentBack(why string) {
 	j.forget()
+	j.marks.drop()
 	j.metrics.back.Inc()
 	j.o.Logger.Error("journal: its history went back: what was acknowledged may be missing; clients are told and read it anew", "why", why)
 	if j.o.WentBack != nil {
 		j.o.WentBack(why)
 	}
+}
+
+// errMarksDropped: the history that the marks are of is over.
+var errMarksDropped = fmt.Errorf("%w: the history that the mark is of went back", im.ErrJournalUnavailable)
+
+// drop forgets what waits to be written, too: its entries are gone with their
+// history, and where they were there may be others.
+func (m *marks) drop() {
+	m.mu.Lock()
+	waiters := m.waiters
+	m.waiters = nil
+	for _, um := range []*userMarks{&m.dirty, &m.flying, &m.aside} {
+		clear(um.m)
+		um.n = 0
+	}
+	m.clean.Clear()
+	m.dropped++
+	m.mu.Unlock()
+	for _, w := range waiters {
+		w.stored(errMarksDropped)
+	}
+}
+
+// droppedSince tells that what was taken is of a history that is over.
+func (m *marks) droppedSince(n int) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dropped != n
 }
 
 // Holds tells whether a place is of this history, as of the last Position.
@@ -236,9 +264,6 @@ func (j *Journal) position(ctx context.Context, pool *pgxpool.Pool) (im.Place, e
 	}
 	defer j.life.RUnlock()
 	p, behind, err := j.lookPosition(ctx, pool)
-	if err == nil {
-		err = j.shutOut()
-	}
 	if err == nil && behind && j.reach() {
 		if again, _, err := j.lookPosition(ctx, pool); err == nil {
 			return again, nil
@@ -255,7 +280,6 @@ func (j *Journal) lookPosition(ctx context.Context, pool *pgxpool.Pool) (p im.Pl
 		err := j.queryOn(ctx, pool, stmtPosition, nil, func(v [][]byte) error {
 			found, timeline = true, string(v[0])
 			p, behind = im.Place{Era: int8Of(v[1]), Pos: int8Of(v[2])}, boolOf(v[3])
-			j.noteVersion(schema.Range{Version: int4Of(v[4]), Least: int4Of(v[5])})
 			return nil
 		})
 		if err == nil && !found {

@@ -3,6 +3,7 @@ package postgres
 import (
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/journaltest"
@@ -166,4 +167,52 @@ func TestReachedComesToRest(t *testing.T) {
 	// that nothing of its own goes on for ever.
 	rest()
 	rest()
+}
+
+// A mark waits in memory while the database goes back: the entry that it is of is
+// gone, and where it was there is another one, with another count. The mark is not
+// written, and who waits for it is told. One that waits while the server is only
+// restarted is written.
+func TestMarksOfALostHistory(t *testing.T) {
+	for name, lost := range map[string]bool{"went back": true, "restarted": false} {
+		t.Run(name, func(t *testing.T) {
+			s := server(t)
+			url := pgtest.On(t, s.URL())
+			j := open(t, url)
+			defer j.Close()
+			c := im.Group("g")
+			store(t, j, message(c, "a", 1))
+			must(t, s.Stop(), s.Save("copy"), s.Restart())
+			out := store(t, j, message(c, "a", 2), message(c, "a", 3))
+			_, err := j.Position(t.Context())
+			must(t, err, s.Stop())
+			told := make(chan error, 1)
+			must(t, j.SetMarks(t.Context(), []im.Mark{{User: "b", Conversation: c, Received: out[1].Seq, Read: out[1].Seq, ReadCount: out[1].Count}}, im.MarkWait{Stored: func(err error) { told <- err }}))
+			if lost {
+				must(t, s.PutBack("copy"))
+			}
+			must(t, s.Restart())
+			for range 500 { // what was sent goes on, with other entries where the lost ones were
+				if _, err = appends(t, j, message(c, "c", 4), message(c, "c", 5), message(c, "c", 6)); err == nil {
+					break
+				}
+				<-time.After(20 * time.Millisecond)
+			}
+			must(t, err)
+			select {
+			case err := <-told:
+				if (err != nil) != lost {
+					t.Errorf("who waited was told %v", err)
+				}
+			case <-time.After(30 * time.Second):
+				t.Fatal("who waited was told nothing")
+			}
+			must(t, j.flushMarks(t.Context()))
+			rows, err := pgtest.Collect[struct{ Read, Count int64 }](t.Context(), url, `SELECT read, read_count FROM journal_marks`)
+			must(t, err)
+			if want := map[bool]int{true: 0, false: 1}[lost]; len(rows) != want {
+				t.Errorf("marks in the database: %+v, want %d", rows, want)
+			}
+		})
+	}
 }

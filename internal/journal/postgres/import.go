@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -177,7 +176,7 @@ func (m *Importer) Begin(ctx context.Context, timeline, state string, others []s
 	if err != nil {
 		return err
 	}
-	return m.migrate(ctx)
+	return migrate(ctx, m.c)
 }
 
 func requireEmpty(ctx context.Context, tx pgx.Tx, table string) error {
@@ -198,7 +197,7 @@ func requireEmpty(ctx context.Context, tx pgx.Tx, table string) error {
 // Again begins an import anew, whose source was used since; others are the
 // tables that are emptied, besides the journal's own.
 func (m *Importer) Again(ctx context.Context, state string, others []string) error {
-	if err := m.migrate(ctx); err != nil {
+	if err := migrate(ctx, m.c); err != nil {
 		return err
 	}
 	return pgx.BeginFunc(ctx, m.c, func(tx pgx.Tx) error {
@@ -219,12 +218,8 @@ func (m *Importer) Again(ctx context.Context, state string, others []string) err
 	})
 }
 
-func (m *Importer) migrate(ctx context.Context) error {
-	return migrations().migrate(ctx, m.c, steps().Start(), slog.New(slog.DiscardHandler))
-}
-
 // GoOn prepares to go on with an import.
-func (m *Importer) GoOn(ctx context.Context) error { return m.migrate(ctx) }
+func (m *Importer) GoOn(ctx context.Context) error { return migrate(ctx, m.c) }
 
 // ImportedEntry is an entry with the hash that is kept with its id.
 type ImportedEntry struct {

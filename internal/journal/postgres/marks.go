@@ -72,6 +72,8 @@ type marks struct {
 	soon  chan struct{} // holds one: somebody waits for some
 	// waiters are called when their marks are in the database.
 	waiters []markWaiter
+	// dropped counts how often all that waited was dropped, with its history.
+	dropped int
 }
 
 // markWaiter is called when what waited of its marks is written.
@@ -343,7 +345,7 @@ func (j *Journal) flushMarks(ctx context.Context) error {
 	defer j.flushMu.Unlock()
 	m := &j.marks
 	m.mu.Lock()
-	taken, waiters := m.dirty.take(), m.waiters
+	taken, waiters, dropped := m.dirty.take(), m.waiters, m.dropped
 	m.waiters = nil
 	for i := range taken {
 		m.flying.put(taken[i])
@@ -353,18 +355,20 @@ func (j *Journal) flushMarks(ctx context.Context) error {
 		some := taken[:min(len(taken), marksPerWrite)]
 		var left []im.Mark
 		written := some
-		stored, err := j.writeSome(ctx, some)
+		stored, err := j.writeSome(ctx, some, dropped)
 		if timedOutOnLock(err) {
-			stored, written, left, err = j.writeFree(ctx, some)
+			stored, written, left, err = j.writeFree(ctx, some, dropped)
 		}
 		if err != nil {
-			j.putBack(taken, waiters)
+			for _, w := range j.putBack(taken, waiters, dropped) {
+				w.stored(errMarksDropped)
+			}
 			return err
 		}
 		m.landed(some, written, stored, left, j.o.Now().Add(markExpiry))
 		taken = taken[len(some):]
 	}
-	for _, w := range j.putBack(nil, waiters) {
+	for _, w := range j.putBack(nil, waiters, dropped) {
 		w.stored(nil)
 	}
 	return nil
@@ -382,7 +386,7 @@ const freeMarksSQL = `WITH free AS MATERIALIZED (
 
 // writeFree writes those of sorted marks whose rows nobody keeps locked, after a
 // lock was waited for in vain. It returns those that were not written as well.
-func (j *Journal) writeFree(ctx context.Context, set []im.Mark) (stored, written, left []im.Mark, err error) {
+func (j *Journal) writeFree(ctx context.Context, set []im.Mark, dropped int) (stored, written, left []im.Mark, err error) {
 	j.metrics.lockWaits.Inc()
 	var users, conversations column
 	users.begin(oidText)
@@ -409,16 +413,20 @@ func (j *Journal) writeFree(ctx context.Context, set []im.Mark) (stored, written
 	if len(written) == 0 {
 		return nil, nil, left, nil
 	}
-	stored, err = j.writeSome(ctx, written)
+	stored, err = j.writeSome(ctx, written, dropped)
 	return stored, written, left, err
 }
 
 // putBack makes marks wait for the next write: those that were left out, and those
-// that could not be written. It returns the waiters that wait for none of these.
-func (j *Journal) putBack(failed []im.Mark, waiters []markWaiter) (done []markWaiter) {
+// that could not be written; but none if their history is over. It returns the
+// waiters that wait for none of these.
+func (j *Journal) putBack(failed []im.Mark, waiters []markWaiter, dropped int) (done []markWaiter) {
 	m := &j.marks
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.dropped != dropped {
+		return waiters
+	}
 	j.marksLocked.Store(int64(m.aside.n))
 	for i := range failed {
 		m.flying.remove(im.MarkKey{User: failed[i].User, Conversation: failed[i].Conversation})
@@ -475,7 +483,9 @@ func (m *marks) landed(taken, written, stored, left []im.Mark, expiry time.Time)
 }
 
 // writeSome writes sorted marks and returns those that moved, as they are now.
-func (j *Journal) writeSome(ctx context.Context, set []im.Mark) ([]im.Mark, error) {
+// A new connection may have shown that their history is over; an old one is to
+// the server that has it.
+func (j *Journal) writeSome(ctx context.Context, set []im.Mark, dropped int) ([]im.Mark, error) {
 	ctx, cancel := context.WithTimeout(ctx, markWriteTimeout)
 	defer cancel()
 	var cols [5]column
@@ -496,6 +506,10 @@ func (j *Journal) writeSome(ctx context.Context, set []im.Mark) ([]im.Mark, erro
 	c, err := j.acquire(ctx, j.writers)
 	if err != nil {
 		return nil, err
+	}
+	if j.marks.droppedSince(dropped) {
+		c.Release()
+		return nil, errMarksDropped
 	}
 	var stored []im.Mark
 	if err := ensure(ctx, c.Conn().PgConn(), stmtSetMarks); err != nil {
