@@ -399,5 +399,4 @@ const (
 	ScenarioOnline    = "online"
 	ScenarioIdle      = "idle"
 	ScenarioResume    = "resume"
-	ScenarioBackup    = "backup"
 )

@@ -36,6 +36,8 @@ type Place struct {
 	// Address is an IP address of the server's machine. Whoever reaches it is let in,
 	// from its own network too.
 	Address string
+	// Port is where it listens; 0: any that is free.
+	Port int
 	// Enter, if set, is called on the thread that starts the server, which nothing
 	// else uses afterwards: it may move it to another network namespace.
 	Enter func() error
@@ -49,12 +51,8 @@ func Start(dir string, settings map[string]string) (*Server, error) {
 
 // StartAt is Start at a place of the caller's choice.
 func StartAt(place Place, dir string, settings map[string]string) (*Server, error) {
-	s := &Server{dir: dir, place: place, settings: settings}
-	var err error
-	if s.port, err = freePort(); err != nil {
-		return nil, err
-	}
-	if err := s.become(); err != nil {
+	s, err := newServer(place, dir, settings)
+	if err != nil {
 		return nil, err
 	}
 	init, err := program("initdb")
@@ -72,13 +70,23 @@ func StartAt(place Place, dir string, settings map[string]string) (*Server, erro
 	return s, s.Restart()
 }
 
+func newServer(place Place, dir string, settings map[string]string) (s *Server, err error) {
+	s = &Server{dir: dir, place: place, port: place.Port, settings: settings}
+	if s.port == 0 {
+		if s.port, err = freePort(); err != nil {
+			return nil, err
+		}
+	}
+	return s, s.become()
+}
+
 // letIn lets the server's network in; initdb does so for the machine itself.
 func (s *Server) letIn() error {
 	f, err := os.OpenFile(filepath.Join(s.data(), "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString("host all all samenet trust\n")
+	_, err = f.WriteString("host all all samenet trust\nhost replication all samenet trust\n")
 	return errors.Join(err, f.Close())
 }
 

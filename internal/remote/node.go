@@ -72,8 +72,6 @@ type Node struct {
 	past     past
 	started  chan struct{}
 
-	strangers strangers
-
 	repairs repairs
 	forgets forgettings
 	touched bool // something was queued for the gateway's sessions; the bus's goroutine
@@ -96,7 +94,6 @@ func New(o Options) (*Node, error) {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	n := &Node{o: o, instance: binary.BigEndian.Uint64(b[:]), started: make(chan struct{}), done: make(chan struct{})}
-	n.strangers.nodes, n.strangers.told = map[string]stranger{}, map[string]bool{}
 	n.peers.nodes, n.peers.lost = map[string]*peer{}, map[string]absent{}
 	n.forgets.last = n.instance >> 16 // no earlier life's word counts
 	n.dispatch.node = n
@@ -247,7 +244,6 @@ func (n *Node) tick(now time.Time) {
 	n.beat()
 	n.missed(n.peers.judge(now))
 	n.router.tick(now)
-	n.compareStrangers(now)
 }
 
 // beat sends a heartbeat.
@@ -349,12 +345,6 @@ func (h handler) Message(subject string, data []byte) {
 		return // what comes before Start is lost, as it may be
 	}
 	kind, name, _ := strings.Cut(subject, ".")
-	if len(data) == 0 || data[0] != version {
-		if len(data) > 0 {
-			n.strange(kind, data)
-		}
-		return
-	}
 	g := n.gateway()
 	switch {
 	case kind == "hb":

@@ -123,6 +123,16 @@ func (c *checker) checkAmendments() {
 			}
 		}
 	}
+	// Who was no member when a message was taken back, and is one again, sees that it
+	// is gone and not the entry that says so.
+	said := map[place]bool{} // by an entry of any view
+	for _, v := range c.views {
+		for i := range v.Entries {
+			if e := &v.Entries[i]; e.Target != 0 {
+				said[place{e.Conversation, e.Target}] = true
+			}
+		}
+	}
 	for _, v := range c.views {
 		recalled := map[place]bool{} // by an entry of this view
 		for i := range v.Entries {
@@ -139,7 +149,7 @@ func (c *checker) checkAmendments() {
 				c.report.add(Amendment, e.Conversation, e.Seq, "it was answered that it was taken back, and %s has no entry that says so", v.name)
 			case recalled[p] && !gone:
 				c.report.add(Amendment, e.Conversation, e.Seq, "%s holds what was taken back", v.name)
-			case gone && !recalled[p] && v.whole(e.Conversation, c.heads[e.Conversation]):
+			case gone && !said[p] && v.whole(e.Conversation, c.heads[e.Conversation]):
 				c.report.add(Amendment, e.Conversation, e.Seq, "%s lacks the content, and nobody took it back", v.name)
 			}
 		}

@@ -23,6 +23,10 @@ type Return struct {
 	Over  int64 `json:"over"`
 	Began int64 `json:"began"`
 	Ready int64 `json:"ready"`
+	// Stays: connections to the server outlive the return, as with the database of
+	// many nodes. What a device is shown from Began on until it is reset may be of
+	// either line, and what it says of its own may be refused; it forgets all of that.
+	Stays bool `json:"stays,omitempty"`
 	// End is the store as it was when its line was over, Kept as it was put back,
 	// both read directly.
 	End  View `json:"-"`
@@ -41,8 +45,10 @@ type spotID struct {
 // each line which records of earlier ones it has.
 type lines struct {
 	run *Run
-	// of is the line of each record of each history.
-	of [][]int
+	// of is the line of each record of each history, between those that stand between
+	// two lines: see Return.Stays.
+	of      [][]int
+	between [][]bool
 	// kept are the entries that each line began with; the first with none.
 	kept []map[spotID]bool
 }
@@ -60,7 +66,8 @@ func checkReturns(run Run) *Report {
 		l.kept = append(l.kept, kept)
 	}
 	for _, h := range run.Histories {
-		l.of = append(l.of, l.place(h))
+		of, between := l.place(h)
+		l.of, l.between = append(l.of, of), append(l.between, between)
 	}
 	last := len(run.Returns)
 	report := check(l.line(last))
@@ -129,14 +136,14 @@ func (l *lines) bounds(n int) (from, to int64) {
 // belongs to the line of that time. What the device shows belongs to the line that
 // it was reset to last; a device that was not reset in a line is in it from its
 // beginning, as one may be that had nothing else.
-func (l *lines) place(h []Record) []int {
+func (l *lines) place(h []Record) (of []int, between []bool) {
 	reset := map[int]bool{}
 	for i := range h {
 		if h[i].Kind == Reset {
 			reset[l.at(h[i].Mono)] = true
 		}
 	}
-	of := make([]int, len(h))
+	of, between = make([]int, len(h)), make([]bool, len(h))
 	now := 0
 	for i := range h {
 		rec := &h[i]
@@ -150,8 +157,9 @@ func (l *lines) place(h []Record) []int {
 		default:
 			of[i] = n
 		}
+		between[i] = n > now && l.run.Returns[n-1].Stays && (of[i] < n || rec.Kind == Misbehaved)
 	}
-	return of
+	return of, between
 }
 
 // holds tells whether a line began with the entry that a record names.
@@ -180,7 +188,7 @@ func (l *lines) line(n int) Run {
 	out := Run{MinAck: l.run.MinAck}
 	out.began, _ = l.bounds(n)
 	for i, h := range l.run.Histories {
-		out.Histories = append(out.Histories, l.history(h, l.of[i], n))
+		out.Histories = append(out.Histories, l.history(h, l.of[i], l.between[i], n))
 	}
 	if n < len(l.run.Returns) {
 		out.Views = []View{l.run.Returns[n].End}
@@ -202,7 +210,7 @@ func (l *lines) line(n int) Run {
 }
 
 // history is what a device saw of line n.
-func (l *lines) history(h []Record, of []int, n int) []Record {
+func (l *lines) history(h []Record, of []int, between []bool, n int) []Record {
 	gone := l.gone(h, of, n)
 	// Marks that a program sets may lie beyond all that the device has been shown since
 	// it was reset: they are from before.
@@ -210,7 +218,7 @@ func (l *lines) history(h []Record, of []int, n int) []Record {
 	var out []Record
 	for i := range h {
 		rec := h[i]
-		if of[i] > n {
+		if of[i] > n || between[i] {
 			continue
 		}
 		rec.Timeline = lineName(n)

@@ -105,6 +105,28 @@ func TestSentAnewByTheOutbox(t *testing.T) {
 	}
 }
 
+// Where connections outlive a return, a device is shown entries of the new history
+// in the places of old ones until it is told; it forgets them then. Where they do
+// not, that is a broken promise.
+func TestShownBetweenTwoHistories(t *testing.T) {
+	for _, stays := range []bool{true, false} {
+		s := opening()
+		c := s.copy(0)
+		s.say("ann/1", dm, "lost")
+		r := s.putBack(c)
+		r.Stays = stays
+		s.say("bob/1", dm, "of the new history, in its place")
+		s.rec("ann/1", Record{Kind: Misbehaved, Code: "a mark beyond the last entry"})
+		s.resets(devices...)
+		s.say("ann/1", dm, "after that")
+		run := s.end()
+		run.Returns = []Return{r}
+		if got := Check(run); got.OK() != stays {
+			t.Errorf("connections stay %v: %v", stays, got.Violations)
+		}
+	}
+}
+
 var returnViolations = []struct {
 	name  string
 	story func(*story) Return

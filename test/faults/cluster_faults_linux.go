@@ -22,24 +22,30 @@ type clusterFault struct {
 	// gentle: nobody may be turned away, not even for now.
 	gentle bool
 	// nodes are the roles of the nodes it happens to.
-	nodes [][]string
+	nodes    [][]string
+	database databaseKind
 }
 
 func clusterFaults() []*clusterFault {
 	return []*clusterFault{
-		{"kill-gateway", "kill -9 a gateway, started again after 1–3 s", time.Second, time.Minute, killing1(gateway), false, apart},
-		{"kill-logic", "kill -9 a logic node, started again after 1–3 s", time.Second, time.Minute, killing1(logic), false, apart},
-		{"kill-api", "kill -9 an API node, started again after 1–3 s", time.Second, time.Minute, killing1(api), false, apart},
-		{"kill-all-gateways", "kill -9 all gateways at once", 2 * time.Second, time.Minute, (*cluster).killAllGateways, false, apart},
-		{"freeze", "SIGSTOP any node for 10 s", 2 * time.Second, time.Minute, (*cluster).freeze, false, apart},
-		{"cut-database", "5–12 s without a packet between a logic node and PostgreSQL", 2 * time.Second, time.Minute, (*cluster).cutDatabase, false, apart},
-		{"cut-bus", "5–12 s without a packet between any node and all others", 2 * time.Second, time.Minute, (*cluster).cutBus, false, apart},
-		{"restart-postgres", "kill -9 PostgreSQL, started again after 1 s", 2 * time.Second, time.Minute, (*cluster).restartPostgres, false, apart},
-		{"rolling", "SIGTERM and start all nodes, one after the other", time.Second, 3 * time.Minute, (*cluster).rolling, true, apart},
-		{"alike-kill", "kill -9 one of three nodes with all roles, started again after 1–3 s", time.Second, time.Minute, killing1(gateway), false, alike},
-		{"alike-freeze", "SIGSTOP one of three nodes with all roles for 10 s", 2 * time.Second, time.Minute, (*cluster).freeze, false, alike},
-		{"alike-cut-bus", "5–12 s without a packet between one of three nodes with all roles and the others", 2 * time.Second, time.Minute, (*cluster).cutBus, false, alike},
-		{"alike-cut-database", "5–12 s without a packet between one of three nodes with all roles and PostgreSQL", 2 * time.Second, time.Minute, (*cluster).cutDatabase, false, alike},
+		{"kill-gateway", "kill -9 a gateway, started again after 1–3 s", time.Second, time.Minute, killing1(gateway), false, apart, single},
+		{"kill-logic", "kill -9 a logic node, started again after 1–3 s", time.Second, time.Minute, killing1(logic), false, apart, single},
+		{"kill-api", "kill -9 an API node, started again after 1–3 s", time.Second, time.Minute, killing1(api), false, apart, single},
+		{"kill-all-gateways", "kill -9 all gateways at once", 2 * time.Second, time.Minute, (*cluster).killAllGateways, false, apart, single},
+		{"freeze", "SIGSTOP any node for 10 s", 2 * time.Second, time.Minute, (*cluster).freeze, false, apart, single},
+		{"cut-database", "5–12 s without a packet between a logic node and PostgreSQL", 2 * time.Second, time.Minute, (*cluster).cutDatabase, false, apart, single},
+		{"cut-bus", "5–12 s without a packet between any node and all others", 2 * time.Second, time.Minute, (*cluster).cutBus, false, apart, single},
+		{"restart-postgres", "kill -9 PostgreSQL, started again after 1 s", 2 * time.Second, time.Minute, (*cluster).restartPostgres, false, apart, single},
+		{"rolling", "SIGTERM and start all nodes, one after the other", time.Second, 3 * time.Minute, (*cluster).rolling, true, apart, single},
+		{"alike-kill", "kill -9 one of three nodes with all roles, started again after 1–3 s", time.Second, time.Minute, killing1(gateway), false, alike, single},
+		{"alike-freeze", "SIGSTOP one of three nodes with all roles for 10 s", 2 * time.Second, time.Minute, (*cluster).freeze, false, alike, single},
+		{"alike-cut-bus", "5–12 s without a packet between one of three nodes with all roles and the others", 2 * time.Second, time.Minute, (*cluster).cutBus, false, alike, single},
+		{"alike-cut-database", "5–12 s without a packet between one of three nodes with all roles and PostgreSQL", 2 * time.Second, time.Minute, (*cluster).cutDatabase, false, alike, single},
+		{"failover", "kill -9 PostgreSQL, after 0.5–2 s one of its two synchronous standbys is promoted", 2 * time.Second, time.Minute, (*cluster).failover, false, apart, synchronous},
+		{"alike-failover", "the same with three nodes that have all roles", 2 * time.Second, time.Minute, (*cluster).failover, false, alike, synchronous},
+		{"failover-cut", "not a packet more from or to PostgreSQL's machine, after 0.5–2 s one of its two synchronous standbys is promoted", 2 * time.Second, 2 * time.Minute, (*cluster).failoverCut, false, apart, synchronous},
+		{"failover-lossy", "kill -9 PostgreSQL 0.3–2 s after its asynchronous standby was cut off, which is promoted then: what was acknowledged meanwhile is lost, and nobody skips what comes after", 2 * time.Second, 2 * time.Minute, (*cluster).failoverLossy, false, apart, asynchronous},
+		{"alike-failover-lossy", "the same with three nodes that have all roles", 2 * time.Second, 2 * time.Minute, (*cluster).failoverLossy, false, alike, asynchronous},
 	}
 }
 

@@ -59,12 +59,15 @@ type cluster struct {
 
 	database *machine
 	postgres *pgtest.Server
+	// standbys follow it, each on a machine of its own.
+	standbys []*databaseServer
 	nodes    []*node
 	world    *soak.World
 
 	killed  *node // last, by killing1
 	rounds  int
 	moments []soak.Moment
+	returns []soak.Return
 	// trouble is what went wrong beside what clients see: nodes that ended by
 	// themselves, or did not end well.
 	trouble  []string
@@ -134,11 +137,9 @@ func (c *cluster) start(ctx context.Context) (err error) {
 	if err := os.Mkdir(data, 0o700); err != nil {
 		return err
 	}
-	postgres, err := pgtest.StartAt(pgtest.Place{Address: c.database.addr, Enter: c.database.enter}, data, nil)
-	if err != nil {
+	if err := c.startDatabase(data); err != nil {
 		return fmt.Errorf("the database: %w", err)
 	}
-	c.postgres = postgres
 	if c.fsync, err = measureFsync(c.dir); err != nil {
 		return err
 	}
@@ -190,7 +191,7 @@ func (c *cluster) makeNodes() (err error) {
 			n.args = append(n.args, "--listen", "tcp://"+n.tcp)
 		}
 		if n.is(logic) {
-			n.args = append(n.args, "--store", c.postgres.URL())
+			n.args = append(n.args, "--store", c.store())
 		}
 		for _, o := range c.nodes {
 			if o != n {
@@ -336,7 +337,7 @@ func (c *cluster) judge(ctx context.Context, views []soak.View) error {
 	if err != nil {
 		return err
 	}
-	run := soak.Run{Histories: histories, Views: append(views, stores...)}
+	run := soak.Run{Histories: histories, Views: append(views, stores...), Returns: c.returns}
 	c.check = soak.Check(run)
 	c.recovery, c.refused = soak.Recover(run, c.moments), soak.Refused(run)
 	return nil
@@ -356,6 +357,12 @@ func (c *cluster) end() error {
 	}
 	if c.database != nil {
 		errs = append(errs, c.database.close())
+	}
+	for _, s := range c.standbys {
+		if s.postgres != nil {
+			errs = append(errs, s.postgres.Kill())
+		}
+		errs = append(errs, s.machine.close())
 	}
 	return errors.Join(errs...)
 }

@@ -50,6 +50,8 @@ func (r *clusterResult) verdict() error {
 	switch {
 	case r.Check == nil || !r.Check.OK() || r.NotCalm != "" || len(r.Trouble) > 0 || r.Recovery.Never > 0 || r.Refused > 0:
 		return errBroken
+	case r.Check.Returned == 0 && r.Check.Resets > 0:
+		return fmt.Errorf("%w: %d resets of a history that went on", errBroken, r.Check.Resets)
 	case r.gentle && r.Check.Rejected > 0:
 		return fmt.Errorf("%w: %d messages were turned away", errBroken, r.Check.Rejected)
 	}
@@ -118,6 +120,9 @@ func (r *clusterResult) print(w io.Writer) error {
 		row("unanswered", "%d by broken connections, %d turned away for now", c.Unanswered, c.Rejected)
 		row("applied", "%d entries on all devices", c.Applied)
 		row("also", "%s", also(c))
+		if c.Returned > 0 {
+			row("went back", "%d times, %d acknowledged messages lost by that, %d resets", c.Returned, c.WentBack, c.Resets)
+		}
 		row("longest no-ack", "%v", round(c.LongestNoAck))
 		row("goes on after", "p50 %v, max %v (%d faults)", round(r.Recovery.Any.P50), round(r.Recovery.Any.Max), r.Recovery.Any.N)
 		row("… each conversation", "p50 %v, max %v (%d)", round(r.Recovery.Conversation.P50), round(r.Recovery.Conversation.Max), r.Recovery.Conversation.N)
