@@ -80,6 +80,8 @@ const (
 	CodeUnauthenticated Code = "unauthenticated"
 	// The id's time lies too far in the future: make a new id by the server's time (Welcome.server_time_ms). Nothing was stored.
 	CodeClockSkew Code = "clock_skew"
+	// The server fails at this very request, and would again; its log has the detail under the given reference. Nothing was stored.
+	CodeUnprocessable Code = "unprocessable"
 )
 
 // Action is what a client does about a code.
@@ -147,6 +149,7 @@ func Codes() []CodeInfo {
 		{CodeTooLate, 4810, 409, ActionFix},
 		{CodeUnauthenticated, 4811, 401, ActionFix},
 		{CodeClockSkew, 4812, 400, ActionFix},
+		{CodeUnprocessable, 4813, 500, ActionFix},
 	}
 }
 
@@ -227,6 +230,8 @@ func (c Code) Info() CodeInfo {
 		return CodeInfo{c, 4811, 401, ActionFix}
 	case CodeClockSkew:
 		return CodeInfo{c, 4812, 400, ActionFix}
+	case CodeUnprocessable:
+		return CodeInfo{c, 4813, 500, ActionFix}
 	}
 	return CodeInfo{c, 4204, 500, ActionReconnect}
 }

@@ -16,7 +16,11 @@ func (s *Service) guarded(what string, it *im.Entry, f func() error) (err error)
 			reference := rand.Text()[:8]
 			s.metrics.panics.Inc()
 			s.log.Error("panic; only this message is refused", "in", what, "reference", reference, "conversation", it.Conversation, "sender", it.Sender, "id", it.ID, "panic", p, "stack", string(debug.Stack()))
-			err = im.Errorf(im.CodeInternal, "the server failed (reference %s)", reference)
+			code := im.CodeUnprocessable
+			if it.Kind == im.EntryEvent {
+				code = im.CodeInternal
+			}
+			err = im.Errorf(code, "the server failed (reference %s)", reference)
 		}
 	}()
 	return f()

@@ -327,7 +327,7 @@ func (n *Node) send(logic im.Logic, ctx context.Context, from im.Actor, m im.Mes
 		if p := recover(); p != nil {
 			reference := strconv.FormatUint(mathrand.Uint64(), 36)
 			n.panicked("send "+reference, p)
-			reply(im.Ack{}, im.Errorf(im.CodeInternal, "the server failed (reference %s)", reference))
+			reply(im.Ack{}, im.Errorf(im.CodeUnprocessable, "the server failed (reference %s)", reference))
 		}
 	}()
 	logic.Send(ctx, from, m, reply)

@@ -35,7 +35,7 @@ func TestPoison(t *testing.T) {
 			w.stored(all)
 			w.store.mu.Lock()
 			defer w.store.mu.Unlock()
-			if len(replies) != 1 || im.CodeOf(replies[0]) != im.CodeInternal || w.store.calls["poison"] != 1 {
+			if len(replies) != 1 || im.CodeOf(replies[0]) != im.CodeUnprocessable || w.store.calls["poison"] != 1 {
 				t.Errorf("%s: answers %v, handled %d times", nodes, replies, w.store.calls["poison"])
 			}
 		})
