@@ -63,6 +63,7 @@ check: $(TOOLS)/staticcheck $(TOOLS)/buf verify-gen ## formatting, linters, gene
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt"; exit 1; }
 	$(GO) vet ./...
 	$(GO) vet -tags skein_nosync ./internal/journal/...
+	$(GO) vet -tags skein_next ./internal/journal/... ./internal/directory/...
 	staticcheck ./...
 	$(GO) mod tidy -e -diff
 	$(GO) mod verify >/dev/null
@@ -89,6 +90,7 @@ bench: build ## the scenarios with their tables, about ten minutes; one alone: b
 	./bin/skein bench resume --connections 10000 --conversations 10
 	./bin/skein bench store
 	./bin/skein bench idle
+	./bin/skein bench backup --messages 500000
 
 BASE ?= HEAD~1
 bench-compare: build ## CPU time and allocations per message against BASE=<commit>, in turns in one run

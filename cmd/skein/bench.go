@@ -24,6 +24,7 @@ type benchCmd struct {
 	Idle      benchIdleCmd      `cmd:"" help:"Memory per idle connection, CPU of heartbeats."`
 	Resume    benchResumeCmd    `cmd:"" help:"A storm of reconnects: bytes and time until all are in sync."`
 	Store     benchStoreCmd     `cmd:"" help:"The journal alone: appends, resends, reads, reopening."`
+	Backup    benchBackupCmd    `cmd:"" help:"Backups of a server under load: time, size, what they cost others; drill, restore."`
 	Floor     benchFloorCmd     `cmd:"" help:"What the machine allows: the bare server under the load of chat or broadcast."`
 
 	Compare benchCompareCmd `cmd:"" help:"Two builds of the server under the same load, in turns: CPU time and allocations per message."`
@@ -295,6 +296,28 @@ func openPostgres(url string) (im.Journal, func() error, error) {
 		return nil, nil, err
 	}
 	return j, j.Close, nil
+}
+
+type benchBackupCmd struct {
+	benchFlags `embed:""`
+	Messages   int           `default:"5000000" help:"Stored before the first backup."`
+	Users      int           `default:"2000" help:"Logged-in users, in pairs."`
+	Rate       float64       `default:"1000" help:"Messages per second meanwhile."`
+	Duration   time.Duration `default:"20s" help:"How long acks are measured before the backup, for the ratio."`
+	MBPerS     int           `name:"mb-per-s" default:"50" help:"As skein backup --rate; 0: no bound."`
+}
+
+func (c *benchBackupCmd) Run(ctx context.Context) error {
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	if c.Messages < 0 || c.Users < 2 || c.Rate <= 0 || c.Duration <= 0 || c.MBPerS < 0 {
+		return errors.New("bench backup: users must be 2 or more, rate and duration positive, nothing negative")
+	}
+	o.Connections, o.Rate, o.Duration, o.Warmup, o.Window, o.Payload = c.Users, c.Rate, c.Duration, 10*time.Second, 1, 100
+	r, err := bench.Backup(ctx, o, c.Messages, c.MBPerS, c.start)
+	return c.print(r, err)
 }
 
 type benchFloorCmd struct {

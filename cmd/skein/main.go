@@ -24,6 +24,7 @@ type cli struct {
 	User     userCmd        `cmd:"" help:"Manage users of a running server."`
 	Token    tokenCmd       `cmd:"" help:"Make tokens for users of your own backend."`
 	Config   configCmd      `cmd:"" help:"Show, check and explain the settings."`
+	Schema   schemaCmd      `cmd:"" name:"migrate" help:"Show the versions of the tables that nodes share, or end an upgrade."`
 	Migrate  migrateCmd     `cmd:"" name:"migrate-store" help:"Copy the embedded store of a stopped server to PostgreSQL."`
 	Backup   backupCmd      `cmd:"" help:"Back up the embedded store, list, try out and remove backups."`
 	Restore  restoreCmd     `cmd:"" help:"Make a data directory from a backup."`

@@ -53,9 +53,9 @@ type Deps struct {
 	Messages Messages
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Limiter counts the calls of connections; nil means one with the default
-	// limits. Calls over HTTP were counted at that door, by the same one: give it
-	// Calls.Limiter.
+	// Limiter counts the calls of connections that do not belong to a device: those
+	// were counted by the gateway. nil means one with the default limits. Calls over
+	// HTTP were counted at that door, by the same one: give it Calls.Limiter.
 	Limiter *Limiter
 	// Random makes message ids for callers that send none; nil means crypto/rand.
 	Random io.Reader
@@ -182,6 +182,7 @@ const (
 	ClassRead       Class = "read"
 	ClassWrite      Class = "write"
 	ClassSend       Class = "send"
+	ClassMark       Class = "mark"
 	ClassAdmin      Class = "admin"
 )
 

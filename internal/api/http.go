@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -55,6 +56,8 @@ type door struct {
 	busy    busy
 	methods map[string]Method
 	metrics *doorMetrics
+	// logins is the line of what checks passwords and tokens of people.
+	logins *limits.Logins
 }
 
 // NewHTTP returns the HTTP door to logic: POST /api/skein.v1.<Service>/<Method>,
@@ -79,6 +82,7 @@ func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 		logic: logic, o: o,
 		methods: make(map[string]Method),
 		metrics: newDoorMetrics(o.Metrics),
+		logins:  limits.NewLogins(o.Now),
 	}
 	for _, m := range Methods() {
 		d.methods[m.Name] = m
@@ -154,11 +158,23 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, name string, m Meth
 	if err != nil {
 		return err
 	}
-	answer, err := d.logic.Call(ctx, actor, m.Name, payload)
+	answer, err := d.ask(ctx, actor, m, payload)
 	if err != nil {
 		return late(m, err)
 	}
 	return form.write(w, m, answer)
+}
+
+// ask asks logic. Who logs in waits in line for it, as those do who connect.
+func (d *door) ask(ctx context.Context, actor im.Actor, m Method, payload []byte) ([]byte, error) {
+	if m.Class == ClassCredential {
+		leave, err := d.logins.Enter(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer leave()
+	}
+	return d.logic.Call(ctx, actor, m.Name, payload)
 }
 
 // admit finds out who calls and whether they may call now.

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -281,8 +282,9 @@ func TestHTTPRateLimits(t *testing.T) {
 	calls := 0
 	h := NewHTTP(&fakeLogic{call: func(context.Context, im.Actor, string, []byte) ([]byte, error) { calls++; return nil, nil }}, HTTPOptions{
 		Log: quiet(), Limiter: NewLimiter(LimiterOptions{
-			Limits: map[Class]Limit{ClassWrite: {PerSecond: 0.5, Burst: 2}, ClassCredential: {PerSecond: 1, Burst: 1}, classFailure: {PerSecond: 1, Burst: 2}},
-			Now:    func() time.Time { return now },
+			Devices: limits.NewDevices(limits.Rates{Calls: limits.Rate{PerSecond: 0.5, Burst: 2}}),
+			Limits:  map[Class]Limit{ClassCredential: {PerSecond: 1, Burst: 1}, classFailure: {PerSecond: 1, Burst: 2}},
+			Now:     func() time.Time { return now },
 		}),
 	})
 	write := post("AccountService/Logout", "alice", "{}")

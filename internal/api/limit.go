@@ -11,6 +11,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 )
 
 // Limit is a token bucket: Burst requests at once, PerSecond on average.
@@ -22,14 +23,16 @@ type Limit struct {
 // classFailure counts failed authentications of an address. It has no methods.
 const classFailure Class = "failure"
 
-// DefaultLimits are the limits of the rate classes, per actor, or per address
-// where there is none and for ClassCredential. Password guessing is throttled
-// besides, in the account package.
+// DefaultLimits are the limits of the rate classes for who has no device's rates:
+// per address for strangers and for ClassCredential, per account for ClassAdmin,
+// for all who use the admin key together. Password guessing is throttled besides,
+// in the account package.
 func DefaultLimits() map[Class]Limit {
 	return map[Class]Limit{
 		ClassCredential: {PerSecond: 1, Burst: 30},
 		ClassRead:       {PerSecond: 50, Burst: 200},
 		ClassWrite:      {PerSecond: 20, Burst: 100},
+		ClassMark:       {PerSecond: 20, Burst: 100},
 		ClassSend:       {PerSecond: 50, Burst: 200},
 		ClassAdmin:      {PerSecond: 500, Burst: 1000},
 		classFailure:    {PerSecond: 1, Burst: 60},
@@ -40,6 +43,9 @@ func DefaultLimits() map[Class]Limit {
 type LimiterOptions struct {
 	// Limits replaces the limits of the classes it has; see DefaultLimits.
 	Limits map[Class]Limit
+	// Devices are the rates of devices, the same as those of the connections of this
+	// process. Default: its own.
+	Devices *limits.Devices
 	// Unlimited switches rate limits off, for load tests.
 	Unlimited bool
 	// MaxBuckets bounds how many actors and addresses are counted at a time.
@@ -52,13 +58,16 @@ type LimiterOptions struct {
 // Limiter counts calls by class and by who makes them. Both doors take from the
 // same one, so that nobody gets more by using both. It is safe for concurrent use.
 //
-// It keeps the token buckets of actors and addresses. The table is bounded: when
+// What a user's device may do is counted in the device's own buckets (Devices); the
+// Limiter keeps the token buckets of everybody else, and of the classes that do not
+// belong to a device. The table is bounded: when
 // it is full, the bucket that was not used for longest is forgotten, which is
 // the one most likely to be full again.
 type Limiter struct {
-	limits map[Class]Limit
-	most   int
-	now    func() time.Time
+	devices *limits.Devices // nil: not limited
+	limits  map[Class]Limit
+	most    int
+	now     func() time.Time
 
 	mu      sync.Mutex
 	buckets map[bucketKey]*list.Element
@@ -88,12 +97,15 @@ type quota struct {
 
 // NewLimiter makes a Limiter.
 func NewLimiter(o LimiterOptions) *Limiter {
-	limits := DefaultLimits()
+	most := DefaultLimits()
 	for class, l := range o.Limits {
-		limits[class] = l
+		most[class] = l
 	}
-	if o.Unlimited {
-		limits = nil
+	switch {
+	case o.Unlimited:
+		most, o.Devices = nil, nil
+	case o.Devices == nil:
+		o.Devices = limits.NewDevices(limits.Rates{})
 	}
 	if o.MaxBuckets == 0 {
 		o.MaxBuckets = 1 << 16
@@ -101,11 +113,50 @@ func NewLimiter(o LimiterOptions) *Limiter {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Limiter{limits: limits, most: o.MaxBuckets, now: o.Now, buckets: make(map[bucketKey]*list.Element), recent: list.New()}
+	return &Limiter{devices: o.Devices, limits: most, most: o.MaxBuckets, now: o.Now, buckets: make(map[bucketKey]*list.Element), recent: list.New()}
 }
 
-// admit counts a call of a class by an actor, whose Address is the client's.
+// of is what a class counts as in a device's buckets, None if it does not belong to
+// the device.
+func (c Class) of() limits.Class {
+	switch c {
+	case ClassRead:
+		return limits.Reads
+	case ClassWrite:
+		return limits.Calls
+	case ClassSend:
+		return limits.Sends
+	case ClassMark:
+		return limits.Marks
+	}
+	return limits.None
+}
+
+// OfDevice is what a call of a method counts as in a device's buckets when it comes
+// over a connection: there every call is one of the device's.
+func OfDevice() func(method string) limits.Class {
+	of := map[string]limits.Class{}
+	for _, m := range Methods() {
+		of[m.Name] = m.Class.of()
+	}
+	return func(method string) limits.Class {
+		if c := of[method]; c != limits.None {
+			return c
+		}
+		return limits.Calls
+	}
+}
+
+// admit counts a call of a class by an actor, whose Address is the client's. What
+// belongs to the device of a connection was counted by its gateway.
 func (l *Limiter) admit(class Class, actor im.Actor) (quota, bool) {
+	if c := class.of(); c != limits.None && actor.User != "" {
+		if l.devices == nil || actor.Connection != "" {
+			return quota{}, true
+		}
+		q := l.devices.Ask(actor.User, actor.Device.ID, c, l.now().UnixNano())
+		return quota{limit: Limit(q.Rate), remaining: q.Left, full: q.Full, wait: q.Wait}, q.Wait == 0
+	}
 	addr := parseAddr(actor.Address)
 	who := "a " + addressKey(addr)
 	switch {

@@ -106,7 +106,7 @@ func (d *door) claimAdmin(r *http.Request, v claimView, password string) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), d.o.Timeout)
 	defer cancel()
-	answer, err := d.logic.Call(ctx, caller, claimMethod, payload)
+	answer, err := d.ask(ctx, caller, d.methods[claimMethod], payload)
 	if err != nil {
 		return late(d.methods[claimMethod], err)
 	}

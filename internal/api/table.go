@@ -58,7 +58,7 @@ func (c *Calls) table() []row {
 		newRow("MessageService/RecallMessage", User, ClassSend, small, c.recallMessage),
 		newRow("MessageService/ListEntries", User, ClassRead, small, c.listEntries),
 		newRow("MessageService/ListConversations", User, ClassRead, small, c.listConversations),
-		newRow("MessageService/MarkRead", User, ClassWrite, small, c.markRead),
+		newRow("MessageService/MarkRead", User, ClassMark, small, c.markRead),
 
 		newRow("AdminService/ClaimAdmin", Anyone, ClassCredential, small, c.claimAdmin),
 		newRow("AdminService/MintToken", Admin, ClassAdmin, small, c.mintToken),

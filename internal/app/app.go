@@ -25,6 +25,7 @@ import (
 	"github.com/skein-im/skein/internal/gateway"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/internal/messaging"
 	"github.com/skein-im/skein/internal/outbox"
 	"github.com/skein-im/skein/internal/remote"
@@ -72,6 +73,9 @@ type App struct {
 	messaging  *messaging.Service
 	outbox     *outbox.Runner
 	gateway    *gateway.Gateway
+	// devices and limiter are what both doors of this process count.
+	devices *limits.Devices
+	limiter *api.Limiter
 	// logic is the logic role of this process, nil without it; ask is the one that
 	// gateway and API ask, wherever it is.
 	logic    *logic
@@ -137,6 +141,8 @@ func (a *App) makeServices(ctx context.Context, o Options) error {
 	if err := a.joinCluster(ctx, o); err != nil {
 		return err
 	}
+	a.devices = limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: a.cfg.Gateway.SendRate, Burst: a.cfg.Gateway.SendBurst}})
+	a.limiter = api.NewLimiter(api.LimiterOptions{Devices: a.devices})
 	if a.cfg.Is(config.RoleLogic) {
 		a.logic = &logic{}
 	}
@@ -169,7 +175,8 @@ func (a *App) makeGateway(o Options) {
 		Codecs:         a.codecs(o),
 		Heartbeat:      o.Heartbeat,
 		Limits:         gateway.Limits{PullEntries: messaging.MaxPull},
-		Rates:          gateway.Rates{Sends: gateway.Rate{PerSecond: c.Gateway.SendRate, Burst: c.Gateway.SendBurst}},
+		Devices:        a.devices,
+		ClassOf:        api.OfDevice(),
 		Timeline:       a.timeline,
 		Standing:       a.standing,
 		MaxConnections: c.Gateway.MaxConnections,
@@ -238,7 +245,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	})
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
-		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging,
+		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Limiter: a.limiter,
 	})
 	return nil
 }
@@ -340,11 +347,9 @@ func (a *App) openHTTP(lo wire.ListenOptions) (err error) {
 		public.Handle("/ws", api.BehindProxies(proxies, ws.Handler(plain, a.gateway.Serve)))
 	}
 	if a.cfg.Is(config.RoleAPI) {
-		options := api.HTTPOptions{Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Metrics: a.metrics}
-		if a.logic != nil {
-			options.Limiter = a.logic.calls.Limiter // what a user may do is the same over a connection
-		}
-		public.Handle("/", api.NewHTTP(a.ask, options))
+		public.Handle("/", api.NewHTTP(a.ask, api.HTTPOptions{
+			Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Limiter: a.limiter, Metrics: a.metrics,
+		}))
 	}
 	if a.gateway == nil && !a.cfg.Is(config.RoleAPI) {
 		return a.openAdmin() // nobody but the other nodes comes here

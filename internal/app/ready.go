@@ -38,6 +38,14 @@ func (a *App) readiness(ctx context.Context) (r readiness) {
 		if err := a.directory.Ping(ctx); err != nil {
 			r.Reasons = append(r.Reasons, "the directory does not answer")
 		}
+		// After the ping, which looks at it.
+		shut, warning := a.directory.Schema()
+		if shut != nil {
+			r.Reasons = append(r.Reasons, shut.Error())
+		}
+		if warning != "" {
+			r.Details = append(r.Details, warning)
+		}
 	}
 	if store, ok := a.journal.(troubled); ok {
 		stopped, warnings := store.Trouble()
@@ -50,6 +58,7 @@ func (a *App) readiness(ctx context.Context) (r readiness) {
 		if !a.node.Ready() {
 			r.Reasons = append(r.Reasons, "no logic node is there")
 		}
+		r.Details = append(r.Details, a.node.Warnings()...)
 	}
 	if back := a.history.last.Load(); back != nil && time.Since(back.at) < toldBackFor {
 		r.Details = append(r.Details, fmt.Sprintf("at %s the database turned out to be without what had been acknowledged: %s; clients were told", back.at.UTC().Format(time.RFC3339), back.why))

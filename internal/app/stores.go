@@ -123,7 +123,7 @@ func (a *App) openPostgres(ctx context.Context) (err error) {
 		}
 	}
 	most := a.cfg.Postgres.Connections
-	if a.directory, err = dirpostgres.Open(ctx, a.cfg.Store, dirpostgres.Options{MaxConns: max(most-most/3, 2)}); err != nil {
+	if a.directory, err = dirpostgres.Open(ctx, a.cfg.Store, dirpostgres.Options{MaxConns: max(most-most/3, 2), Logger: a.log}); err != nil {
 		return err
 	}
 	a.shared, err = postgres.Open(ctx, a.cfg.Store, postgres.Options{

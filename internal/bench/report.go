@@ -108,6 +108,7 @@ type Report struct {
 
 	Groups   *GroupReport    `json:"groups,omitempty"`
 	Overload *OverloadReport `json:"overload,omitempty"`
+	Backup   *BackupReport   `json:"backup,omitempty"`
 
 	Server ServerReport `json:"server"`
 	// ClientCPU is the load generator's µs of CPU per message: it shares the cores.

@@ -27,7 +27,8 @@ type Server struct {
 	admin     string // host:port of the private port, "" if not reachable
 	key       string // admin key
 	pids      []int  // measured processes
-	dir       string
+	dir       string // "", or removed by Stop
+	data      string // of a server that was started
 	floor     bool
 	cmd       *exec.Cmd
 	done      chan error
@@ -62,13 +63,21 @@ func Attach(gateways, tcp []string, admin, key string, pids []int) (*Server, err
 // StartServer runs `binary serve` with further settings (key=value). log gets
 // its stderr.
 func StartServer(ctx context.Context, binary string, log io.Writer, set ...string) (*Server, error) {
+	return startOn(ctx, binary, "", log, set...)
+}
+
+// startOn is StartServer on a data directory, which stays; "" is one of its own.
+func startOn(ctx context.Context, binary, data string, log io.Writer, set ...string) (*Server, error) {
 	s, addrs, err := prepare(3)
 	if err != nil {
 		return nil, err
 	}
+	if s.data = data; data == "" {
+		s.data = filepath.Join(s.dir, "data")
+	}
 	s.admin, s.api = addrs[1], "http://"+addrs[0]
 	s.reachable = map[string][]string{"ws": {"ws://" + addrs[0] + "/ws"}, "tcp": {"tcp://" + addrs[2]}}
-	args := []string{"serve", "--data", s.dir + "/data", "--http", addrs[0], "--admin", s.admin, "--listen", "tcp://" + addrs[2]}
+	args := []string{"serve", "--data", s.data, "--http", addrs[0], "--admin", s.admin, "--listen", "tcp://" + addrs[2]}
 	for _, kv := range append([]string{"accounts.dm_policy=everyone", "gateway.drain_time=0s", "log.level=warn"}, set...) {
 		args = append(args, "--set", kv)
 	}
@@ -78,7 +87,7 @@ func StartServer(ctx context.Context, binary string, log io.Writer, set ...strin
 	}
 	if err == nil {
 		var key []byte
-		key, err = os.ReadFile(filepath.Join(s.dir, "data", "keys", "admin.key"))
+		key, err = os.ReadFile(filepath.Join(s.data, "keys", "admin.key"))
 		s.key = strings.TrimSpace(string(key))
 	}
 	if err != nil {

@@ -52,6 +52,17 @@ func (r *Report) table(b *strings.Builder, title string) {
 		line("offered twice", "%10.0f /s of %.0f: %.0f were stored, %.2f of the peak; %d rejected", v.OfferedPerS, v.PeakPerS, v.GoodputPerS, v.OfPeak, r.Rejected)
 		line("at half before", "%10.2f / %.2f ms ack p50/p99, after %.2f / %.2f; back to normal after %.1f s", v.Before.P50, v.Before.P99, v.After.P50, v.After.P99, v.Recovery)
 	}
+	if v := r.Backup; v != nil {
+		for _, x := range []struct {
+			name string
+			run  *BackupRun
+			acks *Latency
+		}{{"backup", &v.First, &v.During}, {"another", &v.Second, &v.Again}} {
+			line(x.name, "%10.1f s, %d entries, %d MB, %d MB of them new   acks meanwhile p50/p99 %.2f / %.2f ms", x.run.Seconds, x.run.Entries, x.run.Bytes>>20, x.run.NewBytes>>20, x.acks.P50, x.acks.P99)
+		}
+		line("before it", "%10.2f / %.2f ms ack p50/p99; the p99 beside a backup is %.2f of that", v.Before.P50, v.Before.P99, v.P99Ratio)
+		line("drill", "%10.1f s   restore %.1f s, ready after %.1f s", v.DrillSeconds, v.RestoreSeconds, v.ReadySeconds)
+	}
 	if s := r.Resume; s != nil {
 		line("all in sync", "%10.2f s   (a client from its dial p50 %.0f, p99 %.0f ms; from its Hello p50 %.1f, p99 %.1f ms)", s.InSyncSeconds, s.PerClient.P50, s.PerClient.P99, s.Sync.P50, s.Sync.P99)
 		line("answer to a Hello", "%10.0f bytes, at most %d; %.2f round trips; missing %d", s.BytesMean, s.BytesMax, s.RoundTrips, s.Missing)

@@ -399,4 +399,5 @@ const (
 	ScenarioOnline    = "online"
 	ScenarioIdle      = "idle"
 	ScenarioResume    = "resume"
+	ScenarioBackup    = "backup"
 )

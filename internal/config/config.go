@@ -97,7 +97,7 @@ type Gateway struct {
 	MaxConnections int      `toml:"max_connections" doc:"Connections of this process."`
 	MaxPerUser     int      `toml:"max_per_user" doc:"Connections of one user."`
 	MaxPerAddress  int      `toml:"max_per_address" doc:"Connections from one address (an IPv6 /64 counts as one); 0: no limit. Loopback is never limited."`
-	SendRate       float64  `toml:"send_rate" doc:"Messages per second one device may send for long, at each gateway."`
+	SendRate       float64  `toml:"send_rate" doc:"Messages per second one device may send for long, over connections and HTTP, at each node."`
 	SendBurst      int      `toml:"send_burst" doc:"Messages it may send at once."`
 	DrainTime      Duration `toml:"drain_time" doc:"On SIGTERM clients are sent away spread over this time."`
 }

@@ -5,12 +5,15 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/bits"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/schema"
 )
 
 // Dialect is what is special about an engine.
@@ -27,8 +30,14 @@ type Dialect struct {
 	// connection sees. For embedded databases.
 	Copy func(ctx context.Context, conn *sql.Conn, to string) error
 
+	// Migrations replace those of the program, for tests of versions to come.
+	Migrations fs.FS
+
 	// The rest is for a database that several processes write to.
 
+	// Alone makes sure, while this process migrates, that nobody is connected whom the
+	// step to a version would shut out. Otherwise it is an *schema.InUseError.
+	Alone func(ctx context.Context, have schema.Range, step int) error
 	// Place is the expression that gives a promise its place, above those that
 	// were given before. "": one above the highest that is there.
 	Place string
@@ -49,6 +58,9 @@ type DB struct {
 	together *together
 	// places keeps the lists of conversations of an embedded database; nil for others.
 	places *places
+
+	// schema is the range that was last seen.
+	schema atomic.Pointer[schema.Range]
 
 	// mu guards prepared, the statements of reads by their text.
 	mu       sync.RWMutex
@@ -96,9 +108,18 @@ func (d *DB) Close() error {
 	return errors.Join(append(errs, d.write.Close())...)
 }
 
-// Ping tells whether the database answers.
+// Ping tells whether the database answers, and notes the schema that others may
+// have changed.
 func (d *DB) Ping(ctx context.Context) error {
-	return d.failed("ping", d.read.PingContext(ctx))
+	if d.dialect.Embedded {
+		return d.failed("ping", d.read.PingContext(ctx))
+	}
+	var r schema.Range
+	err := d.queryRow(ctx, RangeQuery).Scan(&r.Version, &r.Least)
+	if err == nil {
+		d.NoteSchema(r)
+	}
+	return d.failed("ping", err)
 }
 
 // query reads outside of a transaction. The text is constant but for the

@@ -30,23 +30,21 @@ func (r *Reader) Close() error { return r.db.Close() }
 // Check refuses a schema that is not this program's, and tables that nobody
 // copies.
 func (r *Reader) Check(ctx context.Context) error {
-	provider, err := New(r.db, Dialect{Name: r.dialect}).migrator()
+	d := New(r.db, Dialect{Name: r.dialect})
+	have, err := d.schemaRange(ctx)
 	if err != nil {
 		return err
 	}
-	current, known, err := provider.GetVersions(ctx)
-	switch {
-	case err != nil:
-		return fmt.Errorf("directory: the schema's version: %w", err)
-	case current > known:
-		return newerSchema(current, known)
-	case current < known:
-		return fmt.Errorf("directory: the schema has version %d, this program's is %d: start this program's server on it once, which converts it", current, known)
+	switch needs := Steps(r.dialect); {
+	case have.Version > needs.Known(): // what it added would not be copied
+		return newerSchema(have, needs.Known())
+	case have.Version < needs.Start():
+		return fmt.Errorf("directory: the schema has version %d, this program's is %d: start this program's server on it once, which converts it", have.Version, needs.Start())
 	}
 	if r.dialect != "sqlite3" {
 		return nil
 	}
-	rows, err := r.db.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%' AND name <> 'pair'") // pair is of this store, not of what is in it
+	rows, err := r.db.QueryContext(ctx, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%' AND name NOT IN ('pair', 'directory_compatible')") // those are of this store, not of what is in it
 	if err != nil {
 		return fmt.Errorf("directory: %w", err)
 	}
@@ -179,18 +177,4 @@ func (r *Reader) Count(ctx context.Context, table string) (n int64, err error) {
 		return 0, fmt.Errorf("directory: %s: %w", table, err)
 	}
 	return n, nil
-}
-
-// SchemaVersion is the version of the schema that this program knows, in a
-// dialect.
-func SchemaVersion(dialect string) (highest int64) {
-	files, _ := migrations.ReadDir("migrations") // it is in the program
-	for _, f := range files {
-		var n int64
-		if _, err := fmt.Sscanf(f.Name(), "%d_", &n); err != nil || dialect != "postgres" && strings.HasSuffix(f.Name(), "_postgres.sql") {
-			continue
-		}
-		highest = max(highest, n)
-	}
-	return highest
 }

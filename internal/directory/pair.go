@@ -114,23 +114,19 @@ const contentQuery = "SELECT EXISTS (SELECT 1 FROM users), EXISTS (SELECT 1 FROM
 // Content tells what there is in an embedded directory, whose schema is this
 // program's or an older one.
 func (r *Reader) Content(ctx context.Context) (c Content, err error) {
-	var some bool
-	if err := r.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'goose_db_version')").Scan(&some); err != nil || !some {
-		return c, err
-	}
-	var current int64
-	if err := r.db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&current); err != nil {
+	have, err := readRange(ctx, r.db, "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = 'goose_db_version')")
+	if err != nil {
 		return c, fmt.Errorf("directory: the schema's version: %w", err)
 	}
-	switch known := SchemaVersion(r.dialect); {
-	case current > known:
-		return c, newerSchema(current, known)
-	case current >= pairSchema:
+	if err := Steps(r.dialect).Check(storeName, have); err != nil {
+		return c, err
+	}
+	if have.Version >= pairSchema {
 		if c.Pair, err = readPair(r.db.QueryRowContext(ctx, pairQuery)); err != nil {
 			return c, fmt.Errorf("directory: the pair: %w", err)
 		}
 	}
-	if current >= peopleSchema {
+	if have.Version >= peopleSchema {
 		err = r.db.QueryRowContext(ctx, contentQuery).Scan(&c.Users, &c.Entries)
 	}
 	if err != nil {

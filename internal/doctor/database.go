@@ -9,6 +9,7 @@ import (
 
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/journal/postgres"
+	"github.com/skein-im/skein/internal/schema"
 )
 
 // From when on the figures of a database are remarkable.
@@ -141,20 +142,25 @@ func (e *examiner) times(x *postgres.Examination) {
 
 func (e *examiner) schemas(x *postgres.Examination) {
 	for _, s := range []struct {
-		what        string
-		have, known int64
+		what  string
+		have  schema.Range
+		steps schema.Steps
 	}{
-		{"journal schema", int64(x.JournalVersion), int64(postgres.KnownVersion())},
-		{"directory schema", x.DirectoryVersion, directory.SchemaVersion("postgres")},
+		{"journal schema", x.Journal, postgres.Steps()},
+		{"directory schema", x.Directory, directory.Steps("postgres")},
 	} {
-		found := fmt.Sprintf("version %d, this program knows %d", s.have, s.known)
+		found := fmt.Sprintf("version %d, this program knows %d", s.have.Version, s.steps.Known())
 		switch {
-		case s.have == 0:
+		case s.have.Version == 0:
 			e.add(OK, s.what, "not there yet; the server makes it", "")
-		case s.have > s.known:
-			e.add(Bad, s.what, found, "a newer program wrote it: run that one")
-		case s.have < s.known:
+		case s.steps.Check("", s.have) != nil:
+			e.add(Bad, s.what, fmt.Sprintf("%s, %d is needed", found, s.have.Least), "a newer program wrote it: run that one")
+		case s.have.Version > s.steps.Known():
+			e.add(Warn, s.what, found, "a newer program extended it: this one may use it; bring all nodes to the newer version soon")
+		case s.have.Version < s.steps.Start():
 			e.add(Warn, s.what, found, "the next start of this program's server converts it: have a backup")
+		case s.steps.Waiting(s.have) > 0:
+			e.add(OK, s.what, found+"; a step is left, after which there is no way back to the version before: `skein migrate --contract`", "")
 		default:
 			e.add(OK, s.what, found, "")
 		}

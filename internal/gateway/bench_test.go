@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -18,8 +19,10 @@ import (
 func BenchmarkSendAckPush(b *testing.B) {
 	for _, codec := range []wire.Codec{wire.Protobuf(), wire.JSON()} {
 		b.Run(codec.Name(), func(b *testing.B) {
-			rate := Rate{PerSecond: 1e9, Burst: 1 << 30}
-			w := newWorld(b, func(o *Options) { o.Rates = Rates{Sends: rate, Marks: rate, Reads: rate, Calls: rate, Signals: rate} })
+			rate := limits.Rate{PerSecond: 1e9, Burst: 1 << 30}
+			w := newWorld(b, func(o *Options) {
+				o.Devices = limits.NewDevices(limits.Rates{Sends: rate, Marks: rate, Reads: rate, Calls: rate, Signals: rate})
+			})
 			to, entries, origin := []im.UserID{"ann", "bob"}, make([]im.Entry, 1), make([]im.ConnectionID, 1)
 			seq, done := uint64(0), make(chan struct{}, 1)
 			w.logic.authenticate = nil

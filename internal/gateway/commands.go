@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -26,7 +27,7 @@ const (
 type command struct {
 	name  string
 	state state
-	class rateClass
+	class limits.Class
 	who   who
 	// bytes is the longest encoded frame.
 	bytes  func(l *Limits) int
@@ -70,25 +71,25 @@ func plainError(_ *wire.ClientFrame, err error) *wire.ServerFrame { return error
 // commands is the table: everything a client can say, and under which
 // conditions. It is never written to.
 var commands = [commandCount]command{
-	cmdUnknown: {"unknown", stateReady, classSignal, whoUser, wholeFrame, (*session).onUnknown, plainError, cmdUnknown, false},
-	cmdHello:   {"hello", stateNew, classNone, whoAnyone, fixed(helloBytes), (*session).onHello, plainError, cmdHello, false},
-	cmdSend: {"send", stateReady, classSend, whoUser, sendBytes, (*session).onSend,
+	cmdUnknown: {"unknown", stateReady, limits.Signals, whoUser, wholeFrame, (*session).onUnknown, plainError, cmdUnknown, false},
+	cmdHello:   {"hello", stateNew, limits.None, whoAnyone, fixed(helloBytes), (*session).onHello, plainError, cmdHello, false},
+	cmdSend: {"send", stateReady, limits.Sends, whoUser, sendBytes, (*session).onSend,
 		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return sendError(f.GetSend().GetId(), err) }, cmdSend, false},
-	cmdReceived: {"received", stateReady, classMark, whoUser, fixed(1 << 10), (*session).onReceived, plainError, cmdReceived, false},
-	cmdRead:     {"read", stateReady, classMark, whoUser, fixed(1 << 10), (*session).onRead, plainError, cmdRead, false},
-	cmdSync: {"sync", stateReady, classRead, whoUser, fixed(4 << 10), (*session).onSync,
+	cmdReceived: {"received", stateReady, limits.Marks, whoUser, fixed(1 << 10), (*session).onReceived, plainError, cmdReceived, false},
+	cmdRead:     {"read", stateReady, limits.Marks, whoUser, fixed(1 << 10), (*session).onRead, plainError, cmdRead, false},
+	cmdSync: {"sync", stateReady, limits.Reads, whoUser, fixed(4 << 10), (*session).onSync,
 		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return syncError(f.GetSync(), err) }, cmdSync, true},
-	cmdPull: {"pull", stateReady, classRead, whoUser, fixed(1 << 10), (*session).onPull,
+	cmdPull: {"pull", stateReady, limits.Reads, whoUser, fixed(1 << 10), (*session).onPull,
 		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return rangeError(f.GetPull(), err) }, cmdPull, true},
-	cmdTyping:        {"typing", stateReady, classSignal, whoUser, fixed(1 << 10), (*session).onTyping, plainError, cmdTyping, true},
-	cmdWatchPresence: {"watch_presence", stateReady, classSignal, whoUser, fixed(maxListed*(im.MaxID+4) + 1024), (*session).onWatchPresence, plainError, cmdWatchPresence, true},
-	cmdCall: {"call", stateReady, classCall, whoUser, wholeFrame, (*session).onCall,
+	cmdTyping:        {"typing", stateReady, limits.Signals, whoUser, fixed(1 << 10), (*session).onTyping, plainError, cmdTyping, true},
+	cmdWatchPresence: {"watch_presence", stateReady, limits.Signals, whoUser, fixed(maxListed*(im.MaxID+4) + 1024), (*session).onWatchPresence, plainError, cmdWatchPresence, true},
+	cmdCall: {"call", stateReady, limits.Calls, whoUser, wholeFrame, (*session).onCall,
 		func(f *wire.ClientFrame, err error) *wire.ServerFrame {
 			return resultError(f.GetCall().GetNumber(), err)
 		}, cmdCall, false},
-	cmdPing: {"ping", stateReady, classSignal, whoUser, fixed(4 << 10), (*session).onPing, plainError, cmdPing, true},
-	cmdPong: {"pong", stateReady, classSignal, whoUser, fixed(4 << 10), (*session).onPong, plainError, cmdPong, false},
-	cmdBye:  {"bye", stateReady, classNone, whoUser, fixed(1 << 10), (*session).onBye, plainError, cmdBye, false},
+	cmdPing: {"ping", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onPing, plainError, cmdPing, true},
+	cmdPong: {"pong", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onPong, plainError, cmdPong, false},
+	cmdBye:  {"bye", stateReady, limits.None, whoUser, fixed(1 << 10), (*session).onBye, plainError, cmdBye, false},
 }
 
 // commandOf returns the row of a frame.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -20,7 +21,6 @@ const toldKept = 1 << 16
 type Gateway struct {
 	o      Options
 	codecs map[string]wire.Codec
-	rates  *rates
 	ctx    context.Context
 	cancel context.CancelFunc
 	node   string
@@ -36,7 +36,7 @@ type Gateway struct {
 	presence  *presence
 	verifier  *verifier
 	told      *told
-	admission *admission
+	logins    *limits.Logins
 	asking    asking
 	announced atomic.Pointer[announced]
 	metrics   *metrics
@@ -58,7 +58,7 @@ var _ im.Dispatch = (*Gateway)(nil)
 // New starts a gateway. Close stops it.
 func New(o Options) *Gateway {
 	o.defaults()
-	g := &Gateway{o: o, codecs: map[string]wire.Codec{}, rates: newRates(o.Rates), node: o.Node, conns: newConnections(), controls: newControls()}
+	g := &Gateway{o: o, codecs: map[string]wire.Codec{}, node: o.Node, conns: newConnections(), controls: newControls()}
 	for _, c := range o.Codecs {
 		g.codecs[c.Name()] = c
 	}
@@ -73,7 +73,7 @@ func New(o Options) *Gateway {
 	g.ping = wire.NewServerFrame(&wire.Ping{})
 	g.users, g.groups = newUsers(g), newGroups(o.Peers)
 	g.presence, g.verifier, g.told = newPresence(g), newVerifier(g), newTold(toldKept)
-	g.admission = newAdmission(o.Now, loginsUnderway)
+	g.logins = limits.NewLogins(o.Now)
 	g.metrics = newMetrics(g, o.Registerer)
 	// Whoever queues also flushes; the turn of the wheel is for what they forgot.
 	g.wg.Go(func() { g.wheel.run(g.ctx.Done(), g.Flush) })
@@ -132,7 +132,7 @@ func (g *Gateway) dismiss(s *session) {
 	g.presence.forget(s)
 	if s.actor.User != "" {
 		if s.rates != nil {
-			g.rates.leave(s.rates, g.o.Now().UnixNano())
+			g.o.Devices.Leave(s.rates, g.o.Now().UnixNano())
 		}
 		was, last := g.users.remove(s)
 		g.groups.forget(s)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -24,7 +25,7 @@ func (s *session) onHello(_ *command, f *wire.ClientFrame) {
 	shake, err := s.checkHello(h)
 	leave := func() {}
 	if err == nil {
-		if leave, err = s.g.admission.enter(s.g.ctx); err != nil {
+		if leave, err = s.g.logins.Enter(s.g.ctx); err != nil {
 			leave = func() {}
 		}
 		defer func() { leave() }()
@@ -92,7 +93,7 @@ func (s *session) authenticate(shake im.Handshake) error {
 	}
 	actor.Connection = s.id
 	s.actor, s.loginAt = actor, began
-	s.rates = s.g.rates.enter(actor.User, actor.Device.ID)
+	s.rates = s.g.o.Devices.Enter(actor.User, actor.Device.ID)
 	for _, r := range s.g.controls.since(actor.User, s.began) {
 		if r.c.Yield && r.c.ByConnection == s.id { // caused by this login: it tells its time and place
 			s.loginAt, s.loginSeq = r.c.At.UnixNano(), r.seq
@@ -111,13 +112,14 @@ func (s *session) authenticate(shake im.Handshake) error {
 // welcome queues the Welcome in front of what was pushed since registration.
 func (s *session) welcome() bool {
 	o := &s.g.o
+	rates := o.Devices.Rates()
 	payload := s.encode(&wire.ServerFrame{Frame: &wire.ServerFrame_Welcome{Welcome: &wire.Welcome{
 		Version: versionMax, User: string(s.actor.User), Session: string(s.actor.Session), Timeline: o.Timeline(),
 		Heartbeat: &wire.Heartbeat{IdleMs: contract.RetryMillis(o.Heartbeat.Idle), SilenceMs: contract.RetryMillis(o.Heartbeat.Silence), DeadMs: contract.RetryMillis(o.Heartbeat.Dead)},
 		Limits: &wire.Limits{
 			FrameBytes: uint32(o.Limits.FrameBytes), ContentBytes: uint32(o.Limits.ContentBytes), Mentions: uint32(o.Limits.Mentions),
 			PullEntries: uint32(o.Limits.PullEntries), InFlight: uint32(o.Limits.InFlight),
-			Sends: rateOf(o.Rates.Sends), Marks: rateOf(o.Rates.Marks), Reads: rateOf(o.Rates.Reads), Calls: rateOf(o.Rates.Calls), Signals: rateOf(o.Rates.Signals),
+			Sends: rateOf(rates.Sends), Marks: rateOf(rates.Marks), Reads: rateOf(rates.Reads), Calls: rateOf(rates.Calls), Signals: rateOf(rates.Signals),
 		},
 		ServerTimeMs: o.Now().UnixMilli(),
 	}}})
@@ -128,4 +130,6 @@ func (s *session) welcome() bool {
 	return s.release(*payload)
 }
 
-func rateOf(r Rate) *wire.Rate { return &wire.Rate{Burst: uint32(r.Burst), PerSecond: r.PerSecond} }
+func rateOf(r limits.Rate) *wire.Rate {
+	return &wire.Rate{Burst: uint32(r.Burst), PerSecond: r.PerSecond}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -21,10 +22,13 @@ const (
 type Options struct {
 	Logic  im.Logic
 	Codecs []wire.Codec
-	// Limits, Heartbeat and Rates: zero fields take their default.
+	// Limits and Heartbeat: zero fields take their default.
 	Limits    Limits
 	Heartbeat Heartbeat
-	Rates     Rates
+	// Devices are the rates, which HTTP may share (default: those of limits.Rates).
+	// ClassOf tells what a method counts as; nil: all are Calls.
+	Devices *limits.Devices
+	ClassOf func(method string) limits.Class
 	// Timeline names the journal's history, for the Welcome.
 	Timeline func() string
 	// Standing lists the groups a user is a member of now. A group must be listed
@@ -71,23 +75,7 @@ type Heartbeat struct {
 	Dead    time.Duration // default 60 s
 }
 
-// Rate is a token bucket: so many per second, so many at once.
-type Rate struct {
-	PerSecond float64
-	Burst     int
-}
-
-// Rates are the buckets each device has at this gateway, one per class of the
-// command table, over all its connections.
-type Rates struct {
-	Sends   Rate // default 200/s, 1000
-	Marks   Rate // default 500/s, 2000
-	Reads   Rate // Sync, Pull: default 50/s, 200
-	Calls   Rate // default 50/s, 100
-	Signals Rate // Typing, WatchPresence, Ping, Pong, unknown frames: default 20/s, 100
-}
-
-func orDefault[T int | time.Duration | float64](v *T, d T) {
+func orDefault[T int | time.Duration](v *T, d T) {
 	if *v <= 0 {
 		*v = d
 	}
@@ -109,15 +97,12 @@ func (o *Options) defaults() {
 	orDefault(&h.Silence, 45*time.Second)
 	orDefault(&h.Every, 5*time.Second)
 	orDefault(&h.Dead, 60*time.Second)
-	rate := func(r *Rate, per float64, burst int) {
-		orDefault(&r.PerSecond, per)
-		orDefault(&r.Burst, burst)
+	if o.Devices == nil {
+		o.Devices = limits.NewDevices(limits.Rates{})
 	}
-	rate(&o.Rates.Sends, 200, 1000)
-	rate(&o.Rates.Marks, 500, 2000)
-	rate(&o.Rates.Reads, 50, 200)
-	rate(&o.Rates.Calls, 50, 100)
-	rate(&o.Rates.Signals, 20, 100)
+	if o.ClassOf == nil {
+		o.ClassOf = func(string) limits.Class { return limits.Calls }
+	}
 	if o.Timeline == nil {
 		o.Timeline = func() string { return "" }
 	}

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -50,7 +51,7 @@ func (s *session) inTurn(f *wire.ClientFrame) bool {
 		return true
 	}
 	// A client has no more than this under way when it reads of the refusal.
-	if t.behind++; t.behind > floodFactor*s.g.o.Limits.InFlight {
+	if t.behind++; t.behind > limits.FloodFactor*s.g.o.Limits.InFlight {
 		s.fail("flood", im.Errorf(im.CodeRateLimited, "too many messages in spite of out_of_order"))
 		return false
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -29,7 +30,9 @@ func (p *peer) hearsAll(wants ...string) {
 // as there was a token again, and stood before it (SPEC §5.9).
 func TestRateLimitKeepsTheOrder(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Rates.Sends = Rate{PerSecond: 1, Burst: 1} })
+		w := newWorld(t, func(o *Options) {
+			o.Devices = limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: 1, Burst: 1}})
+		})
 		p, c := w.login("ann", "1"), string(dm)
 		p.batch(text(c, 1, "x"), text(c, 2, "x"), text(c, 3, "x"), text("dm:ann:cid", 9, "x"))
 		p.hearsAll("ack 1 dm:ann:bob 1", "send_error 2 rate_limited", "send_error 3 out_of_order first 2", "send_error 9 rate_limited")
@@ -134,7 +137,9 @@ func TestAnEarlierRefusalComesFirst(t *testing.T) {
 // place, and that counts from this one on.
 func TestGivingUpARefusedMessage(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Rates.Sends = Rate{PerSecond: 1, Burst: 1} })
+		w := newWorld(t, func(o *Options) {
+			o.Devices = limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: 1, Burst: 1}})
+		})
 		p, c := w.login("ann", "1"), string(dm)
 		p.batch(text(c, 1, "x"), text(c, 2, "x"), text(c, 3, "x"))
 		p.hearsAll("ack 1 dm:ann:bob 1", "send_error 2 rate_limited", "send_error 3 out_of_order first 2")
@@ -153,10 +158,12 @@ func TestGivingUpARefusedMessage(t *testing.T) {
 // than a client may have under way.
 func TestBehindIsNoWayToFlood(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Limits.InFlight, o.Rates.Sends = 4, Rate{PerSecond: 0.001, Burst: 1} })
+		w := newWorld(t, func(o *Options) {
+			o.Limits.InFlight, o.Devices = 4, limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: 0.001, Burst: 1}})
+		})
 		p, c := w.parked("ann", "1", wire.Protobuf()), string(dm)
 		p.say(text(c, 1, "x"), text(c, 2, "x"))
-		for range floodFactor * 4 {
+		for range limits.FloodFactor * 4 {
 			p.say(text(c, 3, "x"))
 		}
 		synctest.Wait()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -158,8 +159,8 @@ func TestByeFlushesWhatIsQueued(t *testing.T) {
 
 func TestFlood(t *testing.T) {
 	one := func(o *Options) {
-		r := Rate{PerSecond: 1, Burst: 2}
-		o.Rates = Rates{Sends: r, Marks: r, Reads: r, Calls: r, Signals: r}
+		r := limits.Rate{PerSecond: 1, Burst: 2}
+		o.Devices = limits.NewDevices(limits.Rates{Sends: r, Marks: r, Reads: r, Calls: r, Signals: r})
 	}
 	for name, c := range map[string]struct {
 		frame   *wire.ClientFrame
@@ -198,7 +199,7 @@ func TestFlood(t *testing.T) {
 				if n := limited(); n != 0 {
 					t.Fatal("limited in spite of waiting")
 				}
-				for range floodFactor*2 + 5 {
+				for range limits.FloodFactor*2 + 5 {
 					p.say(c.frame)
 				}
 				synctest.Wait()
@@ -212,7 +213,9 @@ func TestFlood(t *testing.T) {
 
 func TestRateLimitTellsHowLongToWait(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Rates.Sends = Rate{PerSecond: 4, Burst: 1} })
+		w := newWorld(t, func(o *Options) {
+			o.Devices = limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: 4, Burst: 1}})
+		})
 		p := w.login("ann", "1")
 		p.batch(text(string(dm), 1, "x"), text(string(dm), 2, "x"))
 		p.want("ack 1 dm:ann:bob 1")
@@ -220,26 +223,6 @@ func TestRateLimitTellsHowLongToWait(t *testing.T) {
 			t.Fatalf("retry_after %d ms", ms)
 		}
 	})
-}
-
-func TestBucket(t *testing.T) {
-	r := newRules(Rates{Sends: Rate{PerSecond: 10, Burst: 3}, Marks: Rate{PerSecond: 1, Burst: 1}, Reads: Rate{PerSecond: 1, Burst: 1}, Calls: Rate{PerSecond: 1, Burst: 1}, Signals: Rate{PerSecond: 1, Burst: 1}})[classSend]
-	var b bucket
-	now := int64(1e18)
-	for i := range 3 {
-		if wait, _ := b.take(&r, now); wait != 0 {
-			t.Fatalf("token %d refused", i)
-		}
-	}
-	if wait, _ := b.take(&r, now); wait != 100*time.Millisecond {
-		t.Fatalf("wait %v", wait)
-	}
-	if wait, _ := b.take(&r, now+int64(100*time.Millisecond)); wait != 0 {
-		t.Fatal("refused after the wait")
-	}
-	if wait, _ := b.take(&r, now+int64(time.Hour)); wait != 0 || b.rejected != 0 {
-		t.Fatal("an idle bucket is not full")
-	}
 }
 
 func TestHeartbeat(t *testing.T) {

@@ -1,12 +1,10 @@
 package gateway
 
 import (
-	"fmt"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -14,7 +12,9 @@ import (
 // a minute, because refusals were counted until the bucket was full.
 func TestWhoWaitsAsToldIsNotClosed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Rates.Sends = Rate{PerSecond: 50, Burst: 2} })
+		w := newWorld(t, func(o *Options) {
+			o.Devices = limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: 50, Burst: 2}})
+		})
 		p, c := w.login("ann", "1"), string(dm)
 		refused := 0
 		for i := range 2000 {
@@ -30,42 +30,19 @@ func TestWhoWaitsAsToldIsNotClosed(t *testing.T) {
 				t.Fatalf("send %d, %d refusals waited for: %s", i, refused, brief(f))
 			}
 		}
-		if refused < floodFactor*2 {
+		if refused < limits.FloodFactor*2 {
 			t.Fatalf("%d were refused", refused)
 		}
 	})
 }
 
-// Many at once, each waiting as told: each is told a time of its own.
-func TestManyWhoWaitAsTold(t *testing.T) {
-	r := &newRates(Rates{Sends: Rate{50, 5}, Marks: Rate{1, 1}, Reads: Rate{1, 1}, Calls: Rate{1, 1}, Signals: Rate{1, 1}}).rules[classSend]
-	var b bucket
-	now := int64(1e18)
-	due := make([]int64, 40) // when each of forty comes again
-	for i := range due {
-		due[i] = now
-	}
-	for range 4000 {
-		first := 0
-		for i := range due {
-			if due[i] < due[first] {
-				first = i
-			}
-		}
-		now = due[first]
-		wait, flood := b.take(r, now)
-		if flood {
-			t.Fatal("closed")
-		}
-		due[first] = now + int64(max(wait, time.Millisecond))
-	}
-}
-
 // A device that connects anew, or twice, has what is left; another device, and
-// one that waited, has all. Nothing is remembered of who is gone for long.
+// one that waited, has all.
 func TestRatesBelongToTheDevice(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Rates.Sends = Rate{PerSecond: 1, Burst: 2} })
+		w := newWorld(t, func(o *Options) {
+			o.Devices = limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: 1, Burst: 2}})
+		})
 		c := string(dm)
 		p := w.login("ann", "1")
 		p.batch(text(c, 1, "x"), text(c, 2, "x"))
@@ -81,36 +58,50 @@ func TestRatesBelongToTheDevice(t *testing.T) {
 		p.send(wire.NewClientFrame(&wire.Bye{}))
 		p.wantClosed()
 		time.Sleep(3 * time.Second)
-		synctest.Wait()
-		w.g.rates.mu.Lock()
-		if n, idle := len(w.g.rates.of), w.g.rates.idle; n != 1 || idle != 0 {
-			t.Errorf("%d are remembered, %d idle", n, idle)
-		}
-		w.g.rates.mu.Unlock()
 		p = w.login("ann", "1")
 		p.batch(text(c, 5, "x"), text(c, 6, "x"))
 		p.hearsAll("ack 5 dm:ann:bob 4", "ack 6 dm:ann:bob 5")
 	})
 }
 
-func TestIdleRatesAreBounded(t *testing.T) {
-	const anHour = 1.0 / 3600 // so that none is full, and forgotten, while the test runs
-	r := newRates(Rates{Sends: Rate{anHour, 1000}, Marks: Rate{1, 1}, Reads: Rate{1, 1}, Calls: Rate{1, 1}, Signals: Rate{1, 1}})
-	for i := range maxIdleRates + 100 {
-		a := r.enter(im.UserID(fmt.Sprint("u", i)), "1")
-		r.take(a, classSend, 1e18)
-		r.leave(a, 1e18)
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.of) != maxIdleRates || r.idle != maxIdleRates {
-		t.Errorf("%d are remembered, %d idle", len(r.of), r.idle)
-	}
+// A Call counts as what its method does: a message is a message.
+func TestCallsCountAsWhatTheyDo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, func(o *Options) {
+			o.Devices = limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: 1, Burst: 2}})
+			o.ClassOf = func(method string) limits.Class {
+				if method == "send" {
+					return limits.Sends
+				}
+				return limits.Calls
+			}
+		})
+		p, c := w.login("ann", "1"), string(dm)
+		call := func(n uint32, method string) *wire.ClientFrame {
+			return wire.NewClientFrame(&wire.Call{Number: n, Method: method, Request: &wire.Call_Body{}})
+		}
+		p.send(text(c, 1, "x"))
+		p.hearsAll("ack 1 dm:ann:bob 1")
+		p.send(call(1, "send"))
+		if r := p.read().GetResult(); r.GetNumber() != 1 || r.GetError() != nil {
+			t.Fatal(r)
+		}
+		p.send(call(2, "send"))
+		p.hearsAll("result 2 error rate_limited")
+		p.send(text(c, 2, "x"))
+		p.hearsAll("send_error 2 rate_limited")
+		p.send(call(3, "other"))
+		if r := p.read().GetResult(); r.GetNumber() != 3 || r.GetError() != nil {
+			t.Fatal(r)
+		}
+	})
 }
 
 func TestWelcomeTellsTheRates(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := newWorld(t, func(o *Options) { o.Rates.Signals = Rate{PerSecond: 0.5, Burst: 3} })
+		w := newWorld(t, func(o *Options) {
+			o.Devices = limits.NewDevices(limits.Rates{Signals: limits.Rate{PerSecond: 0.5, Burst: 3}})
+		})
 		p := w.dial(wire.Protobuf())
 		p.send(hello("ann", "1", wire.DeviceClass_DEVICE_CLASS_PHONE))
 		l := p.read().GetWelcome().GetLimits()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -48,10 +49,10 @@ type session struct {
 	began    uint64
 	loginSeq uint64
 
-	rates *allowance // from the Hello on
-	turns *turns     // nil before the first Send
-	marks *marks     // nil before the first
-	now   time.Time  // when the message that is handled arrived
+	rates *limits.Allowance // from the Hello on
+	turns *turns            // nil before the first Send
+	marks *marks            // nil before the first
+	now   time.Time         // when the message that is handled arrived
 
 	ob outbox
 	// cause is why the session ended, for the metrics; the first one counts.
@@ -212,7 +213,7 @@ func (s *session) handle(msg []byte) {
 	if c.index == cmdSend && !s.inTurn(frame) {
 		return
 	}
-	if wait, flood := s.g.rates.take(s.rates, c.class, s.now.UnixNano()); flood {
+	if wait, flood := s.g.o.Devices.Take(s.rates, s.classOf(c, frame), s.now.UnixNano()); flood {
 		s.fail("flood", &im.Error{Code: im.CodeRateLimited, Message: "too many requests in spite of rate_limited", RetryAfter: wait})
 		return
 	} else if wait > 0 {
@@ -233,6 +234,14 @@ func (s *session) handle(msg []byte) {
 	c.handle(s, c, frame)
 }
 
+// classOf is what a frame counts as: a Call as what its method does.
+func (s *session) classOf(c *command, f *wire.ClientFrame) limits.Class {
+	if c.index == cmdCall {
+		return s.g.o.ClassOf(f.GetCall().GetMethod())
+	}
+	return c.class
+}
+
 // aside runs f on a goroutine of its own and waits for it. The deep stack that
 // logging in, syncing and reading stores take is given back when it ends,
 // instead of staying with an idle connection for its life.
@@ -248,7 +257,7 @@ func (s *session) aside(f func()) {
 
 // refuse answers a frame with an error in the form the frame has for it.
 func (s *session) refuse(c *command, f *wire.ClientFrame, err error) {
-	if c.class == classSend {
+	if c.class == limits.Sends {
 		s.settleSends()
 	}
 	if im.CodeOf(err) == im.CodeInternal {

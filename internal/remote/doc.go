@@ -47,6 +47,12 @@
 // that they heard of in good time, and treat them as beacons: what was lost is
 // pulled. Groups are verified by their roster's revision as after any gap.
 //
+// # Versions
+//
+// Every message begins with the version of the bus. Nodes of another version are
+// named to operators (log, Warnings, metrics), nothing else of theirs is read, and
+// what they store is found by comparing, like a loss (versions.go).
+//
 // # Goroutines and locks
 //
 // The bus calls Node from one goroutine, which waits for nobody. A ticker beats
@@ -54,7 +60,8 @@
 // serving side take sends, each conversation always the same one; requests have a
 // goroutine each, bounded in number. router.mu guards what is under way and
 // peers.mu who is there; asking.mu what goes back to one node; forgettings.mu
-// whose word is waited for. None is held while
+// whose word is waited for; strangers.mu
+// who speaks another version. None is held while
 // calling out, but that router.mu is held when a link's queue is filled; they
 // are not held together, except peers.mu inside router.mu.
 //

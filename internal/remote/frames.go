@@ -7,8 +7,8 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// version begins every message on the bus. A node does not read messages of a
-// version it does not know.
+// version begins every message on the bus. A node does not read messages of
+// another version; see versions.go.
 const version = 2
 
 // opened begins to read a message.

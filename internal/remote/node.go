@@ -72,6 +72,8 @@ type Node struct {
 	past     past
 	started  chan struct{}
 
+	strangers strangers
+
 	repairs repairs
 	forgets forgettings
 	touched bool // something was queued for the gateway's sessions; the bus's goroutine
@@ -94,6 +96,7 @@ func New(o Options) (*Node, error) {
 	var b [8]byte
 	_, _ = rand.Read(b[:]) // never fails
 	n := &Node{o: o, instance: binary.BigEndian.Uint64(b[:]), started: make(chan struct{}), done: make(chan struct{})}
+	n.strangers.nodes, n.strangers.told = map[string]stranger{}, map[string]bool{}
 	n.peers.nodes, n.peers.lost = map[string]*peer{}, map[string]absent{}
 	n.forgets.last = n.instance >> 16 // no earlier life's word counts
 	n.dispatch.node = n
@@ -244,6 +247,7 @@ func (n *Node) tick(now time.Time) {
 	n.beat()
 	n.missed(n.peers.judge(now))
 	n.router.tick(now)
+	n.compareStrangers(now)
 }
 
 // beat sends a heartbeat.
@@ -345,6 +349,12 @@ func (h handler) Message(subject string, data []byte) {
 		return // what comes before Start is lost, as it may be
 	}
 	kind, name, _ := strings.Cut(subject, ".")
+	if len(data) == 0 || data[0] != version {
+		if len(data) > 0 {
+			n.strange(kind, data)
+		}
+		return
+	}
 	g := n.gateway()
 	switch {
 	case kind == "hb":

@@ -4,11 +4,14 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/skein-im/skein/internal/bus"
 	"github.com/skein-im/skein/internal/bus/mem"
@@ -388,28 +391,43 @@ func newWorld(t *testing.T, seed uint64) *world {
 func (w *world) add(names ...string) {
 	w.t.Helper()
 	for _, name := range names {
-		n, err := New(Options{Name: name, Open: func(h bus.Handler) (bus.Bus, error) { return w.hub.Open(name, h), nil }})
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		w.nodes[name] = n
-		w.stops[name] = make(chan struct{})
-		var g Gateway
-		if name[0] == 'g' {
-			w.doors[name] = newDoor()
-			g = w.doors[name]
-		}
-		if name[0] == 'l' || name[1] == 'l' {
-			b := newBrain(name, w.store, n.Dispatch(), w.stops[name])
-			err = n.Start(g, b, b)
-		} else {
-			err = n.Start(g, nil, nil)
-		}
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		w.start(name, nil, nil, nil)
 	}
 	pass(2 * beatEvery) // everybody has heard everybody
+}
+
+// addWith is add for one node whose bus, log and metrics are given.
+func (w *world) addWith(name string, open func(bus.Handler) (bus.Bus, error), log *slog.Logger, reg prometheus.Registerer) {
+	w.t.Helper()
+	w.start(name, open, log, reg)
+	pass(2 * beatEvery)
+}
+
+func (w *world) start(name string, open func(bus.Handler) (bus.Bus, error), log *slog.Logger, reg prometheus.Registerer) {
+	w.t.Helper()
+	if open == nil {
+		open = func(h bus.Handler) (bus.Bus, error) { return w.hub.Open(name, h), nil }
+	}
+	n, err := New(Options{Name: name, Open: open, Logger: log, Registerer: reg})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.nodes[name] = n
+	w.stops[name] = make(chan struct{})
+	var g Gateway
+	if name[0] == 'g' {
+		w.doors[name] = newDoor()
+		g = w.doors[name]
+	}
+	if name[0] == 'l' || name[1] == 'l' {
+		b := newBrain(name, w.store, n.Dispatch(), w.stops[name])
+		err = n.Start(g, b, b)
+	} else {
+		err = n.Start(g, nil, nil)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
 }
 
 // kill ends a node without a word.

@@ -1,6 +1,11 @@
 package main
 
-const gatewayDir = "internal/gateway"
+const (
+	gatewayDir = "internal/gateway"
+	limitsDir  = "internal/limits"
+	apiDir     = "internal/api"
+	appDir     = "internal/app"
+)
 
 // gateways are bugs of connections and of who is connected.
 var gateways = []Mutant{
@@ -125,8 +130,33 @@ var gateways = []Mutant{
 		Package: gatewayDir, Test: "TestVerifyEndsDeadSessions",
 	},
 	{
+		Name: "http-has-a-rate-of-its-own", Breaks: "§1.5: a device has one rate, at both doors",
+		Hunks:   []Hunk{{appDir + "/app.go", "api.LimiterOptions{Devices: a.devices}", "api.LimiterOptions{}"}},
+		Package: appDir, Test: "TestADeviceHasOneRateAtBothDoors",
+	},
+	{
+		Name: "messages-beside-messages", Breaks: "§1.5: a Call counts as what its method does",
+		Hunks:   []Hunk{{gatewayDir + "/session.go", "\t\treturn s.g.o.ClassOf(f.GetCall().GetMethod())\n", "\t\t_ = f\n"}},
+		Package: gatewayDir, Test: "TestCallsCountAsWhatTheyDo",
+	},
+	{
+		Name: "flood-over-http", Breaks: "§1.5: who never waits does not make others wait for ever",
+		Hunks:   []Hunk{{limitsDir + "/devices.go", "b.told = min(max(b.told+r.interval, now+over), now+over+r.interval*int64(r.flood))", "b.told = max(b.told+r.interval, now+over)"}},
+		Package: limitsDir, Test: "TestAFloodOverHTTP",
+	},
+	{
+		Name: "told-one-time-for-all", Breaks: "§1.5: who waits as told is let in",
+		Hunks:   []Hunk{{limitsDir + "/devices.go", "max(b.told+r.interval, now+over)", "now+over"}},
+		Package: limitsDir, Test: "TestManyWhoWaitAsTold",
+	},
+	{
+		Name: "passwords-without-a-line", Breaks: "§10: who logs in is let in as fast as the stores answer",
+		Hunks:   []Hunk{{apiDir + "/http.go", "if m.Class == ClassCredential {", "if m.Class == \"\" {"}},
+		Package: apiDir, Test: "TestPasswordsStandInLine",
+	},
+	{
 		Name: "answers-overtake", Breaks: "§5.1: answers come in the order of the sends",
-		Hunks:   []Hunk{{gatewayDir + "/session.go", "\tif c.class == classSend {\n\t\ts.settleSends()\n\t}\n", ""}},
+		Hunks:   []Hunk{{gatewayDir + "/session.go", "\tif c.class == limits.Sends {\n\t\ts.settleSends()\n\t}\n", ""}},
 		Package: gatewayDir, Test: "TestAnswersKeepTheOrderOfTheSends",
 	},
 }

@@ -143,6 +143,21 @@ var journals = []Mutant{
 		Package: postgresDir, Test: "TestPositionHeldByTurns",
 	},
 	{
+		Name: "expanded-is-refused", Breaks: "versions: a node goes on when a newer one extended the tables",
+		Hunks:   []Hunk{{"internal/schema/schema.go", "if known < r.Least {", "if known < r.Version {"}},
+		Package: postgresDir, Test: "TestExpandedByNewerVersion",
+	},
+	{
+		Name: "contract-below-nodes", Breaks: "versions: nobody is shut out while it is connected",
+		Hunks:   []Hunk{{postgresDir + "/versions.sql", "    PERFORM pg_advisory_lock_shared(720541601, known);\n", ""}},
+		Package: postgresDir, Test: "TestContract",
+	},
+	{
+		Name: "shut-out-goes-on", Breaks: "versions: a node that is shut out stores nothing",
+		Hunks:   []Hunk{{postgresDir + "/conn.go", "\t\tj.shut.Store(newer)\n", ""}},
+		Package: postgresDir, Test: "TestShutOut",
+	},
+	{
 		Name: "pg-marks-of-a-lost-history", Breaks: "24: what waits in memory ends with its history",
 		Hunks:   []Hunk{{postgresDir + "/history.go", "\tj.forget()\n\tj.marks.drop()\n", "\tj.forget()\n"}},
 		Package: postgresDir, Test: "TestMarksOfALostHistory",

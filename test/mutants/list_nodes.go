@@ -89,4 +89,14 @@ var nodes = []Mutant{
 		Hunks:   []Hunk{{remoteDir + "/node.go", "\tif x.lost && n.served != nil {\n\t\tn.served.backend.Forget(\"\", \"\")\n\t}\n", ""}},
 		Package: remoteDir, Test: "TestALogicNodeForgetsAfterALoss",
 	},
+	{
+		Name: "other-version-is-silence", Breaks: "versions: what the other half stores is shown",
+		Hunks:   []Hunk{{"internal/remote/versions.go", "\tn.missed(lost)\n", ""}},
+		Package: "internal/remote", Test: "TestTwoVersionsOfTheBus",
+	},
+	{
+		Name: "other-version-is-decoded", Breaks: "versions: a message of another version is not read",
+		Hunks:   []Hunk{{"internal/remote/node.go", "if len(data) == 0 || data[0] != version {\n\t\tif len(data) > 0 {", "if len(data) == 0 {\n\t\tif len(data) > 0 {"}},
+		Package: "internal/remote", Test: "TestTwoVersionsOfTheBus",
+	},
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/schema"
 )
 
 // The server's codes (SQLSTATE) that mean something here.
@@ -39,6 +40,8 @@ func classify(err error) im.Code {
 			return ""
 		}
 		return im.CodeUnavailable
+	case errors.As(err, new(*schema.NewerError)):
+		return im.CodeUnavailable // here; at nodes of the newer version it is
 	case e != nil:
 		switch e.Code {
 		case uniqueViolation, serializationFailure, deadlockDetected, readOnly, lockNotAvailable:

@@ -29,10 +29,10 @@ func OpenImporter(ctx context.Context, databaseURL, name string) (*Importer, err
 	}
 	config.RuntimeParams["application_name"] = name
 	o := Options{ConnectTimeout: cmp.Or(config.ConnectTimeout, 2*time.Second)} // a statement may take its time
-	if err := migrate(ctx, config.Copy(), o); err != nil {
+	if err := migrating(ctx, config.Copy(), o, dialect(), (*directory.DB).Migrate); err != nil {
 		return nil, fmt.Errorf("%s: %w", where(config), err)
 	}
-	db := connect(config, o)
+	db := connect(config, o, verify)
 	return &Importer{directory.NewReader(db, "postgres"), db}, nil
 }
 

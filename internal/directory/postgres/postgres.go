@@ -21,6 +21,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"sync/atomic"
@@ -31,6 +32,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/skein-im/skein/internal/directory"
+	"github.com/skein-im/skein/internal/schema"
 )
 
 // Options of a PostgreSQL directory; the zero value is good.
@@ -43,6 +45,27 @@ type Options struct {
 	// StatementTimeout is after what time the server gives a statement up, also one
 	// that waits for a lock. Default 30 s.
 	StatementTimeout time.Duration
+	// Logger gets what operators should know. Default slog.Default().
+	Logger *slog.Logger
+
+	lock time.Duration // how long a statement waits for one lock; 0 without end
+}
+
+func (o Options) withDefaults(config *pgx.ConnConfig) Options {
+	if o.MaxConns <= 0 {
+		o.MaxConns = 16
+	}
+	if o.StatementTimeout <= 0 {
+		o.StatementTimeout = 30 * time.Second
+	}
+	o.lock = lockTimeout
+	if o.ConnectTimeout <= 0 {
+		o.ConnectTimeout = cmp.Or(config.ConnectTimeout, 2*time.Second)
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	return o
 }
 
 const (
@@ -51,6 +74,10 @@ const (
 	// lockTimeout is how long a statement waits for one lock: somebody else's open
 	// transaction must not become everybody's.
 	lockTimeout = 5 * time.Second
+	// migrateLockTimeout is the same for a migration: who comes to the table meanwhile
+	// waits behind it. migrateAgain is after what pause it tries again.
+	migrateLockTimeout = 400 * time.Millisecond
+	migrateAgain       = 300 * time.Millisecond
 	// idleInTransaction ends the transaction of a process that was frozen or whose
 	// host is gone, with the locks it holds.
 	idleInTransaction = 10 * time.Second
@@ -62,31 +89,29 @@ const (
 // Open connects to the database of a postgres:// URL and brings its schema up
 // to date. ctx bounds the opening.
 func Open(ctx context.Context, databaseURL string, o Options) (*directory.DB, error) {
-	if o.MaxConns <= 0 {
-		o.MaxConns = 16
-	}
-	if o.StatementTimeout <= 0 {
-		o.StatementTimeout = 30 * time.Second
-	}
 	config, err := pgx.ParseConfig(databaseURL)
 	if err != nil {
 		return nil, fmt.Errorf("directory: the URL of the database: %w", err) // it masks the password
 	}
-	if o.ConnectTimeout <= 0 {
-		o.ConnectTimeout = cmp.Or(config.ConnectTimeout, 2*time.Second)
-	}
-	if err := migrate(ctx, config.Copy(), o); err != nil {
+	o = o.withDefaults(config)
+	if err := migrating(ctx, config.Copy(), o, dialect(), (*directory.DB).Migrate); err != nil {
 		return nil, fmt.Errorf("%s: %w", where(config), err)
 	}
 	var s suspicion
-	db := connect(config, o, stdlib.OptionShouldPing(s.shouldPing))
+	v := versions{known: directory.Steps("postgres"), log: o.Logger}
+	db := connect(config, o, v.enter, stdlib.OptionShouldPing(s.shouldPing))
 	db.SetMaxOpenConns(o.MaxConns)
 	db.SetMaxIdleConns(o.MaxConns)
 	db.SetConnMaxIdleTime(maxIdle)
 	db.SetConnMaxLifetime(maxLife)
 	d := dialect()
 	d.Again = s.again
-	return directory.New(db, d), nil
+	opened := directory.New(db, d)
+	v.note.Store(opened)
+	if err := opened.Ping(ctx); err != nil { // makes the first connection
+		return nil, fmt.Errorf("%s: %w", where(config), errors.Join(err, opened.Close()))
+	}
+	return opened, nil
 }
 
 func dialect() directory.Dialect {
@@ -120,7 +145,7 @@ func where(c *pgx.ConnConfig) string {
 
 // connect makes a pool of connections with the settings that everything here
 // relies on. With StatementTimeout 0 a statement may take its time.
-func connect(config *pgx.ConnConfig, o Options, more ...stdlib.OptionOpenDB) *sql.DB {
+func connect(config *pgx.ConnConfig, o Options, enter func(context.Context, *pgx.Conn) error, more ...stdlib.OptionOpenDB) *sql.DB {
 	config.ConnectTimeout = o.ConnectTimeout
 	silence := time.Duration(0)
 	if o.StatementTimeout > 0 {
@@ -131,16 +156,12 @@ func connect(config *pgx.ConnConfig, o Options, more ...stdlib.OptionOpenDB) *sq
 	}
 	config.DialFunc = dialer(o.ConnectTimeout, silence)
 	config.RuntimeParams["statement_timeout"] = fmt.Sprint(o.StatementTimeout.Milliseconds())
-	lock := lockTimeout
-	if o.StatementTimeout == 0 {
-		lock = 0
-	}
-	config.RuntimeParams["lock_timeout"] = fmt.Sprint(lock.Milliseconds())
+	config.RuntimeParams["lock_timeout"] = fmt.Sprint(o.lock.Milliseconds())
 	config.RuntimeParams["idle_in_transaction_session_timeout"] = fmt.Sprint(idleInTransaction.Milliseconds())
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "skein directory"
 	}
-	return stdlib.OpenDB(*config, append(more, stdlib.OptionAfterConnect(verify))...)
+	return stdlib.OpenDB(*config, append(more, stdlib.OptionAfterConnect(enter))...)
 }
 
 // verify makes sure that commits are durable and texts are kept as they are.
@@ -177,14 +198,18 @@ const migrationLock = 0x736b65696e<<16 | 1
 // lockPause is how often who waits for the lock asks for it.
 const lockPause = 100 * time.Millisecond
 
-// migrate brings the schema up to date, while no other process does.
-func migrate(ctx context.Context, config *pgx.ConnConfig, o Options) (err error) {
-	o.StatementTimeout = 0 // an index of a large table takes long
-	db := connect(config, o)
-	d := directory.New(db, dialect())
+// migrating changes the schema, while no other process does.
+func migrating(ctx context.Context, config *pgx.ConnConfig, o Options, how directory.Dialect, change func(*directory.DB, context.Context) error) (err error) {
+	o.StatementTimeout, o.lock = 0, migrateLockTimeout // an index of a large table takes long
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	db := connect(config, o, verify)
+	var holder *sql.Conn
+	how.Alone = func(ctx context.Context, have schema.Range, step int) error { return alone(ctx, holder, have, step) }
+	d := directory.New(db, how)
 	defer func() { err = errors.Join(err, d.Close()) }()
-	holder, err := db.Conn(ctx)
-	if err != nil {
+	if holder, err = db.Conn(ctx); err != nil {
 		return fmt.Errorf("directory: connect: %w", err)
 	}
 	defer func() { err = errors.Join(err, holder.Close()) }()
@@ -202,6 +227,20 @@ func migrate(ctx context.Context, config *pgx.ConnConfig, o Options) (err error)
 			return fmt.Errorf("directory: another process migrates the schema: %w", ctx.Err())
 		}
 	}
-	// The lock goes with the connection: with this pool, or when the process dies.
-	return d.Migrate(ctx)
+	// The locks go with the connection: with this pool, or when the process dies.
+	for told := false; ; told = true {
+		err := change(d, ctx)
+		var pg *pgconn.PgError
+		if !errors.As(err, &pg) || pg.Code != lockNotAvailable {
+			return err
+		}
+		if !told {
+			o.Logger.Warn("directory: the migration waits for a lock that somebody else keeps (SELECT * FROM pg_stat_activity); it tries again until it gets it", "err", err)
+		}
+		select {
+		case <-time.After(migrateAgain):
+		case <-ctx.Done():
+			return fmt.Errorf("directory: the migration waits for a lock: %w", ctx.Err())
+		}
+	}
 }

@@ -27,7 +27,7 @@ func pool(t *testing.T, databaseURL string) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := connect(config, Options{ConnectTimeout: 2 * time.Second, StatementTimeout: 30 * time.Second})
+	db := connect(config, Options{ConnectTimeout: 2 * time.Second, StatementTimeout: 30 * time.Second}, verify)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)

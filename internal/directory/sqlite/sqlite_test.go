@@ -1,7 +1,9 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +12,8 @@ import (
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/directory/directorytest"
 	"github.com/skein-im/skein/internal/directory/sqlite"
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/schema"
 )
 
 func TestConformance(t *testing.T) {
@@ -70,9 +74,23 @@ func TestOpenTightensMode(t *testing.T) {
 	}
 }
 
-// A schema from the future is refused, by name, and stays as it is.
-func TestOpenRefusesNewerSchema(t *testing.T) {
+// A schema that a later program extended is used, one that needs a later program
+// is refused, by name, and stays as it is.
+func TestNewerSchema(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "d.db")
+	change := func(statements ...string) {
+		t.Helper()
+		raw, err := sql.Open("sqlite", "file:"+path+"?vfs=skein-sums") // checksums, as every page has one
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer raw.Close()
+		for _, s := range statements {
+			if _, err := raw.Exec(s); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
 	d, err := sqlite.Open(path, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -80,19 +98,40 @@ func TestOpenRefusesNewerSchema(t *testing.T) {
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
 	}
-	raw, err := sql.Open("sqlite", "file:"+path+"?vfs=skein-sums") // checksums, as every page has one
+	change("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)", "ALTER TABLE users ADD COLUMN later TEXT")
+	if _, err := sqlite.Examine(t.Context(), path); err != nil {
+		t.Errorf("examined, a schema that was extended: %v", err)
+	}
+	if d, err = sqlite.Open(path, sqlite.Options{}); err != nil {
+		t.Fatalf("a schema that was extended: %v", err)
+	}
+	if err := d.CreateUser(t.Context(), im.Credentials{User: im.User{ID: "u", Username: "u"}}); err != nil {
+		t.Error(err)
+	}
+	if shut, warning := d.Schema(); shut != nil || !strings.Contains(warning, "extended by a newer version") {
+		t.Errorf("%v, %q", shut, warning)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	change("UPDATE directory_compatible SET least = 99998")
+	before, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := raw.Exec("INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, 1)"); err != nil {
-		t.Fatal(err)
+	_, examined := sqlite.Examine(t.Context(), path)
+	d, err = sqlite.Open(path, sqlite.Options{})
+	if err == nil {
+		err = d.Close()
 	}
-	if err := raw.Close(); err != nil {
-		t.Fatal(err)
+	for _, err := range []error{examined, err} {
+		var newer *schema.NewerError
+		if !errors.As(err, &newer) || newer.Have != (schema.Range{Version: 99999, Least: 99998}) || newer.Known != directory.Steps("sqlite3").Known() {
+			t.Errorf("a newer schema was answered with %v", err)
+		}
 	}
-	_, err = sqlite.Open(path, sqlite.Options{})
-	if err == nil || !strings.Contains(err.Error(), "newer version") || !strings.Contains(err.Error(), "99999") {
-		t.Fatalf("a newer schema was answered with %v", err)
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("a refused start changed the file, %v", err)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/pgdial"
+	"github.com/skein-im/skein/internal/schema"
 )
 
 const (
@@ -175,25 +176,51 @@ func session(ctx context.Context, c *pgx.Conn) error {
 
 // adopt runs journal_adopt, and notes timeline and era.
 func (j *Journal) adopt(ctx context.Context, c *pgx.Conn) error {
-	var timeline string
-	var era int64
-	var version int
-	var moved, lost bool
-	err := c.QueryRow(ctx, "SELECT * FROM journal_adopt_2($1, $2)", newTimeline(), int64(newEra())).Scan(&timeline, &era, &version, &moved, &lost)
+	var timeline *string
+	var era *int64
+	var have schema.Range
+	var moved, lost *bool
+	err := c.QueryRow(ctx, "SELECT * FROM journal_adopt_3($1, $2, $3)", newTimeline(), int64(newEra()), steps().Known()).
+		Scan(&timeline, &era, &have.Version, &have.Least, &moved, &lost)
 	if err != nil {
 		return err
 	}
-	if version > schemaVersion {
-		return &VersionError{Have: version, Known: schemaVersion}
+	j.noteVersion(have)
+	if err := steps().Check(storeName, have); err != nil {
+		return err
 	}
-	if moved {
+	if *moved {
 		j.forget()
-		j.o.Logger.Warn("journal: the database server began anew", "timeline", timeline, "lost", lost)
+		j.o.Logger.Warn("journal: the database server began anew", "timeline", *timeline, "lost", *lost)
 	}
-	j.noteTimeline(timeline)
+	j.noteTimeline(*timeline)
 	// Another era at this moment: who notes that looks for what is lost.
-	_, err = j.noteEra(ctx, c, uint64(era))
+	_, err = j.noteEra(ctx, c, uint64(*era))
 	return err
+}
+
+// noteVersion notes which tables the database has now, and tells operators once
+// when they are not those that this program knows.
+func (j *Journal) noteVersion(have schema.Range) {
+	if old := j.version.Swap(&have); old != nil && *old == have {
+		return
+	}
+	var newer *schema.NewerError
+	if errors.As(steps().Check(storeName, have), &newer) {
+		j.shut.Store(newer)
+		j.o.Logger.Error("journal: this node stores and reads nothing any more: replace it by the newer version", "err", newer)
+	} else if text := steps().Beyond(storeName, have); text != "" {
+		j.o.Logger.Warn(text)
+	}
+}
+
+// shutOut is the error of a program that may not use the database any more. It
+// stays so until it is started anew.
+func (j *Journal) shutOut() error {
+	if newer := j.shut.Load(); newer != nil {
+		return fmt.Errorf("%w: %w", im.ErrJournalUnavailable, newer)
+	}
+	return nil
 }
 
 // adoptAgain adopts the server outside of a connection's beginning.

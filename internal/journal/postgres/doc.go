@@ -76,6 +76,18 @@
 // A process remembers what it told and the last entry it stored; if an era begins
 // without one of them, its history went back: see Options.WentBack.
 //
+// # Versions
+//
+// journal_meta tells which version the tables have, and the least that a program
+// must know to use them (internal/schema). A program that knows less than the
+// version and no less than that goes on, and may be started. Every connection
+// shares an advisory lock on the version its program knows; a step that shuts
+// programs out takes theirs alone, in its transaction, so it is taken when none of
+// them is connected, and whoever connects next is refused by journal_adopt, before
+// it does anything. The position, which every node asks for all the time, tells the
+// two numbers as well. A step that waits for a table in use gives up after 0.4 s and
+// tries again, so that appends, which would wait behind it, do not give up.
+//
 // # Import
 //
 // Importer fills an empty database from another journal (import.go). Entries and

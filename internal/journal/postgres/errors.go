@@ -13,14 +13,6 @@ import (
 // errClosed answers calls after Close.
 var errClosed = errors.New("journal: closed")
 
-// VersionError is why Open refuses a database that a newer version wrote.
-type VersionError struct{ Have, Known int }
-
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("journal: the database was written by a newer version of skein (schema %d, this version knows %d): "+
-		"run that version, or restore a backup made before the upgrade", e.Have, e.Known)
-}
-
 // SettingError is why a connection is refused: with this setting an
 // acknowledged message could be lost, or the database cannot be used.
 type SettingError struct{ Name, Have, Want string }

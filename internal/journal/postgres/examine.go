@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/skein-im/skein/internal/schema"
 )
 
 // Durability is what acknowledged messages survive.
@@ -46,14 +48,13 @@ type Examination struct {
 	// Transactions are those that write for a while: positions wait for them.
 	Transactions []Transaction
 
-	JournalVersion   int // 0: there are no tables yet
-	DirectoryVersion int64
-	Timeline         string
-	Import           string // its phase, if there was one
-	Tables           []Table
-	Autovacuum       bool
-	DatabaseBytes    int64
-	DataDirectory    string // "" when the server does not tell
+	Journal, Directory schema.Range // zero: there are no tables yet
+	Timeline           string
+	Import             string // its phase, if there was one
+	Tables             []Table
+	Autovacuum         bool
+	DatabaseBytes      int64
+	DataDirectory      string // "" when the server does not tell
 
 	// RoundTrip and CommitTime are medians; ClockAhead is the server's clock against
 	// this one's, as exact as half a round trip.
@@ -77,8 +78,8 @@ type Table struct {
 	Vacuumed   *time.Time
 }
 
-// KnownVersion is the version of the tables that this program reads and writes.
-func KnownVersion() int { return schemaVersion }
+// Steps are those that this program knows to the tables it reads and writes.
+func Steps() schema.Steps { return steps() }
 
 // Durability is what is survived with these settings, and why.
 func (x *Examination) Durability() (d Durability, reasons []string) {
@@ -177,14 +178,19 @@ func (x *Examination) sessions(ctx context.Context, c *pgx.Conn) error {
 }
 
 func (x *Examination) versions(ctx context.Context, c *pgx.Conn) error {
-	var journal, directory, imported bool
-	err := c.QueryRow(ctx, "SELECT to_regclass('journal_meta') IS NOT NULL, to_regclass('goose_db_version') IS NOT NULL, to_regclass('skein_migration') IS NOT NULL").
-		Scan(&journal, &directory, &imported)
+	var journal, directory, compatible, imported bool
+	err := c.QueryRow(ctx, "SELECT to_regclass('journal_meta') IS NOT NULL, to_regclass('goose_db_version') IS NOT NULL, to_regclass('directory_compatible') IS NOT NULL, to_regclass('skein_migration') IS NOT NULL").
+		Scan(&journal, &directory, &compatible, &imported)
 	if err == nil && journal {
-		err = c.QueryRow(ctx, "SELECT version, timeline FROM journal_meta").Scan(&x.JournalVersion, &x.Timeline)
+		if x.Journal, err = schemaRange(ctx, c); err == nil {
+			err = c.QueryRow(ctx, "SELECT timeline FROM journal_meta").Scan(&x.Timeline)
+		}
 	}
 	if err == nil && directory {
-		err = c.QueryRow(ctx, "SELECT COALESCE(max(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&x.DirectoryVersion)
+		err = c.QueryRow(ctx, "SELECT COALESCE(max(version_id), 0) FROM goose_db_version WHERE is_applied").Scan(&x.Directory.Version)
+	}
+	if err == nil && compatible {
+		err = c.QueryRow(ctx, "SELECT least FROM directory_compatible").Scan(&x.Directory.Least)
 	}
 	if err == nil && imported {
 		err = c.QueryRow(ctx, "SELECT phase FROM skein_migration").Scan(&x.Import)

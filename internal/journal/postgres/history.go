@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/schema"
 )
 
 const (
@@ -264,6 +265,9 @@ func (j *Journal) position(ctx context.Context, pool *pgxpool.Pool) (im.Place, e
 	}
 	defer j.life.RUnlock()
 	p, behind, err := j.lookPosition(ctx, pool)
+	if err == nil {
+		err = j.shutOut()
+	}
 	if err == nil && behind && j.reach() {
 		if again, _, err := j.lookPosition(ctx, pool); err == nil {
 			return again, nil
@@ -280,6 +284,7 @@ func (j *Journal) lookPosition(ctx context.Context, pool *pgxpool.Pool) (p im.Pl
 		err := j.queryOn(ctx, pool, stmtPosition, nil, func(v [][]byte) error {
 			found, timeline = true, string(v[0])
 			p, behind = im.Place{Era: int8Of(v[1]), Pos: int8Of(v[2])}, boolOf(v[3])
+			j.noteVersion(schema.Range{Version: int4Of(v[4]), Least: int4Of(v[5])})
 			return nil
 		})
 		if err == nil && !found {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -176,7 +177,7 @@ func (m *Importer) Begin(ctx context.Context, timeline, state string, others []s
 	if err != nil {
 		return err
 	}
-	return migrate(ctx, m.c)
+	return m.migrate(ctx)
 }
 
 func requireEmpty(ctx context.Context, tx pgx.Tx, table string) error {
@@ -197,7 +198,7 @@ func requireEmpty(ctx context.Context, tx pgx.Tx, table string) error {
 // Again begins an import anew, whose source was used since; others are the
 // tables that are emptied, besides the journal's own.
 func (m *Importer) Again(ctx context.Context, state string, others []string) error {
-	if err := migrate(ctx, m.c); err != nil {
+	if err := m.migrate(ctx); err != nil {
 		return err
 	}
 	return pgx.BeginFunc(ctx, m.c, func(tx pgx.Tx) error {
@@ -218,8 +219,12 @@ func (m *Importer) Again(ctx context.Context, state string, others []string) err
 	})
 }
 
+func (m *Importer) migrate(ctx context.Context) error {
+	return migrations().migrate(ctx, m.c, steps().Start(), slog.New(slog.DiscardHandler))
+}
+
 // GoOn prepares to go on with an import.
-func (m *Importer) GoOn(ctx context.Context) error { return migrate(ctx, m.c) }
+func (m *Importer) GoOn(ctx context.Context) error { return m.migrate(ctx) }
 
 // ImportedEntry is an entry with the hash that is kept with its id.
 type ImportedEntry struct {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/schema"
 )
 
 // minVersion is the oldest server that is supported.
@@ -77,6 +78,10 @@ type Journal struct {
 	// marksLocked counts the marks that the last write left out.
 	marksLocked atomic.Int64
 	history     history
+	// version is the range that the database was last seen to have; shut is set when
+	// it shuts this program out.
+	version atomic.Pointer[schema.Range]
+	shut    atomic.Pointer[schema.NewerError]
 
 	life      sync.RWMutex
 	closed    bool
@@ -87,7 +92,7 @@ type Journal struct {
 }
 
 // Open opens the journal in the database with this URL, and makes its tables if
-// there are none. Errors an operator can do something about are *VersionError,
+// there are none. Errors an operator can do something about are *schema.NewerError,
 // *SettingError and *UnfinishedError; im.ErrJournalUnavailable: the database cannot be reached.
 func Open(ctx context.Context, url string, o Options) (*Journal, error) {
 	j := &Journal{o: o.withDefaults(), stopMarks: make(chan struct{}), marksDone: make(chan struct{})}
@@ -144,7 +149,7 @@ func (j *Journal) begin(ctx context.Context, config *pgx.ConnConfig) error {
 	if err := finished(ctx, c); err != nil {
 		return opening(ctx, err)
 	}
-	if err := migrate(ctx, c); err != nil {
+	if err := migrations().migrate(ctx, c, steps().Start(), j.o.Logger); err != nil {
 		return opening(ctx, err)
 	}
 	return opening(ctx, j.adopt(ctx, c))
@@ -154,10 +159,10 @@ func (j *Journal) begin(ctx context.Context, config *pgx.ConnConfig) error {
 // went away.
 func opening(ctx context.Context, err error) error {
 	var pg *pgconn.PgError
-	var version *VersionError
+	var newer *schema.NewerError
 	var setting *SettingError
 	var unfinished *UnfinishedError
-	if err == nil || errors.As(err, &version) || errors.As(err, &setting) || errors.As(err, &unfinished) || errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR" {
+	if err == nil || errors.As(err, &newer) || errors.As(err, &setting) || errors.As(err, &unfinished) || errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR" {
 		return err
 	}
 	return unreachable(ctx, err)
@@ -166,11 +171,14 @@ func opening(ctx context.Context, err error) error {
 // enter starts a call; every call that got no error ends with j.life.RUnlock.
 func (j *Journal) enter() error {
 	j.life.RLock()
+	err := j.shutOut()
 	if j.closed {
-		j.life.RUnlock()
-		return errClosed
+		err = errClosed
 	}
-	return nil
+	if err != nil {
+		j.life.RUnlock()
+	}
+	return err
 }
 
 // Timeline names this history, as of the last look at the database: every new

@@ -293,7 +293,15 @@ func (j *Journal) Trouble() (stopped string, warnings []string) {
 			warnings = append(warnings, "reads wait for locks: "+strings.ReplaceAll(name, "_", " "))
 		}
 	}
+	if have := j.version.Load(); have != nil {
+		if text := steps().Beyond(storeName, *have); text != "" {
+			warnings = append(warnings, text)
+		}
+	}
 	slices.Sort(warnings)
+	if newer := j.shut.Load(); newer != nil {
+		return newer.Error(), warnings
+	}
 	return j.stalled.reason(now), warnings
 }
 

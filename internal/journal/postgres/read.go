@@ -72,8 +72,8 @@ func appendStatement() string {
 
 // positionSQL tells timeline, era and position, as far as no crash takes it back,
 // and whether the journal is further: by more than the transaction that wrote how
-// far it is.
-const positionSQL = `SELECT m.timeline, m.era, least(r.pos, p.pos), p.pos > r.pos AND NOT (r.own = r.pos + 1 AND p.pos = r.own)
+// far it is; and which programs may use the tables.
+const positionSQL = `SELECT m.timeline, m.era, least(r.pos, p.pos), p.pos > r.pos AND NOT (r.own = r.pos + 1 AND p.pos = r.own), m.version, m.least
 	FROM journal_meta m, journal_alive, journal_reached r,
 		LATERAL (SELECT m.base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 AS pos) p`
 

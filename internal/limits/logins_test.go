@@ -1,4 +1,4 @@
-package gateway
+package limits
 
 import (
 	"sync"
@@ -13,16 +13,16 @@ import (
 // While Logic is slow a storm of handshakes is let in as fast as it answers: a
 // bounded number is under way, none waits long, and the others are told when to
 // come back. When it is fast again all get in.
-func TestAdmission(t *testing.T) {
+func TestLogins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAdmission(time.Now, 8)
+		a := newLogins(time.Now, 8)
 		var underway, most, refused, served atomic.Int32
 		storm := func(n int, each time.Duration) {
 			var wg sync.WaitGroup
 			for range n {
 				wg.Go(func() {
 					began := time.Now()
-					leave, err := a.enter(t.Context())
+					leave, err := a.Enter(t.Context())
 					if waited := time.Since(began); waited > loginWait {
 						t.Errorf("waited for %s", waited)
 					}

@@ -1,0 +1,8 @@
+-- +goose Up
+
+-- A version to come (build tag skein_next), for test/faults: it takes something away.
+ALTER TABLE memberships DROP COLUMN next_note;
+UPDATE directory_compatible SET least = 10;
+
+-- +goose Down
+SELECT 1;
