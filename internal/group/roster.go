@@ -25,7 +25,7 @@ func (s *Service) MaySend(ctx context.Context, user im.UserID, c im.Conversation
 func (s *Service) maySend(r *roster, user im.UserID) (rev uint64, err error) {
 	m := r.member(user)
 	if err := im.Authorize(m.role, im.GroupSend, im.RoleNone); err != nil {
-		return 0, err
+		return r.rev, err
 	}
 	if m.mutedUntil != 0 && s.o.Now().UnixMilli() < m.mutedUntil {
 		return r.rev, im.Errorf(im.CodeMuted, "you may not write here until %s", time.UnixMilli(m.mutedUntil).UTC().Format(time.RFC3339))

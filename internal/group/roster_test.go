@@ -114,8 +114,11 @@ func TestDoubtOutrunsAConfirmation(t *testing.T) {
 	if rev != 1 {
 		t.Errorf("decided on %d", rev)
 	}
-	_, err = w.MaySend(t.Context(), "m", c)
+	rev, err = w.MaySend(t.Context(), "m", c)
 	w.wantCode(err, im.CodeNotFound)
+	if rev != 2 {
+		t.Errorf("refused by revision %d, want 2", rev)
+	}
 }
 
 // A roster that is taken on while it is doubted is doubted still: there may be

@@ -18,7 +18,10 @@ type Error struct {
 	// Everywhere: no other node can do better; whoever passes requests on does not
 	// try another one.
 	Everywhere bool
-	cause      error
+	// Settled: of a send that is refused for good: what any node had begun to store of
+	// it cannot be stored any more.
+	Settled bool
+	cause   error
 }
 
 func (e *Error) Error() string {

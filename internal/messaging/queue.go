@@ -25,6 +25,7 @@ type item struct {
 	queued   time.Time
 	attempts int
 	err      error       // decided before the append: answered in its turn
+	deniedAt uint64      // the roster's revision by which err refuses it for good; 0: none
 	found    im.Appended // what is stored under its id although err would refuse it now
 }
 

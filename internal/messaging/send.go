@@ -227,8 +227,25 @@ func (s *Service) findRefused(ctx context.Context, items []*item) {
 			it.err = busy(true)
 		case out[0].Status == im.Duplicate:
 			it.err, it.found = nil, out[0]
+		case it.actor.Doubt && s.settled(ctx, it):
+			e := *im.Public(it.err)
+			e.Settled = true
+			it.err = &e
 		}
 	}
+}
+
+// settled tells that what another node had begun to store of an item cannot be
+// stored any more, after it was looked for and not found. The roster's revision
+// that refuses it is the directory's, so the journal had it before the look; if it
+// still has that one, it had it at the look. Whoever decided otherwise did so by an
+// earlier revision, and the append is conditional on that: revisions only grow.
+func (s *Service) settled(ctx context.Context, it *item) bool {
+	if it.deniedAt == 0 {
+		return false
+	}
+	head, err := s.head(ctx, it.entry.Conversation)
+	return err == nil && head.Roster == it.deniedAt
 }
 
 // decide checks permission and fills in what the append is conditional on.
@@ -250,6 +267,9 @@ func (s *Service) decide(ctx context.Context, it *item) error {
 	e := &it.entry
 	roster, err := s.members.MaySend(ctx, e.Sender, e.Conversation)
 	if err != nil {
+		if im.CodeOf(err) != im.CodeMuted { // that is decided by each node's clock, too
+			it.deniedAt = roster
+		}
 		return err
 	}
 	it.ifRoster = roster

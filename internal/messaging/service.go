@@ -46,7 +46,7 @@ import (
 // Members is what messaging asks about who is in a conversation.
 type Members interface {
 	// MaySend decides whether u may write in c now, and returns the roster
-	// revision it decided on (0 for conversations without one).
+	// revision it decided on, also when it says no (0 for conversations without one).
 	MaySend(ctx context.Context, u im.UserID, c im.ConversationID) (roster uint64, err error)
 	// MayRecall decides whether u may take back a message of author in c.
 	MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error

@@ -298,13 +298,14 @@ func putError(b []byte, err error) []byte {
 	return putRecord(b, func(b []byte) []byte {
 		b = putString(b, e.Code)
 		b = putString(b, e.Message)
-		return putBool(binary.AppendVarint(b, int64(e.RetryAfter)), e.Everywhere)
+		b = putBool(binary.AppendVarint(b, int64(e.RetryAfter)), e.Everywhere)
+		return putBool(b, e.Settled)
 	})
 }
 
 func (r *reader) error() error {
 	in := r.record()
-	e := &im.Error{Code: im.Code(in.string()), Message: in.string(), RetryAfter: time.Duration(in.int()), Everywhere: in.bool()}
+	e := &im.Error{Code: im.Code(in.string()), Message: in.string(), RetryAfter: time.Duration(in.int()), Everywhere: in.bool(), Settled: in.bool()}
 	r.also(in)
 	return e
 }

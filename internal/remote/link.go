@@ -177,7 +177,11 @@ func (l *link) answered(number uint64, a im.Ack, err error, now time.Time) (x an
 	if s.doubt && im.CodeOf(err).Info().Action == im.ActionFix {
 		// This node refuses it; another one may be about to store it. To be sure, the
 		// sender asks again when that is over.
-		err = &im.Error{Code: im.CodeUnknown, Message: "no node can tell now whether this was stored", RetryAfter: doubtTime}
+		after := doubtTime
+		if im.Public(err).Settled {
+			after = max(undecided-now.Sub(s.left), soonest)
+		}
+		err = &im.Error{Code: im.CodeUnknown, Message: "no node can tell now whether this was stored", RetryAfter: after}
 		s.refused(err)
 	}
 	return answer{s.reply, a, err}, true

@@ -16,6 +16,12 @@ const (
 	// under way what it began to store: the kernel sends it when it can, until
 	// the connection counts as dead (UserTimeout in internal/journal/postgres, 10 s).
 	doubtTime = 15 * time.Second
+	// undecided is for how long such a node may still decide about what it was given,
+	// in messaging 2.5 s; what it had decided before is over once the refusal of
+	// another node says so (im.Error.Settled). soonest is how soon a sender is asked to
+	// come again at least.
+	undecided = 3 * time.Second
+	soonest   = 100 * time.Millisecond
 	// suspectTime is how long a node that said `unavailable` is not asked.
 	suspectTime = 500 * time.Millisecond
 	// probeAfter is how long the oldest unanswered send may wait until the node is
@@ -73,8 +79,10 @@ type sending struct {
 	line       *line
 	began      time.Time
 	written    time.Time // last, zero if never
-	// doubt: another node had it before and did not say what became of it.
+	// doubt: another node had it before and did not say what became of it. left is when
+	// that was given it last.
 	doubt bool
+	left  time.Time
 }
 
 func newRouter(n *Node) *router {
@@ -248,7 +256,9 @@ func (r *router) park(l *link) {
 	all := l.takeAll()
 	for _, s := range all {
 		s.line.link = nil
-		s.doubt = s.doubt || !s.written.IsZero()
+		if !s.written.IsZero() {
+			s.doubt, s.left = true, s.written
+		}
 	}
 	// What moves now is older than what waits of the same conversations, if anything.
 	r.waiting = append(all, r.waiting...)

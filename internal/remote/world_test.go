@@ -27,6 +27,7 @@ type store struct {
 	pos     uint64
 	away    map[string]bool // nodes that cannot reach it
 	refuse  map[string]bool // nodes that find no conversation
+	settled bool            // and know that no other can store into it any more
 	fail    map[string]int  // how many messages each node cannot store
 	calls   map[string]int  // how often each Call was carried out
 	marks   map[im.ConversationID]uint64
@@ -139,7 +140,9 @@ func (b *brain) Send(ctx context.Context, from im.Actor, m im.Message, reply fun
 			return
 		}
 		if b.store.refuse[b.name] {
-			reply(im.Ack{}, im.Errorf(im.CodeNotFound, "no such conversation"))
+			e := im.Errorf(im.CodeNotFound, "no such conversation")
+			e.Settled = from.Doubt && b.store.settled
+			reply(im.Ack{}, e)
 			return
 		}
 		ack, e, fresh := b.store.append(from.User, m)

@@ -51,7 +51,7 @@ var nodes = []Mutant{
 	},
 	{
 		Name: "doubt-forgotten", Breaks: "6: what another node may have stored is not refused for good",
-		Hunks:   []Hunk{{remoteDir + "/router.go", "s.doubt = s.doubt || !s.written.IsZero()", "_ = s.written"}},
+		Hunks:   []Hunk{{remoteDir + "/router.go", "s.doubt, s.left = true, s.written", "s.left = s.written"}},
 		Package: remoteDir, Test: "TestARefusalBehindASilentNode",
 	},
 	{
@@ -98,5 +98,15 @@ var nodes = []Mutant{
 		Name: "other-version-is-decoded", Breaks: "versions: a message of another version is not read",
 		Hunks:   []Hunk{{"internal/remote/node.go", "if len(data) == 0 || data[0] != version {\n\t\tif len(data) > 0 {", "if len(data) == 0 {\n\t\tif len(data) > 0 {"}},
 		Package: "internal/remote", Test: "TestTwoVersionsOfTheBus",
+	},
+	{
+		Name: "refusal-settles-by-any-revision", Breaks: "2: who was told no, for good, is not stored after all",
+		Hunks:   []Hunk{{messagingDir + "/send.go", "return err == nil && head.Roster == it.deniedAt", "return err == nil && head.Roster > 0"}},
+		Package: messagingDir, Test: "TestARefusalThatSettles",
+	},
+	{
+		Name: "certain-while-a-dead-node-may-decide", Breaks: "6: an unknown outcome is said so",
+		Hunks:   []Hunk{{remoteDir + "/link.go", "after = max(undecided-now.Sub(s.left), soonest)", "after = soonest"}},
+		Package: remoteDir, Test: "TestARefusalBehindADeadNode",
 	},
 }
