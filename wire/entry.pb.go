@@ -253,7 +253,7 @@ type Entry struct {
 	ReplyTo uint64 `protobuf:"varint,8,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
 	// User ids to notify. At most 100.
 	Mentions []string `protobuf:"bytes,9,rep,name=mentions,proto3" json:"mentions,omitempty"`
-	// Countable entries of the conversation up to and including this one: unread = count(head) − count(read mark).
+	// Countable entries of the conversation up to and including this one: see SPEC §4.2 for what is unread.
 	Count uint64 `protobuf:"varint,10,opt,name=count,proto3" json:"count,omitempty"`
 	// The content was erased by a later RECALL entry.
 	Recalled bool `protobuf:"varint,11,opt,name=recalled,proto3" json:"recalled,omitempty"`

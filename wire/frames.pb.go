@@ -1808,7 +1808,11 @@ type ConversationState struct {
 	// Cold: the last entry. Resume: those since the position, the newest ones if there are many; a hole before them is pulled.
 	Entries []*Entry `protobuf:"bytes,12,rep,name=entries,proto3" json:"entries,omitempty"`
 	// The times the user was a member before, in their order: what was stored between two of them is not theirs to read, and no hole to pull.
-	Earlier       []*Window `protobuf:"bytes,13,rep,name=earlier,proto3" json:"earlier,omitempty"`
+	Earlier []*Window `protobuf:"bytes,13,rep,name=earlier,proto3" json:"earlier,omitempty"`
+	// Messages above the read mark that are the user's to read and were recalled: they are not unread.
+	Recalled uint64 `protobuf:"varint,14,opt,name=recalled,proto3" json:"recalled,omitempty"`
+	// The first of them, ascending: at most 1,000 of a conversation and 2,000 of a page. All of them, if there are as many as `recalled` says.
+	RecalledSeqs  []uint64 `protobuf:"varint,15,rep,packed,name=recalled_seqs,json=recalledSeqs,proto3" json:"recalled_seqs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1930,6 +1934,20 @@ func (x *ConversationState) GetEntries() []*Entry {
 func (x *ConversationState) GetEarlier() []*Window {
 	if x != nil {
 		return x.Earlier
+	}
+	return nil
+}
+
+func (x *ConversationState) GetRecalled() uint64 {
+	if x != nil {
+		return x.Recalled
+	}
+	return 0
+}
+
+func (x *ConversationState) GetRecalledSeqs() []uint64 {
+	if x != nil {
+		return x.RecalledSeqs
 	}
 	return nil
 }
@@ -3102,7 +3120,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\rconversations\x18\x04 \x03(\v2\x1b.skein.v1.ConversationStateR\rconversations\x12\x12\n" +
 	"\x04next\x18\x05 \x01(\tR\x04next\x12\x14\n" +
 	"\x05reset\x18\x06 \x01(\bR\x05reset\x12%\n" +
-	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\x99\x03\n" +
+	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\xda\x03\n" +
 	"\x11ConversationState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x14\n" +
@@ -3118,7 +3136,9 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	" \x01(\x04R\bpeerRead\x12\x14\n" +
 	"\x05title\x18\v \x01(\tR\x05title\x12)\n" +
 	"\aentries\x18\f \x03(\v2\x0f.skein.v1.EntryR\aentries\x12*\n" +
-	"\aearlier\x18\r \x03(\v2\x10.skein.v1.WindowR\aearlier\"Z\n" +
+	"\aearlier\x18\r \x03(\v2\x10.skein.v1.WindowR\aearlier\x12\x1a\n" +
+	"\brecalled\x18\x0e \x01(\x04R\brecalled\x12#\n" +
+	"\rrecalled_seqs\x18\x0f \x03(\x04R\frecalledSeqs\"Z\n" +
 	"\x06Window\x12\x1b\n" +
 	"\tfirst_seq\x18\x01 \x01(\x04R\bfirstSeq\x12\x1b\n" +
 	"\tuntil_seq\x18\x02 \x01(\x04R\buntilSeq\x12\x16\n" +

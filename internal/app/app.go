@@ -64,7 +64,7 @@ type App struct {
 
 	data       *dataDir
 	directory  *directory.DB
-	journal    im.Journal
+	journal    journal
 	empty      func(context.Context) (bool, error) // nothing was ever stored in the journal
 	shared     sharedJournal                       // the journal, when other processes append to it; nil otherwise
 	accounts   *account.Service
@@ -203,7 +203,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	a.members = m
 	a.dispatcher = dispatch.New(gateways, time.Now)
 	options := messaging.Options{
-		Journal: a.journal, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
+		Journal: a.journal, Recalls: a.journal, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
 		RecallWindow: time.Duration(c.Messaging.RecallWindow), MaxQueued: c.Messaging.MaxQueued,
 		OnFailed: func(err error) { a.failed <- err },
 	}

@@ -21,10 +21,16 @@ import (
 	"github.com/skein-im/skein/internal/journal/postgres"
 )
 
+// journal is what either engine is to a node.
+type journal interface {
+	im.Journal
+	im.Recalls
+}
+
 // sharedJournal is a journal that other processes append to as well, with what
 // it tells them beside the contract.
 type sharedJournal interface {
-	im.Journal
+	journal
 	Known(c im.ConversationID) (im.Head, bool)
 	Pulse(ctx context.Context) (im.Place, error)
 	Empty(ctx context.Context) (bool, error)

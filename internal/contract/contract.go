@@ -142,6 +142,8 @@ func State(s *im.ConversationState) *wire.ConversationState {
 		Title:        s.Title,
 		Entries:      Entries(s.Entries),
 		Earlier:      earlier,
+		Recalled:     s.Recalled,
+		RecalledSeqs: s.RecalledSeqs,
 	}
 }
 

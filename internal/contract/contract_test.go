@@ -205,7 +205,7 @@ func TestSync(t *testing.T) {
 	r := &im.SyncResult{
 		Timeline: "t", Position: "p", Next: "n", Reset: true,
 		Conversations: []im.ConversationState{{
-			Conversation: "grp:g", Head: im.Head{Seq: 9, Count: 8, Time: stored}, First: 2, Until: 7, Read: 3, Unread: 5, PeerReceived: 6, PeerRead: 4, Title: "G",
+			Conversation: "grp:g", Head: im.Head{Seq: 9, Count: 8, Time: stored}, First: 2, Until: 7, Read: 3, Unread: 5, PeerReceived: 6, PeerRead: 4, Title: "G", Recalled: 2, RecalledSeqs: []uint64{5, 6},
 			Entries: []im.Entry{{Seq: 9}},
 		}},
 	}
@@ -213,7 +213,7 @@ func TestSync(t *testing.T) {
 	want := &wire.SyncDelta{
 		Timeline: "t", Position: "p", Next: "n", Reset_: true,
 		Conversations: []*wire.ConversationState{{
-			Conversation: "grp:g", Seq: 9, Count: 8, LastAtMs: stored.UnixMilli(), FirstSeq: 2, UntilSeq: 7, ReadSeq: 3, Unread: 5, PeerReceived: 6, PeerRead: 4, Title: "G",
+			Conversation: "grp:g", Seq: 9, Count: 8, LastAtMs: stored.UnixMilli(), FirstSeq: 2, UntilSeq: 7, ReadSeq: 3, Unread: 5, PeerReceived: 6, PeerRead: 4, Title: "G", Recalled: 2, RecalledSeqs: []uint64{5, 6},
 			Entries: []*wire.Entry{{Seq: 9, Id: make([]byte, 16)}},
 		}},
 	}

@@ -86,6 +86,30 @@ type Journal interface {
 	Close() error
 }
 
+// Recalls is what a journal tells of recalled messages, which do not count as
+// unread. Every engine has it; the conformance suite checks it, too.
+type Recalls interface {
+	// Recalled fills out[i] with the recalled messages of spans[i], of which it names
+	// the first ones, at most limit of each span. It is one question to the store,
+	// and costs what was recalled there, not what was stored. A span that cannot be
+	// read, because what is stored is damaged, has none, and keeps nobody from the
+	// others. len(out) == len(spans).
+	Recalled(ctx context.Context, spans []Span, limit int, out []Recalled) error
+}
+
+// Span are the entries of a conversation with After < seq ≤ Until.
+type Span struct {
+	Conversation ConversationID
+	After, Until uint64
+}
+
+// Recalled are recalled entries that would count as unread: how many, and the
+// seqs of the first ones, ascending.
+type Recalled struct {
+	Count uint64
+	Seqs  []uint64
+}
+
 // The errors of a journal.
 var (
 	// ErrJournalFull: no room to store; nothing was stored.

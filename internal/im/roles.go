@@ -175,7 +175,11 @@ type ConversationState struct {
 	Unread                 uint64
 	PeerReceived, PeerRead uint64
 	Title                  string
-	Entries                []Entry
+	// Recalled is how many messages of these windows above Read were recalled, which
+	// Unread leaves out; RecalledSeqs are the first of them.
+	Recalled     uint64
+	RecalledSeqs []uint64
+	Entries      []Entry
 }
 
 // PullQuery asks for a part of a conversation.

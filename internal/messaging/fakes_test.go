@@ -25,6 +25,8 @@ type memJournal struct {
 	eras     im.Eras
 	appends  int
 	asked    int // for marks
+	// recallsAsked counts the questions for recalls.
+	recallsAsked int
 	// damaged conversations refuse every append, as one whose end cannot be read.
 	damaged map[im.ConversationID]bool
 	// busy conversations are locked by somebody else.
@@ -246,6 +248,25 @@ func (j *memJournal) Marks(_ context.Context, keys []im.MarkKey, out []im.Mark, 
 	j.asked++
 	for i, k := range keys {
 		out[i] = j.marks[receiptKey{k.User, k.Conversation}]
+	}
+	return nil
+}
+
+// Recalled is what im.Recalls says; recallsAsked counts the questions.
+func (j *memJournal) Recalled(_ context.Context, spans []im.Span, limit int, out []im.Recalled) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.recallsAsked++
+	for i, s := range spans {
+		out[i] = im.Recalled{}
+		for _, e := range j.entries[s.Conversation] {
+			if !e.Recalled || !e.Countable() || e.Seq <= s.After || e.Seq > s.Until {
+				continue
+			}
+			if out[i].Count++; len(out[i].Seqs) < limit {
+				out[i].Seqs = append(out[i].Seqs, e.Seq)
+			}
+		}
 	}
 	return nil
 }
@@ -472,7 +493,7 @@ func (l *lane) enter(a *im.Actor, m *im.Message) error {
 
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	w := &world{t: t, journal: newMemJournal(), members: newFakeMembers(), out: &recorder{}, failed: make(chan error, 1)}
-	o := Options{Journal: w.journal, Members: w.members, Deliverer: w.out, OnFailed: func(err error) { w.failed <- err }}
+	o := Options{Journal: w.journal, Recalls: w.journal, Members: w.members, Deliverer: w.out, OnFailed: func(err error) { w.failed <- err }}
 	for _, f := range change {
 		f(&o)
 	}

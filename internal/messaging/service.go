@@ -84,6 +84,7 @@ type Deliverer interface {
 // Options of a Service.
 type Options struct {
 	Journal   im.Journal
+	Recalls   im.Recalls // of the same store
 	Members   Members
 	Deliverer Deliverer
 	Now       func() time.Time
@@ -109,6 +110,7 @@ type Options struct {
 // Service is the messaging part of the logic role. Use New.
 type Service struct {
 	journal   im.Journal
+	recalls   im.Recalls
 	members   Members
 	deliverer Deliverer
 	now       func() time.Time
@@ -158,6 +160,7 @@ func New(o Options) *Service {
 	}
 	s := &Service{
 		journal:   o.Journal,
+		recalls:   o.Recalls,
 		members:   o.Members,
 		deliverer: o.Deliverer,
 		now:       o.Now,

@@ -324,6 +324,7 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, pages 
 	}
 	budget := newBudget(resumeEntriesTotal)
 	var told []markPair
+	var ask recallAsk
 	res.Position = pages.at.At(min(held, pages.at.Pos)).String()
 	for i := range all {
 		if pages.full(len(res.Conversations)) {
@@ -342,7 +343,7 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, pages 
 		if !ok || !entries && own.Pos <= since && peer.Pos <= since {
 			continue
 		}
-		st, err := s.state(ctx, v, own, peer)
+		st, err := s.state(ctx, v, own, peer, len(res.Conversations), &ask)
 		if err != nil {
 			return err
 		}
@@ -353,6 +354,9 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, pages 
 		}
 		pages.add(&st)
 		res.Conversations, told = append(res.Conversations, st), append(told, marks[i])
+	}
+	if err := s.leaveOut(ctx, &ask, res.Conversations); err != nil {
+		return err
 	}
 	return s.settleMarks(ctx, told)
 }
@@ -397,8 +401,9 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im
 		return 0, err
 	}
 	budget := newBudget(maxPage)
+	var ask recallAsk
 	for i := range all {
-		st, err := s.state(ctx, &all[i], marks[i].own, marks[i].peer)
+		st, err := s.state(ctx, &all[i], marks[i].own, marks[i].peer, i, &ask)
 		if err != nil {
 			return 0, err
 		}
@@ -407,30 +412,26 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im
 		}
 		res.Conversations = append(res.Conversations, st)
 	}
+	if err := s.leaveOut(ctx, &ask, res.Conversations); err != nil {
+		return 0, err
+	}
 	return held, s.settleMarks(ctx, marks)
 }
 
 // state is a conversation with the user's own mark and, in a dm, the peer's. The
-// own mark may be newer than the head: then all up to the head is read.
-func (s *Service) state(ctx context.Context, v *view, own, peer im.Mark) (im.ConversationState, error) {
+// own mark may be newer than the head: then all up to the head is read. It is
+// number n of the answer; what was recalled still counts as unread, see leaveOut.
+func (s *Service) state(ctx context.Context, v *view, own, peer im.Mark, n int, ask *recallAsk) (im.ConversationState, error) {
 	own.Read = min(own.Read, v.head.Seq)
 	st := im.ConversationState{
 		Conversation: v.m.Conversation, Head: v.head, First: v.m.First, Until: v.m.Until,
-		Read: own.Read, Unread: unread(v, own), Title: v.m.Title,
+		Read: own.Read, Title: v.m.Title,
 		PeerReceived: peer.Received, PeerRead: peer.Read,
 	}
 	for _, w := range v.m.Earlier {
 		st.Earlier = append(st.Earlier, im.PastWindow{Window: w})
 	}
-	if own.Read < v.m.First && v.m.First > 1 {
-		return st, s.unreadIn(ctx, v, own, &st)
-	}
-	return st, nil
-}
-
-// unread is exact and O(1): the difference of two running counts (SPEC §4.2).
-func unread(v *view, own im.Mark) uint64 {
-	return v.head.Count - min(own.ReadCount, v.head.Count)
+	return st, s.count(ctx, v, own, &st, n, ask)
 }
 
 // moved tells where a user's own marks moved after since.

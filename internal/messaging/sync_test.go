@@ -413,17 +413,18 @@ func TestUnreadIsExact(t *testing.T) {
 			w.members.add(u, im.Membership{Conversation: g, First: 1})
 		}
 		type line struct {
-			sender  im.UserID
-			message bool
+			sender   im.UserID
+			message  bool
+			recalled bool
 		}
 		var log []line
 		read := map[im.UserID]int{}
 		for range rapid.IntRange(1, 40).Draw(rt, "steps") {
 			u := rapid.SampledFrom(users).Draw(rt, "user")
-			switch rapid.IntRange(0, 3).Draw(rt, "what") {
+			switch rapid.IntRange(0, 4).Draw(rt, "what") {
 			case 0, 1:
 				w.mustSend(u, g, "x")
-				log = append(log, line{u, true})
+				log = append(log, line{sender: u, message: true})
 				read[u] = len(log)
 			case 2:
 				if _, err := w.AppendEvent(t.Context(), im.Promise{ID: w.id(), Conversation: g}, nil); err != nil {
@@ -439,6 +440,20 @@ func TestUnreadIsExact(t *testing.T) {
 					rt.Fatal(err)
 				}
 				read[u] = max(read[u], to)
+			case 4:
+				if len(log) == 0 {
+					continue
+				}
+				to := rapid.IntRange(1, len(log)).Draw(rt, "target")
+				if !log[to-1].message {
+					continue
+				}
+				m := im.Message{ID: w.id(), Conversation: g, Kind: im.EntryRecall, Target: uint64(to)}
+				if _, err := w.send(u, m); err != nil {
+					rt.Fatal(err)
+				}
+				log[to-1].recalled = true
+				log = append(log, line{sender: u})
 			}
 		}
 		if len(log) == 0 {
@@ -446,13 +461,18 @@ func TestUnreadIsExact(t *testing.T) {
 		}
 		for _, u := range users {
 			want := uint64(0)
-			for _, l := range log[read[u]:] {
-				if l.message {
+			var recalled []uint64
+			for i, l := range log[read[u]:] {
+				switch {
+				case l.recalled:
+					recalled = append(recalled, uint64(read[u]+i+1))
+				case l.message:
 					want++
 				}
 			}
-			if got := w.sync(u, im.SyncQuery{}).Conversations[0].Unread; got != want {
-				rt.Fatalf("%s: unread %d, want %d", u, got, want)
+			st := w.sync(u, im.SyncQuery{}).Conversations[0]
+			if st.Unread != want || st.Recalled != uint64(len(recalled)) || !slices.Equal(st.RecalledSeqs, recalled) {
+				rt.Fatalf("%s: unread %d, want %d; recalled %d %v, want %v", u, st.Unread, want, st.Recalled, st.RecalledSeqs, recalled)
 			}
 		}
 	})
@@ -463,7 +483,7 @@ func TestUnreadIsExact(t *testing.T) {
 func TestMarkBeyondTheHeadOfASync(t *testing.T) {
 	w := newWorld(t)
 	v := &view{m: im.Membership{Conversation: "dm:a:b", First: 1}, head: im.Head{Seq: 10, Count: 8}}
-	st, err := w.state(t.Context(), v, im.Mark{Received: 12, Read: 12, ReadCount: 10}, im.Mark{})
+	st, err := w.state(t.Context(), v, im.Mark{Received: 12, Read: 12, ReadCount: 10}, im.Mark{}, 0, &recallAsk{})
 	if err != nil || st.Read != 10 || st.Unread != 0 {
 		t.Errorf("%+v %v", st, err)
 	}

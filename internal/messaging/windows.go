@@ -137,36 +137,3 @@ func (b *budget) takes(e *im.Entry, since uint64) bool {
 	b.entries--
 	return true
 }
-
-// unreadIn counts what is unread when the read mark lies before the last time of
-// membership: what was stored while the user was no member does not count.
-func (s *Service) unreadIn(ctx context.Context, v *view, own im.Mark, st *im.ConversationState) error {
-	c, unread, before := v.m.Conversation, uint64(0), own.ReadCount
-	windows := append(slices.Clip(v.m.Earlier), im.Window{First: v.m.First})
-	for i, w := range windows {
-		if w.Until != 0 && w.Until <= own.Read {
-			continue
-		}
-		start := before
-		if own.Read < w.First && w.First > 1 {
-			var err error
-			if start, err = s.countAt(ctx, c, w.First-1, im.Head{}); err != nil {
-				return err
-			}
-			if i > 0 {
-				st.Earlier[i-1].Hidden = start - min(before, start)
-			}
-		}
-		end := v.head.Count
-		if w.Until != 0 {
-			var err error
-			if end, err = s.countAt(ctx, c, w.Until, im.Head{}); err != nil {
-				return err
-			}
-		}
-		unread += end - min(start, end)
-		before = end
-	}
-	st.Unread = unread
-	return nil
-}

@@ -98,7 +98,13 @@ func putState(b []byte, s *im.ConversationState) []byte {
 		for _, w := range s.Earlier {
 			b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, w.First), w.Until), w.Hidden)
 		}
-		return putBool(b, h.Damaged)
+		b = putBool(b, h.Damaged)
+		b = binary.AppendUvarint(b, s.Recalled)
+		b = binary.AppendUvarint(b, uint64(len(s.RecalledSeqs)))
+		for _, seq := range s.RecalledSeqs {
+			b = binary.AppendUvarint(b, seq)
+		}
+		return b
 	})
 }
 
@@ -148,6 +154,10 @@ func (r *reader) state() im.ConversationState {
 		s.Earlier = append(s.Earlier, im.PastWindow{Window: im.Window{First: in.uint(), Until: in.uint()}, Hidden: in.uint()})
 	}
 	s.Head.Damaged = in.bool()
+	s.Recalled = in.uint()
+	for range in.count() {
+		s.RecalledSeqs = append(s.RecalledSeqs, in.uint())
+	}
 	r.also(in)
 	return s
 }

@@ -98,7 +98,8 @@ func (c *checker) checkUnread(v *viewIndex, st *Standing) {
 	var unread uint64
 	for _, e := range v.entries[st.Conversation] {
 		// Of every time the user was a member, not of what lay between (SPEC §4.3).
-		if e.Message && e.Seq > st.Read && e.Seq <= st.Last && c.member.may(v.User, st.Conversation, e.Seq) {
+		// What was recalled is not unread, whenever that was (§4.2).
+		if e.Message && e.Hash != HashRecalled && e.Seq > st.Read && e.Seq <= st.Last && c.member.may(v.User, st.Conversation, e.Seq) {
 			unread++
 		}
 	}

@@ -169,7 +169,7 @@ func (s *story) end() Run {
 				}
 				st.Last = e.Seq
 				v.Entries = append(v.Entries, e)
-				if e.Message && e.Seq > s.read[[2]string{v.User, conv}] {
+				if e.Message && e.Hash != HashRecalled && e.Seq > s.read[[2]string{v.User, conv}] {
 					st.Unread++
 				}
 			}

@@ -89,6 +89,29 @@ func TestCleanFacts(t *testing.T) {
 	}
 }
 
+// What was recalled is not unread, also for who was no member when it was.
+func TestUnreadOfRecalled(t *testing.T) {
+	for _, told := range []uint64{0, 1, 2} {
+		s := newStory()
+		s.event([]string{"ann", "bob", "cid"}, nil)
+		gone := s.say("ann/1", grp, "a slip")
+		s.event(nil, []string{"cid"})
+		s.recall(gone, "ann/1")
+		s.event([]string{"cid"}, nil)
+		s.recall(s.say("ann/1", grp, "another"), "ann/1")
+		s.say("bob/1", grp, "kept")
+		run := s.end()
+		each(&run, "", func(v *View) {
+			if v.User == "cid" {
+				standing(v, grp).Unread = told
+			}
+		})
+		if r := Check(run); (told == 1) != r.OK() {
+			t.Errorf("told %d: %v", told, r.Violations)
+		}
+	}
+}
+
 // Who left and came back has as unread what was said in both times, and nothing
 // of what was said between.
 func TestUnreadOfTwoTimes(t *testing.T) {

@@ -169,6 +169,7 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	switch e.Kind {
 	case wire.EntryKind_ENTRY_KIND_RECALL:
 		k.erase(cv, e.Target)
+		k.recalled(cv, e.Target)
 	case wire.EntryKind_ENTRY_KIND_EVENT:
 		k.applyEvent(cv, e)
 	}
@@ -225,6 +226,9 @@ func (k *core) left(cv *conv, seq uint64) {
 // never was the user's to read.
 func (k *core) jump(cv *conv, seq uint64, tell bool) {
 	r := &cv.rec
+	if tell && r.before(seq) > cv.told {
+		k.askMembership(cv) // recalls may be among what is left out: the answer tells what is unread
+	}
 	// What this batch adds below must not outlive the Forget, which comes first in it.
 	k.commit()
 	if from := r.after(r.High); tell && seq > from {

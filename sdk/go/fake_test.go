@@ -40,6 +40,7 @@ type fake struct {
 	// resumeMax is how many conversations a page of a resume has; 0: all.
 	resumeMax int
 	deltaMax  int // entries of a conversation in a delta
+	named     int // recalled messages of a conversation in a delta
 	noSync    bool
 	welcome   func(*wire.Welcome)
 	// Hooks; nil does the right thing.
@@ -80,7 +81,7 @@ type fakeConn struct {
 
 func newFake(t *testing.T) *fake {
 	return &fake{
-		t: t, user: "alice", timeline: "t1", deltaMax: 50,
+		t: t, user: "alice", timeline: "t1", deltaMax: 50, named: 1000,
 		journal: map[string][]*wire.Entry{}, byID: map[string]*wire.Entry{},
 		read: map[string]uint64{}, received: map[string]uint64{}, first: map[string]uint64{},
 		until: map[string]uint64{}, earlier: map[string][]*wire.Window{},

@@ -68,6 +68,9 @@ func (k *core) flushMarks() {
 		if r.Read > cv.sentRead {
 			cv.sentRead = r.Read
 			k.send(wire.NewClientFrame(&wire.Read{Conversation: r.ID, Seq: r.Read}))
+			if r.unnamed() {
+				k.askMembership(cv) // the answer tells what is unread as well
+			}
 		}
 	}
 }
@@ -92,6 +95,7 @@ func (k *core) readUpTo(cv *conv, seq, count uint64) {
 	}
 	cv.rec.Read, cv.rec.ReadCount = seq, max(cv.rec.ReadCount, count)
 	cv.rec.pass(seq)
+	cv.rec.passRecalled(seq)
 	k.touch(cv, false)
 }
 
@@ -128,6 +132,9 @@ func (k *core) onReceipt(f *wire.Receipt) {
 				k.askCount(cv, f.Read)
 			}
 			cv.sentRead = max(cv.sentRead, f.Read)
+			if r.unnamed() {
+				k.askMembership(cv)
+			}
 		}
 		cv.ownReceived = max(cv.ownReceived, f.Received, r.Received, r.Read)
 		k.touch(cv, false)
@@ -183,6 +190,6 @@ func (k *core) askCount(cv *conv, seq uint64) {
 }
 
 func (cv *conv) unread() uint64 {
-	not := cv.rec.ReadCount + cv.rec.hidden()
+	not := cv.rec.ReadCount + cv.rec.hidden() + uint64(len(cv.rec.Recalled)) + cv.rec.RecalledMore
 	return cv.rec.HeadCount - min(not, cv.rec.HeadCount)
 }

@@ -73,6 +73,11 @@ type ConversationRecord struct {
 	LastAtMs        int64
 	// Read is the user's read mark, ReadCount the running count there.
 	Read, ReadCount uint64
+	// Recalled are the messages after Read that were recalled, ascending, and
+	// RecalledMore how many more the server knows behind the last of them without
+	// having named them. The slice is not changed.
+	Recalled     []uint64
+	RecalledMore uint64
 	// Received is the highest entry of somebody else that is in the store.
 	Received uint64
 	// MarkedAtMs is when Read or Received last moved here.

@@ -332,13 +332,18 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 	}
 	if s.ReadSeq >= r.Read {
 		r.Read = s.ReadSeq
-		if not := s.Unread + r.hidden(); s.Count >= not {
+		if not := s.Unread + r.hidden() + s.Recalled; s.Count >= not {
 			r.ReadCount = s.Count - not
 		}
 	} else {
 		r.pass(r.Read)
 		cv.sentRead = 0 // ours is ahead: tell again
 		k.markLater(cv, k.o.readDelay)
+	}
+	for _, seq := range r.takeRecalled(s) {
+		if seq >= r.Low && seq <= r.High {
+			k.erase(cv, seq) // the recall may be where the user was no member
+		}
 	}
 	r.PeerReceived = max(r.PeerReceived, s.PeerReceived)
 	r.PeerRead = max(r.PeerRead, s.PeerRead)

@@ -106,8 +106,8 @@ func countBefore(e *wire.Entry) uint64 {
 	return e.Count
 }
 
-// askMembership asks since when the user is a member of a conversation; nil: one
-// that is not known at all.
+// askMembership asks since when the user is a member of a conversation, and what is
+// unread there; nil: one that is not known at all.
 func (k *core) askMembership(cv *conv) {
 	if cv != nil {
 		k.unsure[cv] = struct{}{}

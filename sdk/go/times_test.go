@@ -28,8 +28,14 @@ func (f *fake) state(conversation string, entries int) *wire.ConversationState {
 			if !f.sees(e) {
 				continue
 			}
-			if e.Seq > s.ReadSeq && e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE {
+			switch {
+			case e.Seq <= s.ReadSeq || e.Kind != wire.EntryKind_ENTRY_KIND_MESSAGE:
+			case !e.Recalled:
 				seen++
+			default:
+				if s.Recalled++; len(s.RecalledSeqs) < f.named {
+					s.RecalledSeqs = append(s.RecalledSeqs, e.Seq)
+				}
 			}
 			s.Entries = append(s.Entries, e)
 		}

@@ -28,6 +28,7 @@ func scenarios() []scenario {
 		{"messages for who is away", terms{}, away},
 		{"a group of three", terms{}, groupOfThree},
 		{"recall", terms{}, recall},
+		{"recalled is not unread", terms{}, recalledIsRead},
 		{"unread and read marks on two devices", terms{}, twoDevices},
 		{"contacts and blocks", terms{}, contacts},
 		{"restart under clients", terms{}, restart},

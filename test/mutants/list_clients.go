@@ -24,8 +24,18 @@ var clients = []Mutant{
 	},
 	{
 		Name: "sdk-hidden-counts-as-unread", Breaks: "12: what lies between two times of membership is not unread",
-		Hunks:   []Hunk{{sdkDir + "/marks.go", "cv.rec.ReadCount + cv.rec.hidden()", "cv.rec.ReadCount"}},
+		Hunks:   []Hunk{{sdkDir + "/marks.go", "cv.rec.ReadCount + cv.rec.hidden() +", "cv.rec.ReadCount +"}},
 		Package: sdkDir, Test: "TestReadMarksAcrossTimes",
+	},
+	{
+		Name: "sdk-recalls-in-a-gap", Breaks: "13: recalls that a window leaves out count",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "tell && r.before(seq) > cv.told", "tell && r.before(seq) > seq"}},
+		Package: sdkDir, Test: "TestRecalledInAGap",
+	},
+	{
+		Name: "sdk-recalled-stays-unread", Breaks: "13: what was recalled is not unread, at once",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "\t\tk.recalled(cv, e.Target)\n", ""}},
+		Package: sdkDir, Test: "TestRecalledIsNotUnread",
 	},
 	{
 		Name: "sdk-does-not-pull", Breaks: "6: what is missing is pulled",

@@ -110,7 +110,12 @@ var messages = []Mutant{
 	},
 	{
 		Name: "unread-off-by-one", Breaks: "13: unread is exact",
-		Hunks:   []Hunk{{messagingDir + "/sync.go", "return v.head.Count - min(own.ReadCount, v.head.Count)", "return v.head.Count - min(own.ReadCount+1, v.head.Count)"}},
+		Hunks:   []Hunk{{messagingDir + "/unread.go", "v.head.Count - min(own.ReadCount, v.head.Count)", "v.head.Count - min(own.ReadCount+1, v.head.Count)"}},
+		Package: messagingDir, Test: "TestUnreadIsExact",
+	},
+	{
+		Name: "recalled-counts-as-unread", Breaks: "13: what was recalled is not unread",
+		Hunks:   []Hunk{{messagingDir + "/unread.go", "\t\tst.Unread -= n\n", ""}},
 		Package: messagingDir, Test: "TestUnreadIsExact",
 	},
 	{

@@ -60,6 +60,7 @@ func Run(t *testing.T, h Harness) {
 		{"Erase", testErase},
 		{"EraseWithinBatch", testEraseInBatch},
 		{"EraseRefused", testEraseRefused},
+		{"Recalled", testRecalled},
 		{"InvalidBatch", testInvalid},
 		{"CancelledContext", testCancelled},
 		{"ReadRanges", testReadRanges},
@@ -274,6 +275,9 @@ func (f *fixture) checkConversation(c im.ConversationID) []im.Entry {
 	}
 	if h := f.head(c); !sameHead(h, want) {
 		f.Fatalf("%s: head %+v, want that of the last entry, %+v", c, h, want)
+	}
+	if err := f.checkRecalled(c, entries); err != nil {
+		f.Fatal(err)
 	}
 	return entries
 }

@@ -256,6 +256,9 @@ func (w *walk) check(rt *rapid.T) {
 		if h != want {
 			rt.Fatalf("head of %s: %+v, want %+v", c, h, want)
 		}
+		if err := w.f.checkRecalled(c, list); err != nil {
+			rt.Fatal(err)
+		}
 	}
 	marks := map[string]im.Mark{}
 	for _, u := range []string{"u", "v"} {

@@ -411,6 +411,9 @@ func (a *appender) erase(batch []im.Append, out []im.Appended, i int) error {
 			}
 		}
 	}
+	if err := a.noteRecalled(&e, out[i].Pos); err != nil {
+		return err
+	}
 	e.Content, e.ReplyTo, e.Mentions, e.Recalled = im.Content{}, 0, nil, true
 	return a.writeEntry(&e, epoch)
 }

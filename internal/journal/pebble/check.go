@@ -119,7 +119,7 @@ func (j *Journal) examineMeta(f *found, store *pebble.DB) error {
 	case !some: // the first start was cut short
 	case m.schema > schemaVersion:
 		return &VersionError{Dir: j.dir, Have: m.schema, Known: schemaVersion}
-	case m.schema < schemaVersion: // compared when it is converted
+	case m.schema < describedSince: // compared when it is converted
 	default:
 		f.meta = m
 		if f.loss, err = j.compare(store, m, f); err != nil {

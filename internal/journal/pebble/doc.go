@@ -16,6 +16,7 @@
 //	0x24                           the last position, its chain value and the epoch
 //	0x25 len conversation seq(8)   segment: from this seq on entries lie in an epoch
 //	0x26 number(8)                 an era of the history → id, begin (eras.go)
+//	0x27 len conversation seq(8)   this message was recalled → position of the recall (recalls.go)
 //	0x30 ^epoch(4) len conversation seq(8)   entry → record (record.go)
 //
 // Lengths are one byte, so a prefix is never ambiguous, whatever the ids hold.

@@ -32,8 +32,8 @@ func (r *Reader) Inspect(ctx context.Context) (conversations int, damaged []stri
 			return len(names), damaged, err
 		}
 	}
-	// What is kept of ids and marks lies below the segments.
-	it, err := r.j.db.NewIterWithContext(ctx, &pebble.IterOptions{UpperBound: []byte{spaceSegment}})
+	// What is kept of ids, marks and recalls lies below the entries.
+	it, err := r.j.db.NewIterWithContext(ctx, &pebble.IterOptions{UpperBound: []byte{spaceEntry}})
 	if err != nil {
 		return len(names), damaged, r.j.named(err)
 	}
@@ -43,7 +43,7 @@ func (r *Reader) Inspect(ctx context.Context) (conversations int, damaged []stri
 		}
 	}
 	if err := r.j.explain(it.Close()); errors.Is(err, im.ErrJournalDamaged) {
-		damaged = append(damaged, fmt.Sprintf("the ids of messages, or marks, cannot be read: %v", err))
+		damaged = append(damaged, fmt.Sprintf("the ids of messages, marks, or what was recalled cannot be read: %v", err))
 	} else if err != nil {
 		return len(names), damaged, r.j.named(err)
 	}

@@ -15,16 +15,17 @@ import (
 // new key falls between them, so the store never has to merge them with new
 // ones again.
 const (
-	spaceMeta    = 0x00
-	spaceID      = 0x10
-	spaceStrayID = 0x20
-	spaceBound   = 0x21
-	spaceMark    = 0x22
-	spaceChain   = 0x23
-	spaceLast    = 0x24
-	spaceSegment = 0x25
-	spaceEra     = 0x26
-	spaceEntry   = 0x30
+	spaceMeta     = 0x00
+	spaceID       = 0x10
+	spaceStrayID  = 0x20
+	spaceBound    = 0x21
+	spaceMark     = 0x22
+	spaceChain    = 0x23
+	spaceLast     = 0x24
+	spaceSegment  = 0x25
+	spaceEra      = 0x26
+	spaceRecalled = 0x27
+	spaceEntry    = 0x30
 )
 
 // spaceBounds are the bounds of an iterator over a whole key space.

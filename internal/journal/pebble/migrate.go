@@ -13,7 +13,10 @@ import (
 // migrations lists the steps in ascending order, each exactly one version
 // further. Version 1 is the first there is.
 func migrations() []migration {
-	return []migration{{to: 2, what: "epochs, and a bound of ids for each sender", run: toEpochs}}
+	return []migration{
+		{to: 2, what: "epochs, and a bound of ids for each sender", run: toEpochs},
+		{to: 3, what: "what was recalled", run: toRecalls},
+	}
 }
 
 // The spaces of schema 1.

@@ -12,7 +12,10 @@ import (
 
 // schemaVersion is what this code reads and writes. A directory with a greater
 // one is refused, one with a smaller one is migrated when it is opened.
-const schemaVersion = 2
+const schemaVersion = 3
+
+// describedSince is the first version that describes itself as this one does.
+const describedSince = 2
 
 // The meta keys.
 const (
@@ -92,8 +95,8 @@ func loadMeta(db *pebble.DB) (m meta, found bool, err error) {
 		return m, false, err
 	}
 	m.timeline = string(timeline)
-	// Only this version's: migrate makes an older journal one, and refuses a newer.
-	if m.schema == schemaVersion {
+	// Migrate makes an older journal one that does, and refuses a newer.
+	if m.schema >= describedSince && m.schema <= schemaVersion {
 		v, err := get(db, []byte(keyLast))
 		if err != nil {
 			return m, false, err

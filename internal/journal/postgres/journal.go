@@ -89,6 +89,7 @@ type Journal struct {
 	marksDone chan struct{}
 	flushMu   sync.Mutex
 	writing   sync.WaitGroup // of how far positions may be told, and who looks what holds them
+	index     index
 }
 
 // Open opens the journal in the database with this URL, and makes its tables if
@@ -130,6 +131,7 @@ func Open(ctx context.Context, url string, o Options) (*Journal, error) {
 	watching, cancel := context.WithCancel(context.Background())
 	j.held.cancel = cancel
 	j.writing.Go(func() { j.watchHeld(watching) })
+	j.index.begin(config.ConnConfig, j.o.Logger)
 	return j, nil
 }
 
@@ -150,6 +152,9 @@ func (j *Journal) begin(ctx context.Context, config *pgx.ConnConfig) error {
 		return opening(ctx, err)
 	}
 	if err := migrations().migrate(ctx, c, steps().Start(), j.o.Logger); err != nil {
+		return opening(ctx, err)
+	}
+	if j.index.there, err = indexed(ctx, c); err != nil {
 		return opening(ctx, err)
 	}
 	return opening(ctx, j.adopt(ctx, c))
@@ -232,6 +237,7 @@ func (j *Journal) Close() error {
 		return nil
 	}
 	j.closed = true
+	j.index.close()
 	close(j.stopMarks)
 	j.held.cancel()
 	<-j.marksDone

@@ -37,6 +37,7 @@ const (
 	stmtSetMarks  = "set_marks"
 	stmtLocked    = "locked"
 	stmtFreeMarks = "free_marks"
+	stmtRecalled  = "recalled"
 )
 
 func statements() map[string]string {
@@ -54,6 +55,7 @@ func statements() map[string]string {
 		stmtSetMarks:  setMarksSQL,
 		stmtLocked:    lockedSQL,
 		stmtFreeMarks: freeMarksSQL,
+		stmtRecalled:  recalledSQL,
 	}
 }
 

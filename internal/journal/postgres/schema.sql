@@ -53,6 +53,9 @@ CREATE UNIQUE INDEX journal_entries_seq ON journal_entries (no, seq);
 CREATE UNIQUE INDEX journal_entries_id ON journal_entries (id, sender);
 CREATE INDEX journal_entries_pos ON journal_entries USING brin (pos) WITH (pages_per_range = 32, autosummarize = on);
 
+-- No part of the version: recalls.go makes it where it is missing.
+CREATE INDEX journal_entries_recalled ON journal_entries (no, seq) WHERE recalled AND kind = 1;
+
 CREATE TABLE journal_marks (
     "user"       text   COLLATE "C" NOT NULL,
     conversation text   COLLATE "C" NOT NULL,

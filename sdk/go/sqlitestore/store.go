@@ -40,7 +40,7 @@ type Store struct {
 var _ skein.Store = (*Store)(nil)
 
 // version is the schema's; the file carries it in user_version.
-const version = 2
+const version = 3
 
 const schema = `
 CREATE TABLE meta (
@@ -54,7 +54,7 @@ CREATE TABLE conversation (
 	first_seq INTEGER NOT NULL, until_seq INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL,
 	head INTEGER NOT NULL, head_count INTEGER NOT NULL, last_at INTEGER NOT NULL,
 	read_seq INTEGER NOT NULL, read_count INTEGER NOT NULL, received INTEGER NOT NULL, marked_at INTEGER NOT NULL,
-	peer_received INTEGER NOT NULL, peer_read INTEGER NOT NULL, last BLOB, earlier BLOB NOT NULL DEFAULT x''
+	peer_received INTEGER NOT NULL, peer_read INTEGER NOT NULL, last BLOB, earlier BLOB NOT NULL DEFAULT x'', recalled BLOB NOT NULL DEFAULT x''
 ) STRICT;
 CREATE TABLE entry (
 	conversation TEXT NOT NULL, seq INTEGER NOT NULL, body BLOB NOT NULL,
@@ -124,7 +124,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	}
 	return s.inTx(ctx, func() error {
 		if v > 0 {
-			return s.upgrade(ctx)
+			return s.upgrade(ctx, v)
 		}
 		if _, err := s.conn.ExecContext(ctx, schema); err != nil {
 			return err
@@ -223,19 +223,22 @@ func (s *Store) Load(ctx context.Context) (*skein.Snapshot, error) {
 func (s *Store) loadConversations(ctx context.Context, snap *skein.Snapshot) error {
 	return s.query(ctx, func(rows *sql.Rows) error {
 		var c skein.ConversationRecord
-		var last, earlier []byte
+		var last, earlier, recalled []byte
 		err := rows.Scan(&c.ID, &c.Title, &c.First, &c.Until, &c.Low, &c.High, &c.Head, &c.HeadCount, &c.LastAtMs,
-			&c.Read, &c.ReadCount, &c.Received, &c.MarkedAtMs, &c.PeerReceived, &c.PeerRead, &last, &earlier)
+			&c.Read, &c.ReadCount, &c.Received, &c.MarkedAtMs, &c.PeerReceived, &c.PeerRead, &last, &earlier, &recalled)
 		if err == nil {
 			c.Last, err = decodeEntry(last)
 		}
 		if err == nil {
 			c.Earlier, err = decodeWindows(earlier)
 		}
+		if err == nil {
+			err = decodeRecalled(recalled, &c)
+		}
 		snap.Conversations = append(snap.Conversations, c)
 		return err
 	}, `SELECT id, title, first_seq, until_seq, low, high, head, head_count, last_at,
-		read_seq, read_count, received, marked_at, peer_received, peer_read, last, earlier FROM conversation`)
+		read_seq, read_count, received, marked_at, peer_received, peer_read, last, earlier, recalled FROM conversation`)
 }
 
 func (s *Store) loadOutbox(ctx context.Context, snap *skein.Snapshot) error {

@@ -48,11 +48,18 @@ PRAGMA user_version = 1;
 // never connected: everything in it is kept, what is written then is kept as well,
 // and the client will read the list again, which tells the earlier times of
 // membership.
-func TestUpgradeFromVersion1(t *testing.T) {
+func TestUpgradeFromVersion1(t *testing.T) { testUpgrade(t, false) }
+
+// Version 2 did not know of what was recalled, which the list tells as well.
+func TestUpgradeFromVersion2(t *testing.T) { testUpgrade(t, true) }
+
+const toSchema2 = "ALTER TABLE conversation ADD COLUMN earlier BLOB NOT NULL DEFAULT x''; PRAGMA user_version = 2"
+
+func testUpgrade(t *testing.T, second bool) {
 	for _, n := range []int{-1, 0, 1, 2, 100} {
 		path := filepath.Join(t.TempDir(), "s.db")
 		last := &wire.Entry{Conversation: "grp:g", Seq: 9, Count: 8, Sender: "bob"}
-		writeVersion1(t, path, n, last)
+		writeVersion1(t, path, n, last, second)
 		want := skein.ConversationRecord{
 			Title: "t", First: 5, Low: 7, High: 9, Head: 10, HeadCount: 8, LastAtMs: 1, Read: 6, ReadCount: 4,
 			Received: 9, MarkedAtMs: 3, PeerReceived: 2, PeerRead: 1,
@@ -85,12 +92,14 @@ func TestUpgradeFromVersion1(t *testing.T) {
 			}
 			snap.Meta.Listing = false
 			want.Earlier = []skein.Window{{First: 1, Until: 2, Hidden: uint64(again)}}
+			want.Recalled, want.RecalledMore = []uint64{8, 1 << 40}, uint64(again)
 			b := &skein.Batch{}
 			if n >= 0 {
 				b.Meta = &snap.Meta
 			}
 			for i := range snap.Conversations {
 				snap.Conversations[i].Earlier = want.Earlier
+				snap.Conversations[i].Recalled, snap.Conversations[i].RecalledMore = want.Recalled, want.RecalledMore
 				b.Conversations = append(b.Conversations, &snap.Conversations[i])
 			}
 			if err := s.Apply(t.Context(), b); err != nil {
@@ -109,7 +118,7 @@ func named(r skein.ConversationRecord, id string) skein.ConversationRecord {
 }
 
 // writeVersion1 makes a file with n conversations; -1: nothing was ever synced.
-func writeVersion1(t *testing.T, path string, n int, last *wire.Entry) {
+func writeVersion1(t *testing.T, path string, n int, last *wire.Entry, second bool) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
@@ -133,5 +142,8 @@ func writeVersion1(t *testing.T, path string, n int, last *wire.Entry) {
 	}
 	for i := range n {
 		exec("INSERT INTO conversation VALUES (?, 't', 5, 0, 7, 9, 10, 8, 1, 6, 4, 9, 3, 2, 1, ?)", fmt.Sprint("grp:", i), body)
+	}
+	if second {
+		exec(toSchema2)
 	}
 }

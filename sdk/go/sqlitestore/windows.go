@@ -33,13 +33,52 @@ func decodeWindows(b []byte) (ws []skein.Window, err error) {
 	return ws, nil
 }
 
-// upgrade brings a file of schema 1 to schema 2, within a transaction. Schema 1
-// did not know of earlier times of membership: the server tells them with the
-// conversation list, so the client reads that again.
-func (s *Store) upgrade(ctx context.Context) error {
-	_, err := s.conn.ExecContext(ctx, `
-		ALTER TABLE conversation ADD COLUMN earlier BLOB NOT NULL DEFAULT x'';
+// What was recalled after the read mark is a row of varints: how many more there
+// are than are named, and each one's distance from the one before. Empty: none.
+
+func encodeRecalled(c *skein.ConversationRecord) []byte {
+	b := []byte{}
+	if len(c.Recalled) == 0 && c.RecalledMore == 0 {
+		return b
+	}
+	b = binary.AppendUvarint(b, c.RecalledMore)
+	var last uint64
+	for _, seq := range c.Recalled {
+		b = binary.AppendUvarint(b, seq-last)
+		last = seq
+	}
+	return b
+}
+
+func decodeRecalled(b []byte, c *skein.ConversationRecord) error {
+	var last uint64
+	for first := true; len(b) > 0; first = false {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			return errors.New("what is stored of recalled messages is damaged")
+		}
+		if b = b[n:]; first {
+			c.RecalledMore = v
+			continue
+		}
+		last += v
+		c.Recalled = append(c.Recalled, last)
+	}
+	return nil
+}
+
+// upgrade brings a file of an earlier schema to schema 3, within a transaction.
+// Schema 1 did not know of earlier times of membership, 1 and 2 not of what was
+// recalled: the server tells both with the conversation list, so the client reads
+// that again.
+func (s *Store) upgrade(ctx context.Context, from int) error {
+	text := `
+		ALTER TABLE conversation ADD COLUMN recalled BLOB NOT NULL DEFAULT x'';
 		UPDATE meta SET listing = 1, list_next = '' WHERE position != '';
-		PRAGMA user_version = 2`)
+		PRAGMA user_version = 3`
+	if from < 2 {
+		text = "ALTER TABLE conversation ADD COLUMN earlier BLOB NOT NULL DEFAULT x'';" + text
+	}
+	_, err := s.conn.ExecContext(ctx, text)
 	return err
 }

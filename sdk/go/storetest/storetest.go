@@ -112,6 +112,7 @@ func testRecords(t *testing.T, open Open) {
 	c := skein.ConversationRecord{
 		ID: dm, Title: "t", First: 1, Until: 2, Low: 3, High: 4, Head: 5, HeadCount: 6, LastAtMs: 7, Read: 8,
 		ReadCount: 9, Received: 10, MarkedAtMs: 11, PeerReceived: 12, PeerRead: 13, Last: last,
+		Recalled: []uint64{18, 19, 1<<53 + 3}, RecalledMore: 20,
 		Earlier: []skein.Window{{First: 14, Until: 15, Hidden: 16}, {First: 17, Until: 1<<53 + 1, Hidden: 0}},
 	}
 	m := skein.Meta{User: "u", Timeline: "t", Device: "d", Position: "p", Listing: true, ListNext: "n", SettledAtMs: 5}
@@ -133,6 +134,9 @@ func testRecords(t *testing.T, open Open) {
 	}
 	if len(snap.Conversations[1].Earlier) != 0 {
 		t.Errorf("no windows became %v", snap.Conversations[1].Earlier)
+	}
+	if len(snap.Conversations[1].Recalled) != 0 {
+		t.Errorf("nothing recalled became %v", snap.Conversations[1].Recalled)
 	}
 	if snap.Conversations[1].Last != nil {
 		t.Errorf("an absent last entry became %v", snap.Conversations[1].Last)

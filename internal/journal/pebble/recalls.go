@@ -1,0 +1,148 @@
+package pebble
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// What was recalled is found by a key for each recalled message, beside its
+// entry: conversation and seq of the message → position of its recall. They are
+// few, so whoever counts what is unread reads what was recalled and nothing else.
+
+func appendRecalledKey(dst []byte, c im.ConversationID, seq uint64) []byte {
+	return binary.BigEndian.AppendUint64(appendName(dst, spaceRecalled, c), seq)
+}
+
+// noteRecalled adds to the batch that an entry is recalled, unless it was before.
+func (a *appender) noteRecalled(e *im.Entry, pos uint64) error {
+	if e.Recalled || !e.Countable() {
+		return nil
+	}
+	a.key = appendRecalledKey(a.key[:0], e.Conversation, e.Seq)
+	a.value = binary.AppendUvarint(a.value[:0], pos)
+	return a.b.Set(a.key, a.value, nil)
+}
+
+var _ im.Recalls = (*Journal)(nil)
+
+// Recalled fills out with the recalled messages of spans.
+func (j *Journal) Recalled(ctx context.Context, spans []im.Span, limit int, out []im.Recalled) error {
+	if len(out) != len(spans) {
+		return errors.New("journal: Recalled: len(out) differs from len(spans)")
+	}
+	clear(out)
+	if len(spans) == 0 {
+		return nil
+	}
+	if err := j.enter(); err != nil {
+		return err
+	}
+	defer j.life.RUnlock()
+	durable := j.position()
+	o := spaceBounds(spaceRecalled)
+	it, err := j.db.NewIterWithContext(ctx, &o)
+	if err != nil {
+		return j.explain(err)
+	}
+	r := recallReader{j: j, it: it, durable: durable, limit: limit}
+	for i := range spans {
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		if err = j.damage(spans[i].Conversation, r.read(&spans[i], &out[i])); errors.Is(err, im.ErrJournalDamaged) {
+			out[i], err = im.Recalled{}, nil
+		}
+		if err != nil {
+			break
+		}
+	}
+	_ = it.Close() // its errors were taken where they arose
+	return err
+}
+
+// recallReader counts recalled messages as of one position.
+type recallReader struct {
+	j       *Journal
+	it      *pebble.Iterator
+	durable uint64
+	limit   int
+	key     []byte
+}
+
+func (r *recallReader) read(s *im.Span, out *im.Recalled) error {
+	if s.After >= s.Until || len(s.Conversation) > maxName {
+		return nil
+	}
+	r.key = appendRecalledKey(r.key[:0], s.Conversation, s.After+1)
+	prefix := r.key[:len(r.key)-8]
+	for ok := r.it.SeekGE(r.key); ok && isSeqOf(r.it.Key(), prefix); ok = r.it.Next() {
+		seq := seqOfKey(r.it.Key())
+		if seq > s.Until {
+			return nil
+		}
+		v, err := r.it.ValueAndErr()
+		if err != nil {
+			return r.j.explain(err)
+		}
+		pos, n := binary.Uvarint(v)
+		if n != len(v) || n <= 0 {
+			return r.j.badRecord(s.Conversation, seq, errRecord)
+		}
+		if pos > r.durable {
+			continue
+		}
+		if out.Count++; len(out.Seqs) < r.limit {
+			out.Seqs = append(out.Seqs, seq)
+		}
+	}
+	return r.j.explain(r.it.Error())
+}
+
+// toRecalls takes a journal to schema 3: what was recalled gets its keys.
+func toRecalls(db *pebble.DB, last *pebble.Batch) error {
+	o := spaceBounds(spaceEntry)
+	it, err := db.NewIter(&o)
+	if err != nil {
+		return err
+	}
+	m := mover{db: db, b: db.NewBatch()}
+	defer func() { _ = m.b.Close() }()
+	var key []byte
+	for ok := it.First(); ok && err == nil; ok = it.Next() {
+		var value []byte
+		if value, err = it.ValueAndErr(); err != nil {
+			break
+		}
+		var e im.Entry
+		// One that cannot be decoded is found when it is read.
+		if _, bad := decodeHead(value, &e); bad != nil || !e.Recalled || !e.Countable() {
+			continue
+		}
+		if key = appendRecalledOf(key[:0], it.Key()); key == nil {
+			continue
+		}
+		// When it was recalled is not known, but it is durable.
+		if err = m.b.Set(key, []byte{0}, nil); err == nil && m.b.Len() > migrateBytes {
+			err = m.flush()
+		}
+	}
+	if err = errors.Join(err, it.Close()); err != nil {
+		return err
+	}
+	return last.Apply(m.b, nil)
+}
+
+// appendRecalledOf makes the key of a recalled message from that of its entry, nil
+// if it is none: space, epoch, and then the same.
+func appendRecalledOf(dst, entry []byte) []byte {
+	const begin = 1 + 4
+	if len(entry) < begin+1+8 {
+		return nil
+	}
+	return append(append(dst, spaceRecalled), entry[begin:]...)
+}

@@ -1,0 +1,104 @@
+package messaging
+
+import (
+	"context"
+	"slices"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// How many recalled messages are named, of a conversation and of an answer.
+const (
+	namedRecalls = 1000
+	namedInAll   = 2000
+)
+
+// recallAsk gathers, for all conversations of an answer, where recalled messages
+// would count as unread, so that the journal is asked once, and not at all when
+// nothing is unread.
+type recallAsk struct {
+	spans []im.Span
+	of    []int // the conversations, as places in the answer
+}
+
+// add asks for the entries after..until of conversation n of the answer.
+func (a *recallAsk) add(n int, c im.ConversationID, after, until uint64) {
+	a.spans = append(a.spans, im.Span{Conversation: c, After: after, Until: until})
+	a.of = append(a.of, n)
+}
+
+// leaveOut takes what was recalled out of what is unread (SPEC §4.2). The heads
+// were read before: a recall that came since counts already, and its entry will
+// change nothing for who knows the message to be recalled.
+func (s *Service) leaveOut(ctx context.Context, a *recallAsk, states []im.ConversationState) error {
+	if len(a.spans) == 0 {
+		return nil
+	}
+	out := make([]im.Recalled, len(a.spans))
+	if err := s.recalls.Recalled(ctx, a.spans, namedRecalls, out); err != nil {
+		return err
+	}
+	left := namedInAll
+	for i := range out {
+		st, r := &states[a.of[i]], &out[i]
+		n := min(r.Count, st.Unread)
+		st.Unread -= n
+		// What is named are the first ones: nothing follows where one is left out.
+		whole := uint64(len(st.RecalledSeqs)) == st.Recalled
+		st.Recalled += n
+		if named := min(len(r.Seqs), namedRecalls-len(st.RecalledSeqs), left); whole && named > 0 {
+			st.RecalledSeqs = append(slices.Clip(st.RecalledSeqs), r.Seqs[:named]...)
+			left -= named
+		}
+	}
+	return nil
+}
+
+// count is what of a view is unread, as the difference of two running counts, and
+// asks for what of it was recalled. It is number n of the answer.
+func (s *Service) count(ctx context.Context, v *view, own im.Mark, st *im.ConversationState, n int, ask *recallAsk) error {
+	if own.Read < v.m.First && v.m.First > 1 {
+		return s.countIn(ctx, v, own, st, n, ask)
+	}
+	if st.Unread = v.head.Count - min(own.ReadCount, v.head.Count); st.Unread > 0 {
+		ask.add(n, v.m.Conversation, own.Read, v.head.Seq)
+	}
+	return nil
+}
+
+// countIn is count when the read mark lies before the last time of membership:
+// what was stored while the user was no member does not count.
+func (s *Service) countIn(ctx context.Context, v *view, own im.Mark, st *im.ConversationState, n int, ask *recallAsk) error {
+	c, before := v.m.Conversation, own.ReadCount
+	windows := append(slices.Clip(v.m.Earlier), im.Window{First: v.m.First})
+	for i, w := range windows {
+		if w.Until != 0 && w.Until <= own.Read {
+			continue
+		}
+		start, after := before, own.Read
+		if own.Read < w.First && w.First > 1 {
+			var err error
+			if start, err = s.countAt(ctx, c, w.First-1, im.Head{}); err != nil {
+				return err
+			}
+			if i > 0 {
+				st.Earlier[i-1].Hidden = start - min(before, start)
+			}
+			after = w.First - 1
+		}
+		end, until := v.head.Count, v.head.Seq
+		if w.Until != 0 {
+			var err error
+			if end, err = s.countAt(ctx, c, w.Until, im.Head{}); err != nil {
+				return err
+			}
+			until = w.Until
+		}
+		if end > start {
+			st.Unread += end - start
+			ask.add(n, c, after, until)
+		}
+		before = end
+	}
+	return nil
+}

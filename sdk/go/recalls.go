@@ -1,0 +1,79 @@
+package skein
+
+import (
+	"slices"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// A message that was recalled is not unread (SPEC §4.2). Which ones lie after the
+// read mark is kept by number, so that it does not matter how often, or by what, a
+// recall is told: by its entry, or with what the server says of the conversation.
+
+// recall takes note that a message was recalled. It is false when only the server
+// knows whether that is counted already.
+func (r *ConversationRecord) recall(seq uint64) bool {
+	if seq <= r.Read || r.theirs(seq, seq) == 0 {
+		return true
+	}
+	i, known := slices.BinarySearch(r.Recalled, seq)
+	switch {
+	case known:
+		return true
+	case i == len(r.Recalled) && r.RecalledMore > 0:
+		return false
+	}
+	r.Recalled = slices.Insert(slices.Clone(r.Recalled), i, seq) // the store has the old one
+	return true
+}
+
+// passRecalled takes note that the read mark is at seq.
+func (r *ConversationRecord) passRecalled(seq uint64) {
+	i, at := slices.BinarySearch(r.Recalled, seq)
+	if at {
+		i++
+	}
+	r.Recalled = r.Recalled[i:]
+	if seq >= r.Head {
+		r.RecalledMore = 0
+	}
+}
+
+// unnamed tells that the read mark passed all recalled messages that the server
+// named, and there are more: it alone knows how many the mark passed of those.
+func (r *ConversationRecord) unnamed() bool { return r.RecalledMore > 0 && len(r.Recalled) == 0 }
+
+// takeRecalled takes over what the server says was recalled after its read mark,
+// and returns what was not known here.
+func (r *ConversationRecord) takeRecalled(s *wire.ConversationState) (news []uint64) {
+	all := slices.Clone(s.RecalledSeqs)
+	slices.Sort(all)
+	all = slices.Compact(all)
+	var last uint64
+	if len(all) > 0 {
+		last = all[len(all)-1]
+	}
+	for _, seq := range all {
+		if _, known := slices.BinarySearch(r.Recalled, seq); !known {
+			news = append(news, seq)
+		}
+	}
+	more := s.Recalled - min(uint64(len(all)), s.Recalled)
+	if s.Seq < r.High { // what was recalled since the server looked stays
+		for _, seq := range r.Recalled {
+			if i, known := slices.BinarySearch(all, seq); !known && (more == 0 || seq < last) {
+				all = slices.Insert(all, i, seq)
+			}
+		}
+	}
+	r.Recalled, r.RecalledMore = all, more
+	r.passRecalled(r.Read)
+	return news
+}
+
+// recalled notes that a message of the conversation was recalled.
+func (k *core) recalled(cv *conv, seq uint64) {
+	if !cv.rec.recall(seq) {
+		k.askMembership(cv) // the answer tells what is unread as well
+	}
+}
