@@ -48,6 +48,9 @@ type Options struct {
 	WrapDispatch func(im.Dispatch) im.Dispatch
 	// Heartbeat overrides the default intervals (laboratories, tests).
 	Heartbeat gateway.Heartbeat
+	// PlaceEvery overrides how often a gateway among others looks up the positions of
+	// busy connections (tests).
+	PlaceEvery time.Duration
 	// OpenBus replaces the bus between nodes, for tests that lose what it carries.
 	OpenBus func(name string, h bus.Handler) (bus.Bus, error)
 }
@@ -186,7 +189,10 @@ func (a *App) makeGateway(o Options) {
 		Registerer:     a.metrics,
 	}
 	if a.node != nil {
-		options.Standing, options.Peers = a.node.Standing, a.node
+		options.Standing, options.Peers, options.PlaceEvery = a.node.Standing, a.node, placeEvery
+		if o.PlaceEvery > 0 {
+			options.PlaceEvery = o.PlaceEvery
+		}
 	}
 	a.gateway = gateway.New(options)
 }

@@ -121,6 +121,9 @@ const (
 	// uselessAfter is how long a gateway may be without any logic node until it sends
 	// its clients to another one: the others may reach some.
 	uselessAfter = 10 * time.Second
+	// placeEvery is how often a gateway among others looks up the position of a busy
+	// connection: less often than one with nothing to say compares, which needs none.
+	placeEvery = 40 * time.Second
 	// auditEvery is how often a gateway reads the standing of its users again, for
 	// what nobody noticed that it was lost.
 	auditEvery = 10 * time.Minute

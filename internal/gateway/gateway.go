@@ -39,6 +39,7 @@ type Gateway struct {
 	logins    *limits.Logins
 	asking    asking
 	announced atomic.Pointer[announced]
+	places    chan *session // that wait for their position to be looked up
 	metrics   *metrics
 	dirty     dirty
 	fanOut    fanOut
@@ -75,6 +76,12 @@ func New(o Options) *Gateway {
 	g.presence, g.verifier, g.told = newPresence(g), newVerifier(g), newTold(toldKept)
 	g.logins = limits.NewLogins(o.Now)
 	g.metrics = newMetrics(g, o.Registerer)
+	if o.PlaceEvery > 0 {
+		g.places = make(chan *session, placesWaiting)
+		for range placesUnderway {
+			g.wg.Go(g.lookUpPlaces)
+		}
+	}
 	// Whoever queues also flushes; the turn of the wheel is for what they forgot.
 	g.wg.Go(func() { g.wheel.run(g.ctx.Done(), g.Flush) })
 	return g

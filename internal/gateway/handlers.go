@@ -213,6 +213,7 @@ func (s *session) onPing(c *command, f *wire.ClientFrame) {
 			pong.Resync = true
 		case same:
 			pong.Position = position
+			s.compared(position)
 		default:
 			pong.Resync = true
 		}

@@ -37,6 +37,9 @@ type Options struct {
 	// no longer be listed when the entry that removed them is passed to Dispatch.
 	// Roster is the revision as of which it is listed, 0 where parcels are not lost.
 	Standing func(ctx context.Context, u im.UserID) (im.Standing, error)
+	// PlaceEvery is how often a busy connection's position is looked up, where nobody
+	// calls Position: what comes from other nodes may be lost on the way. 0: never.
+	PlaceEvery time.Duration
 	// Peers are the other gateways; nil: there are none.
 	Peers Peers
 	// Node begins connection ids, unique over all gateways. Default: random.

@@ -220,6 +220,7 @@ func (s *session) next() bool {
 	o := &s.ob
 	if o.shared != nil || o.buf != nil {
 		s.addPosition()
+		s.wantPlace()
 		return true
 	}
 	if o.lagging && !o.ending {

@@ -96,5 +96,6 @@ func (s *session) synced(q *im.SyncQuery, res *im.SyncResult) {
 	defer s.ob.mu.Unlock()
 	if s.ob.tellFrom == asksSync {
 		s.ob.tellFrom = n + 2
+		s.beginPlace(res.Position)
 	}
 }

@@ -85,6 +85,9 @@ type session struct {
 		groups []*group
 	}
 	calls *calls // nil before the first Call
+	// place is where its client begins again, nil where that is not looked up;
+	// guarded by ob.mu.
+	place *place
 	// watching is guarded by presence.mu.
 	watching []im.UserID
 }

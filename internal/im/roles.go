@@ -133,6 +133,8 @@ type SyncQuery struct {
 	Timeline string
 	Limit    int
 	Cursor   string
+	// Heads: what changed is asked for without the entries.
+	Heads bool
 	// Newest is the newest of all entries that the device has applied, zero if it
 	// does not say: an entry that is not in the journal means that the device knows
 	// another history.

@@ -46,7 +46,7 @@ func (s *Service) Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.S
 	if q.Position != "" {
 		pages, err := s.begin(ctx, q.Cursor, at)
 		if err == nil {
-			err = s.changes(ctx, from.User, since, &pages, &res)
+			err = s.changes(ctx, from.User, since, !q.Heads, &pages, &res)
 		}
 		return res, err
 	}
@@ -302,7 +302,7 @@ func (s *Service) changedEntries(ctx context.Context, u im.UserID, since uint64)
 }
 
 // changes answers a page of a resume. Only the last one has a position.
-func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, pages *resumePages, res *im.SyncResult) error {
+func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, whole bool, pages *resumePages, res *im.SyncResult) error {
 	moved, err := s.moved(ctx, u, since)
 	if err != nil {
 		return err
@@ -347,7 +347,7 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, pages 
 		if err != nil {
 			return err
 		}
-		if entries {
+		if entries && whole {
 			if st.Entries, err = s.missed(ctx, v, since, resumeEntries, budget); err != nil {
 				return err
 			}

@@ -54,7 +54,7 @@ func putSyncQuery(b []byte, q *im.SyncQuery) []byte {
 		b = binary.AppendUvarint(b, n.Seq)
 		b = append(b, n.ID[:]...)
 		b = binary.AppendVarint(b, n.StoredMs)
-		return binary.AppendUvarint(b, n.Pos)
+		return putBool(binary.AppendUvarint(b, n.Pos), q.Heads)
 	})
 }
 
@@ -62,6 +62,7 @@ func (r *reader) syncQuery() im.SyncQuery {
 	in := r.record()
 	q := im.SyncQuery{Position: in.string(), Timeline: in.string(), Limit: int(in.uint()), Cursor: in.string()}
 	q.Newest = im.Newest{Conversation: im.ConversationID(in.string()), Seq: in.uint(), ID: in.id(), StoredMs: in.int(), Pos: in.uint()}
+	q.Heads = in.bool()
 	r.also(in)
 	return q
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skein-im/skein/internal/im"
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/wire"
 )
@@ -287,4 +288,27 @@ func cuts(t *testing.T, w World) {
 		t.Errorf("only %d positions were pushed", d.positions)
 	}
 	t.Logf("%d positions", d.positions)
+}
+
+// leaky loses one in thirty of what goes to the gateways: entries, receipts and
+// beacons.
+type leaky struct {
+	im.Dispatch
+	n *atomic.Uint64
+}
+
+func leak(next im.Dispatch) im.Dispatch { return leaky{next, new(atomic.Uint64)} }
+
+func (l leaky) drops() bool { return l.n.Add(1)*2654435761>>8%30 == 0 }
+
+func (l leaky) ToUsers(us []im.UserID, p im.Parcel) {
+	if !l.drops() {
+		l.Dispatch.ToUsers(us, p)
+	}
+}
+
+func (l leaky) ToGroup(c im.ConversationID, p im.Parcel) {
+	if !l.drops() {
+		l.Dispatch.ToGroup(c, p)
+	}
 }

@@ -63,6 +63,14 @@ func TestOneNode(t *testing.T) {
 func TestSplit(t *testing.T) {
 	runAll(t, split)
 	runRepairs(t, split)
+	t.Run("a busy client resumes where it was", func(t *testing.T) {
+		t.Parallel()
+		busy(t, split(t, terms{places: time.Second}))
+	})
+	t.Run("no pushed position skips anything that is lost between nodes", func(t *testing.T) {
+		t.Parallel()
+		cuts(t, split(t, terms{places: 500 * time.Millisecond, dispatch: leak}))
+	})
 	hub := mem.NewHub(1)
 	hub.SetFaults(mem.Faults{Skew: 3 * time.Millisecond})
 	s := scenario{"four senders, one order, subjects that overtake each other", terms{bus: func(name string, h bus.Handler) (bus.Bus, error) { return hub.Open(name, h), nil }}, oneOrder}

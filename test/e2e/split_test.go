@@ -76,7 +76,7 @@ func (c *cluster) start(t *testing.T, m *member) {
 			cfg.Cluster = []string{"127.0.0.1:1"} // which nobody looks for
 		}
 	}
-	a, err := app.Open(context.Background(), cfg, app.Options{Heartbeat: c.terms.heartbeat, WrapDispatch: c.terms.dispatch, OpenBus: c.terms.bus})
+	a, err := app.Open(context.Background(), cfg, app.Options{Heartbeat: c.terms.heartbeat, WrapDispatch: c.terms.dispatch, OpenBus: c.terms.bus, PlaceEvery: c.terms.places})
 	if err != nil {
 		t.Fatalf("%s: %v", m.name, err)
 	}

@@ -47,6 +47,8 @@ type terms struct {
 	heartbeat gateway.Heartbeat
 	// dispatch lets a scenario lose, repeat or delay what goes to the gateways.
 	dispatch func(im.Dispatch) im.Dispatch
+	// places is how often gateways among others look up positions; 0: as they do.
+	places time.Duration
 	// bus replaces the one between the nodes, if there are several.
 	bus func(name string, h bus.Handler) (bus.Bus, error)
 }

@@ -155,6 +155,21 @@ var gateways = []Mutant{
 		Package: apiDir, Test: "TestPasswordsStandInLine",
 	},
 	{
+		Name: "position-passes-a-loss", Breaks: "§7.7: no position passes what was lost between nodes",
+		Hunks:   []Hunk{{gatewayDir + "/place.go", "st.Head.Pos > since.Pos && !s.toldOf(st.Conversation, st.Head.Seq)", "st.Head.Pos < since.Pos && !s.toldOf(st.Conversation, st.Head.Seq)"}},
+		Package: gatewayDir, Test: "TestPlacesPassNothing",
+	},
+	{
+		Name: "position-after-a-drop", Breaks: "§7.7: no position is told after something was dropped",
+		Hunks:   []Hunk{{gatewayDir + "/place.go", "if to != \"\" && s.mayPlace() && s.place.at == from {", "if to != \"\" {"}},
+		Package: gatewayDir, Test: "TestPlacesPassNothing",
+	},
+	{
+		Name: "position-passes-a-receipt", Breaks: "§7.7: no position passes a mark that was lost between nodes",
+		Hunks:   []Hunk{{gatewayDir + "/place.go", "\t\ts.tellMarks(&res.Conversations[i])\n", "\t\t_ = i\n"}},
+		Package: gatewayDir, Test: "TestPlacesTellMarks",
+	},
+	{
 		Name: "answers-overtake", Breaks: "§5.1: answers come in the order of the sends",
 		Hunks:   []Hunk{{gatewayDir + "/session.go", "\tif c.class == limits.Sends {\n\t\ts.settleSends()\n\t}\n", ""}},
 		Package: gatewayDir, Test: "TestAnswersKeepTheOrderOfTheSends",
