@@ -22,7 +22,7 @@ func TestCluster(t *testing.T) {
 	if os.Getenv("SKEIN_FAULTS") != "1" {
 		t.Skip("makes network namespaces: only with SKEIN_FAULTS=1, as root")
 	}
-	for _, fault := range []string{"kill-logic", "cut-database", "cut-bus", "failover", "failover-lossy"} {
+	for _, fault := range []string{"kill-logic", "cut-database", "cut-bus", "failover", "failover-lossy", "upgrade"} {
 		t.Run(fault, func(t *testing.T) {
 			o := testOptions(t)
 			o.fault, o.rounds = fault, 1

@@ -87,8 +87,17 @@ func goInside(ctx context.Context, o options, out io.Writer) error {
 			return err
 		}
 	}
+	next := o.next
+	if next == "" && (o.fault == "upgrade" || o.fault == "all") {
+		var remove func()
+		var err error
+		if next, remove, err = buildNext(ctx, o); err != nil {
+			return err
+		}
+		defer remove()
+	}
 	args := []string{
-		"cluster", "--bin", bin, "--fault", o.fault, "--rounds", strconv.Itoa(o.rounds), "--clients", strconv.Itoa(o.clients),
+		"cluster", "--bin", bin, "--next", next, "--fault", o.fault, "--rounds", strconv.Itoa(o.rounds), "--clients", strconv.Itoa(o.clients),
 		"--rate", strconv.FormatFloat(o.rate, 'g', -1, 64), "--seed", strconv.FormatUint(o.seed, 10),
 		"--json=" + strconv.FormatBool(o.json), "--keep=" + strconv.FormatBool(o.keep), "-v=" + strconv.FormatBool(o.verbose),
 	}

@@ -44,6 +44,7 @@ type options struct {
 	json    bool
 	keep    bool
 	bin     string
+	next    string // the next version of it, of a cluster
 	tags    string
 	// expectLoss turns the judgement round: the run must lose something.
 	expectLoss bool
@@ -109,6 +110,7 @@ func parse(args []string) (command string, o options, err error) {
 		for _, f := range clusterFaults() {
 			fmt.Fprintf(&text, "\n%s: %s", f.name, f.does)
 		}
+		fs.StringVar(&o.next, "next", "", "the server of the next version, for upgrade; built from this module with the tag skein_next if empty")
 		fs.StringVar(&o.fault, "fault", "all", "what happens: all, one after the other, or"+text.String())
 	}
 	if fs.Parse(args[1:]) != nil || fs.NArg() > 0 {
