@@ -77,6 +77,14 @@ func clientVectors(t *testing.T) []frameVector {
 		{"received", "", wire.NewClientFrame(&wire.Received{Conversation: "dm:ann:bob", Seq: 7})},
 		{"read", "2^53+1: JSON numbers would lose it", wire.NewClientFrame(&wire.Read{Conversation: "grp:g1", Seq: big})},
 		{"sync", "resume", wire.NewClientFrame(&wire.Sync{Number: 4294967295, Position: "p", Timeline: "t"})},
+		{"sync_newest", "resume, and what proves the history", wire.NewClientFrame(&wire.Sync{
+			Number: 5, Position: "1a.2c", Timeline: "t-7", Limit: 500,
+			Newest: &wire.Newest{Conversation: "dm:ann:bob", Seq: 7, Id: id(1), StoredAtMs: 1_760_000_000_123, Pos: 4711},
+		})},
+		{"sync_newest_cursor", "a further page; the numbers are the greatest there are", wire.NewClientFrame(&wire.Sync{
+			Number: 6, Timeline: "t-7", Cursor: "c/+=",
+			Newest: &wire.Newest{Conversation: "grp:g1", Seq: 1<<64 - 1, Id: id(2), StoredAtMs: 1<<63 - 1, Pos: 1<<64 - 1},
+		})},
 		{"sync_cold", "a further page of the list", wire.NewClientFrame(&wire.Sync{Number: 2, Limit: 500, Cursor: "c/+="})},
 		{"pull", "backward from the head", wire.NewClientFrame(&wire.Pull{Number: 3, Conversation: "me:ann", Backward: true, Limit: 50})},
 		{"pull_forward", "from the highest seq there is", wire.NewClientFrame(&wire.Pull{Number: 4, Conversation: "grp:g1", From: 1<<64 - 1})},
@@ -111,6 +119,9 @@ func serverVectors(t *testing.T) []frameVector {
 	failure := &wire.Error{Code: "rate_limited", Message: "too many messages", RetryAfterMs: 1500}
 	return slices.Concat(welcomes(), []frameVector{
 		{"send_ack", "", wire.NewServerFrame(&wire.SendAck{Id: id(1), Conversation: "dm:ann:bob", Seq: 7, StoredAtMs: 1_760_000_000_123, Count: 6})},
+		{"send_ack_pos", "with what the newest entry is named by", wire.NewServerFrame(&wire.SendAck{
+			Id: id(1), Conversation: "dm:ann:bob", Seq: 7, StoredAtMs: 1_760_000_000_123, Count: 6, Pos: 4711,
+		})},
 		{"send_error", "", wire.NewServerFrame(&wire.SendError{Id: id(1), Error: failure})},
 		{"send_error_first", "another message has to come first", wire.NewServerFrame(&wire.SendError{
 			Id: id(2), Error: &wire.Error{Code: "out_of_order", Message: "later"}, First: id(1),
@@ -139,6 +150,10 @@ func serverVectors(t *testing.T) []frameVector {
 		{"push_unknown_kind", "a kind of a later version", s(&wire.Entry{Conversation: "grp:g1", Seq: 2, Kind: 99})},
 		{"push_empty", "", wire.NewServerFrame(&wire.Push{})},
 		{"push_position", "how far a Sync may begin from now on", wire.NewServerFrame(&wire.Push{Position: "1a.2c"})},
+		{"push_pos", "the numbers are the greatest there are", wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{{
+			Conversation: "grp:g1", Seq: 1<<64 - 1, Id: id(4), Sender: "ann", StoredAtMs: 1_760_000_000_123,
+			Kind: wire.EntryKind_ENTRY_KIND_RECALL, Target: 3, Count: 2, Pos: 1<<64 - 1,
+		}}})},
 		{"push_entry_position", "", wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{message}, Position: "1a.2c"})},
 		{"receipt", "", wire.NewServerFrame(&wire.Receipt{Conversation: "dm:ann:bob", User: "bob", Received: 7, Read: 6})},
 		{"range", "", wire.NewServerFrame(&wire.Range{Number: 3, Conversation: "dm:ann:bob", Entries: []*wire.Entry{message}, Head: 7})},

@@ -12,6 +12,7 @@ type metrics struct {
 	duplicates   prometheus.Counter
 	held         prometheus.Counter
 	panics       prometheus.Counter
+	resets       prometheus.Counter
 	rejected     *prometheus.CounterVec
 	sendDuration prometheus.Histogram
 }
@@ -26,6 +27,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "skein_messaging_held_positions_total", Help: "Syncs whose position was held back before a change of the user's groups that was stored and not applied yet."}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "skein_messaging_panics_total", Help: "Messages that were refused because handling them panicked."}),
+		resets: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "skein_messaging_resets_total", Help: "Syncs of devices that knew another history than this one, and were told to read it anew."}),
 		rejected: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "skein_messaging_rejected_total", Help: "Sends that were refused, by code."}, []string{"code"}),
 		sendDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -33,7 +36,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Buckets: prometheus.ExponentialBuckets(0.0001, 2, 16)}),
 	}
 	if reg != nil {
-		reg.MustRegister(m.accepted, m.duplicates, m.held, m.panics, m.rejected, m.sendDuration)
+		reg.MustRegister(m.accepted, m.duplicates, m.held, m.panics, m.resets, m.rejected, m.sendDuration)
 	}
 	return m
 }

@@ -84,6 +84,7 @@ func (s *Service) proved(ctx context.Context, q *im.SyncQuery, res *im.SyncResul
 	}
 	if !ok {
 		q.Position, q.Cursor, res.Reset = "", "", true
+		s.metrics.resets.Inc()
 	}
 	return at.Pos, nil
 }

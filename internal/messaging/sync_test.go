@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	dto "github.com/prometheus/client_model/go"
 	"pgregory.net/rapid"
 
 	"github.com/skein-im/skein/internal/im"
@@ -215,6 +216,10 @@ func TestWhatAnotherHistoryToldResets(t *testing.T) {
 		if same, _, err := w.Compare(t.Context(), im.Actor{User: "alice"}, q.Position, im.HeadHash(ab, 2)); q.Newest.Seq == 0 && (same || err != nil) {
 			t.Errorf("%s: the digest is compared, %v", name, err)
 		}
+	}
+	var counted dto.Metric
+	if err := w.metrics.resets.Write(&counted); err != nil || counted.Counter.GetValue() != 10 {
+		t.Errorf("resets counted: %v, %v", &counted, err)
 	}
 	r := w.sync("alice", im.SyncQuery{Position: kept.Position, Timeline: "t1", Newest: newest(&have)})
 	if r.Reset || len(r.Conversations) != 1 || len(r.Conversations[0].Entries) != 1 {

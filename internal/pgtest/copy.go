@@ -39,6 +39,41 @@ func (s *Server) PutBack(name string) error {
 	return s.run("cp", "-a", filepath.Join(s.dir, name), s.data())
 }
 
+// Aside moves the data away, to a copy of this name. The server must not run.
+func (s *Server) Aside(name string) error {
+	if s.cmd != nil {
+		return fmt.Errorf("move %s aside: the server runs", name)
+	}
+	return os.Rename(s.data(), filepath.Join(s.dir, name))
+}
+
+// Drop removes a copy.
+func (s *Server) Drop(name string) error { return os.RemoveAll(filepath.Join(s.dir, name)) }
+
+// Beside starts another server at the same place on a copy of the copy of this
+// name, to look at what it holds. Whoever gets it ends it, and drops its dir, which
+// has this name and -beside.
+func (s *Server) Beside(name string) (*Server, error) {
+	b := &Server{dir: filepath.Join(s.dir, name+"-beside"), place: s.place, settings: s.settings}
+	var err error
+	if b.port, err = freePort(); err != nil {
+		return nil, err
+	}
+	if err := os.RemoveAll(b.dir); err != nil {
+		return nil, err
+	}
+	if err := os.Mkdir(b.dir, 0o700); err != nil {
+		return nil, err
+	}
+	if err := b.become(); err != nil {
+		return nil, err
+	}
+	if err := s.run("cp", "-a", filepath.Join(s.dir, name), b.data()); err != nil {
+		return nil, err
+	}
+	return b, b.Restart()
+}
+
 // run runs a program as the server's user.
 func (s *Server) run(name string, args ...string) error {
 	cmd := exec.Command(name, args...)

@@ -32,7 +32,7 @@ func (c *rawClient) handle(f *wire.ServerFrame) bool {
 		}
 	case *wire.ServerFrame_Receipt:
 		r := f.Receipt
-		if r.Read > 0 {
+		if r.Read > 0 && c.doubt == 0 { // in doubt it is not known of which history it is
 			c.h.Add(Record{Kind: Mark, Conversation: r.Conversation, Of: r.User, Seq: r.Read, Timeline: c.timeline})
 		}
 	case *wire.ServerFrame_Resync:
@@ -54,6 +54,9 @@ func (c *rawClient) handle(f *wire.ServerFrame) bool {
 	return true
 }
 
+// toldOf begins what is written down of an Error that should not have come.
+const toldOf = "told: "
+
 // told takes an Error or a Kick.
 func (c *rawClient) told(f any) bool {
 	e := &wire.Error{Code: "nothing"}
@@ -69,7 +72,7 @@ func (c *rawClient) told(f any) bool {
 	case wire.ActionReconnect:
 		return false
 	}
-	c.misbehaved("", 0, "told: "+e.Error())
+	c.misbehaved("", 0, toldOf+e.Error())
 	return false
 }
 
@@ -203,7 +206,7 @@ func (c *rawClient) sync() {
 // is known here.
 func (c *rawClient) resync() {
 	if c.s != nil {
-		c.doubt = c.requests + 1
+		c.doubt, c.held = c.requests+1, nil // the sync brings what is of this history
 		c.sync()
 	}
 }
@@ -260,6 +263,10 @@ func (c *rawClient) delta(d *wire.SyncDelta) {
 		c.h.Add(Record{Kind: Reset, Timeline: d.Timeline})
 		clear(c.convs)
 		c.newest = nil
+		if len(c.held) > 0 { // of either history: another sync brings what is of this one
+			c.held = nil
+			defer c.sync()
+		}
 	}
 	assured := c.doubt != 0 && d.Number >= c.doubt
 	if assured {

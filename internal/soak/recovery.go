@@ -46,9 +46,14 @@ type Recovery struct {
 	Never int `json:"never"`
 }
 
-// Recover measures a run.
+// Recover measures a run; of one whose server was put back, what followed the last
+// return.
 func Recover(run Run, faults []Moment) Recovery {
 	var r Recovery
+	if n := len(run.Returns); n > 0 {
+		faults = slices.DeleteFunc(slices.Clone(faults), func(m Moment) bool { return m.Healed < run.Returns[n-1].Began })
+		run = newLines(&run).line(n)
+	}
 	acks := acksOf(run.Histories)
 	var any, each, back, whole []time.Duration
 	for _, f := range faults {
@@ -211,6 +216,9 @@ func (d *held) after(t int64) (took time.Duration, never int) {
 // Refused counts the messages that were refused for good although their sender
 // was a member all the time.
 func Refused(run Run) (n int) {
+	if len(run.Returns) > 0 {
+		run = newLines(&run).line(len(run.Returns))
+	}
 	member := membershipOf(run.Views)
 	for _, h := range run.Histories {
 		for i := range h {

@@ -53,10 +53,8 @@ type lines struct {
 	kept []map[spotID]bool
 }
 
-// checkReturns checks each line, with what it has of earlier ones, and that the
-// devices were told when one ended.
-func checkReturns(run Run) *Report {
-	l := &lines{run: &run, kept: []map[spotID]bool{nil}}
+func newLines(run *Run) *lines {
+	l := &lines{run: run, kept: []map[spotID]bool{nil}}
 	for i := range run.Returns {
 		kept := map[spotID]bool{}
 		for j := range run.Returns[i].Kept.Entries {
@@ -69,6 +67,13 @@ func checkReturns(run Run) *Report {
 		of, between := l.place(h)
 		l.of, l.between = append(l.of, of), append(l.between, between)
 	}
+	return l
+}
+
+// checkReturns checks each line, with what it has of earlier ones, and that the
+// devices were told when one ended.
+func checkReturns(run Run) *Report {
+	l := newLines(&run)
 	last := len(run.Returns)
 	report := check(l.line(last))
 	report.Returned, report.Resets = last, 0
@@ -152,7 +157,7 @@ func (l *lines) place(h []Record) (of []int, between []bool) {
 			now = n
 		}
 		switch rec.Kind {
-		case Received, Applied, Cursor, ReadSet, Head, Mark, Unread, Gap, Synced, Reset:
+		case Received, Applied, Cursor, ReadSet, Head, Mark, Unread, Gap, Synced, Reset, Misbehaved:
 			of[i] = now
 		default:
 			of[i] = n
@@ -238,7 +243,11 @@ func (l *lines) history(h []Record, of []int, between []bool, n int) []Record {
 		case Reset:
 			clear(shown)
 			out = append(out, l.anew(h, of, i, gone)...)
-		case Invoked, Resent, Failed, Retry, Unknown, Connected, Disconnected, Started, Misbehaved, Recalling, Asked:
+		case Misbehaved:
+			if _, over := l.bounds(of[i]); rec.Mono >= over && strings.HasPrefix(rec.Code, toldOf) {
+				continue // what the device said was of a history that is gone, and it could not know
+			}
+		case Invoked, Resent, Retry, Unknown, Connected, Disconnected, Started, Recalling, Asked:
 		case ReadSet:
 			if of[i] != n || rec.Seq > shown[rec.Conversation] {
 				continue

@@ -48,6 +48,12 @@ func (k *core) hold(e *wire.Entry) {
 	k.held = append(k.held, e)
 }
 
+// dropHeld forgets what waits for a sync; another one brings it, if it is there.
+func (k *core) dropHeld() {
+	k.heldOver = k.heldOver || len(k.held) > 0
+	k.held = nil
+}
+
 // release applies what waited for a sync, now that it is applied.
 func (k *core) release() {
 	held := k.held
@@ -247,8 +253,9 @@ func (k *core) jump(cv *conv, seq uint64, tell bool) {
 	k.applyEarly(cv, false)
 }
 
-// reset forgets everything of another timeline; the outbox stays and is sent
-// again. What was pushed on this connection is of the new one: it stays held.
+// reset forgets everything of another history; the outbox stays and is sent again.
+// What waits stays on a new connection: it is of the new one. On one that was there
+// before it may be of either.
 func (k *core) reset(timeline string) {
 	k.log.Warn("timeline changed: everything is read anew")
 	k.commit() // the batch of the old one first
@@ -259,6 +266,9 @@ func (k *core) reset(timeline string) {
 	clear(k.unsure)
 	clear(k.markDue)
 	k.pullQueue, k.wantSync, k.pageAgain = nil, false, refused{}
+	if k.state == StateConnected {
+		k.dropHeld()
+	}
 	for n, r := range k.reqs {
 		if r.kind > reqAfter {
 			delete(k.reqs, n)

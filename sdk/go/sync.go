@@ -449,8 +449,10 @@ func (k *core) onPosition(position string) {
 	k.meta.Position, k.metaDirty = position, true
 }
 
-// onResync: pushes were dropped, or the server went back. SPEC §6.4, §7.8.
+// onResync: pushes were dropped, or the server went back: what was pushed before may
+// be of a history that is gone. SPEC §6.4, §7.8.
 func (k *core) onResync() {
+	k.dropHeld()
 	if k.proof == nil {
 		k.proof = k.newest()
 	}

@@ -36,6 +36,8 @@ func clusterFaults() []*clusterFault {
 		{"cut-database", "5–12 s without a packet between a logic node and PostgreSQL", 2 * time.Second, time.Minute, (*cluster).cutDatabase, false, apart, single},
 		{"cut-bus", "5–12 s without a packet between any node and all others", 2 * time.Second, time.Minute, (*cluster).cutBus, false, apart, single},
 		{"restart-postgres", "kill -9 PostgreSQL, started again after 1 s", 2 * time.Second, time.Minute, (*cluster).restartPostgres, false, apart, single},
+		{"put-back", "put an older copy of PostgreSQL in its place, on the same timeline, while nodes and clients stay", 2 * time.Second, time.Minute, (*cluster).putBack, false, apart, single},
+		{"alike-put-back", "the same with three nodes that have all roles", 2 * time.Second, time.Minute, (*cluster).putBack, false, alike, single},
 		{"rolling", "SIGTERM and start all nodes, one after the other", time.Second, 3 * time.Minute, (*cluster).rolling, true, apart, single},
 		{"upgrade", "three nodes with all roles exchanged for the next version, one after the other, with a migration, and back; every second time contracted in between", time.Second, 4 * time.Minute, (*cluster).upgrade, true, alike, single},
 		{"alike-kill", "kill -9 one of three nodes with all roles, started again after 1–3 s", time.Second, time.Minute, killing1(gateway), false, alike, single},

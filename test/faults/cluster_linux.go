@@ -65,6 +65,7 @@ type cluster struct {
 	world    *soak.World
 
 	killed  *node // last, by killing1
+	copies  []serverCopy
 	rounds  int
 	moments []soak.Moment
 	returns []soak.Return

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/skein-im/skein/internal/app"
@@ -36,8 +37,9 @@ type serverCopy struct {
 	what         string
 	began, ended int64
 	line         int // in which it was taken
-	// dir is a copy of the data directory; otherwise id is a backup.
+	// dir is a copy of the data; otherwise id is a backup. kept is what was read in it.
 	dir, id string
+	kept    soak.View
 }
 
 // silence is between the end of a server and the start of the next one: what the
@@ -46,7 +48,7 @@ const silence = 300 * time.Millisecond
 
 // putBack is one round: load, a copy, more load, the end, and the copy in its place.
 func (r *run) putBack(ctx context.Context, _ fault, rng *rand.Rand) error {
-	copied, err := r.copy(ctx, rng.IntN(3))
+	copied, err := r.copy(ctx, r.struck%4)
 	if err != nil {
 		return fmt.Errorf("copy %d: %w", r.struck, err)
 	}
@@ -85,21 +87,27 @@ func (r *run) putBack(ctx context.Context, _ fault, rng *rand.Rand) error {
 		return fmt.Errorf("start on %s: %w", back.what, err)
 	}
 	ret.Ready = soak.Now()
+	r.say("put back %s", back.what)
 	r.returns, r.restarts = append(r.returns, ret), append(r.restarts, took)
 	return nil
 }
 
-// copy takes one, in one of the ways in which people do.
+// copy takes one, in the ways in which people do in turn.
 func (r *run) copy(ctx context.Context, way int) (c serverCopy, err error) {
 	n := len(r.copies)
 	c = serverCopy{began: soak.Now(), line: len(r.returns), dir: filepath.Join(r.dir, fmt.Sprint("copy", n))}
 	switch way {
-	case 0:
+	case 1:
+		c.what = fmt.Sprint("a snapshot of the disk ", n)
+		err = r.snapshot(ctx, c.dir)
+		c.ended = soak.Now()
+		return c, err
+	case 2:
 		c.what, c.dir = fmt.Sprint("backup ", n), ""
 		c.id, err = r.backUp(ctx)
 		c.ended = soak.Now()
 		return c, err
-	case 1:
+	case 3:
 		c.what = fmt.Sprint("the files after a stop ", n)
 		err = r.server.stop(ctx)
 	default:
@@ -114,6 +122,17 @@ func (r *run) copy(ctx context.Context, way int) (c serverCopy, err error) {
 		_, err = r.server.start(ctx)
 	}
 	return c, err
+}
+
+// snapshot copies the files as they are at one moment, as a snapshot of the disk
+// does. The server goes on and hears nothing of it; its clients stay connected.
+func (r *run) snapshot(ctx context.Context, to string) error {
+	p := r.server.cmd.Process
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	err := copyDir(ctx, r.server.data, to)
+	return errors.Join(err, p.Signal(syscall.SIGCONT))
 }
 
 // bring makes the data directory what a copy is.

@@ -13,6 +13,11 @@ var clients = []Mutant{
 		Package: sdkDir, Test: "TestChaos",
 	},
 	{
+		Name: "sdk-shows-what-was-pushed-before-a-return", Breaks: "24: what waits while the server goes back is of the history that is gone",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "\tk.heldOver = k.heldOver || len(k.held) > 0\n\tk.held = nil\n", ""}},
+		Package: sdkDir, Test: "TestServerPutBackWhilePushesWait",
+	},
+	{
 		Name: "sdk-passes-a-hole", Breaks: "6: no cursor passes a hole",
 		Hunks:   []Hunk{{sdkDir + "/apply.go", "case e.Seq == cv.rec.after(cv.rec.High):", "case e.Seq > cv.rec.High && (e.Seq == cv.rec.after(cv.rec.High) || len(cv.early) > 0):"}},
 		Package: sdkDir, Test: "TestChaos",

@@ -141,6 +141,9 @@ func (j *Journal) noteEra(ctx context.Context, q querier, era uint64) (current b
 	if err != nil {
 		return false, err
 	}
+	if lost != "" { // before the era is known: nothing is written in it until then
+		j.marks.drop()
+	}
 	h.mu.Lock()
 	if h.last == last {
 		h.last = im.Place{}

@@ -103,6 +103,52 @@ func TestWentBackUnderNodes(t *testing.T) {
 	}
 }
 
+// What clients had read in a history that is gone is not written into the one in
+// its place, whoever finds out: it may lie beyond the end there. Who waits for it
+// is told; what is said later counts.
+func TestMarksOfAHistoryThatIsGone(t *testing.T) {
+	for name, asked := range map[string]bool{"the marks find out": false, "a question finds out": true} {
+		t.Run(name, func(t *testing.T) {
+			s := server(t)
+			url := pgtest.On(t, s.URL())
+			j, err := Open(t.Context(), url, Options{Logger: quiet()})
+			must(t, err)
+			defer j.Close()
+			g := im.Group("g")
+			store(t, j, message(g, "a", 1))
+			must(t, s.Save("copy"))
+			store(t, j, message(g, "a", 2))
+			_, err = j.Position(t.Context())
+			must(t, err)
+			must(t, s.Stop())
+			told := make(chan error, 1)
+			set := func(read uint64, stored func(error)) {
+				must(t, j.SetMarks(t.Context(), []im.Mark{{User: "b", Conversation: g, Received: read, Read: read}}, im.MarkWait{Stored: stored, Soon: stored != nil}))
+			}
+			set(2, func(err error) { told <- err })
+			must(t, s.PutBack("copy"), s.Restart())
+			if asked {
+				_, err = j.Position(t.Context())
+				must(t, err)
+			}
+			select {
+			case err := <-told:
+				if im.CodeOf(err) != im.CodeUnavailable {
+					t.Errorf("who waits was told %v", err)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("who waits was told nothing")
+			}
+			set(1, func(err error) { told <- err })
+			must(t, <-told)
+			rows, err := pgtest.Collect[struct{ Read int64 }](t.Context(), url, `SELECT read FROM journal_marks WHERE "user" = 'b'`)
+			if err != nil || len(rows) != 1 || rows[0].Read != 1 {
+				t.Errorf("marks in the database: %v, %v; it has one message", rows, err)
+			}
+		})
+	}
+}
+
 // A server that is put back with its memory, as a virtual machine is, is the same
 // one to all it is asked. A node that saw more begins an era.
 func TestServerPutBackWithItsMemory(t *testing.T) {
