@@ -525,7 +525,7 @@ func patience() time.Duration {
 	if time.Now().Year() < 2020 {
 		return time.Hour
 	}
-	return 5 * time.Second
+	return 10 * time.Second
 }
 
 // start sends without waiting. Who waits for the outcome hears of one: that there

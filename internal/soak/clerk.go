@@ -134,10 +134,15 @@ func (c *clerk) ask(ctx context.Context, f *clerkFact) error {
 	return err
 }
 
-// check asks for everything.
+// check asks for everything. Tokens that are no longer good count by address: of
+// many it waits as it is told.
 func (c *clerk) check(ctx context.Context) error {
 	for _, f := range slices.Concat(c.facts, c.settled()) {
-		if err := c.ask(ctx, f); err != nil {
+		err := c.ask(ctx, f)
+		for e := (*skein.Error)(nil); errors.As(err, &e) && e.Code == wire.CodeRateLimited && ctx.Err() == nil; err = c.ask(ctx, f) {
+			_ = pause(ctx, max(e.RetryAfter, 100*time.Millisecond)) // ctx is asked next
+		}
+		if err != nil {
 			return fmt.Errorf("soak: %s: %w", f.name, err)
 		}
 	}
