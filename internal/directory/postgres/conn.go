@@ -53,7 +53,12 @@ func (w *watched) Read(b []byte) (int, error) {
 	return n, err
 }
 
+// Close of what giveUp or the driver closed before is no error: a node that ends
+// well said that it did not, because the pool closes all its connections.
 func (w *watched) Close() error {
 	w.timer.Stop()
-	return w.Conn.Close()
+	if err := w.Conn.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
 }
