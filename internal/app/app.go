@@ -231,7 +231,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 		contacts.Changed = a.node.Forget
 	}
 	m.contacts = contact.New(a.directory, a.outbox, contacts)
-	m.groups = group.New(a.directory, a.outbox, group.Options{MaxMembers: c.Groups.MaxMembers, Shared: shared, Registerer: a.metrics})
+	m.groups = group.New(a.directory, a.outbox, group.Options{MaxMembers: c.Groups.MaxMembers, Shared: shared, Help: m.Help, Registerer: a.metrics})
 	policy := account.DMContacts
 	if c.Accounts.DMPolicy == "everyone" {
 		policy = account.DMEveryone
@@ -272,6 +272,11 @@ func (a *App) catchUp(ctx context.Context) (err error) {
 		}
 		if err != nil {
 			return fmt.Errorf("compare the groups with the journal: %w", err)
+		}
+		// Before anybody is refused for a change that is promised and not applied: a
+		// server that was put back has users who know of it.
+		if left, err := a.outbox.Replay(ctx); err != nil {
+			a.log.Warn("outbox: promises are left undone and will be tried again", "left", left, "err", err)
 		}
 	}
 	a.outbox.Start()

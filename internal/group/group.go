@@ -20,7 +20,8 @@
 // (Refresh), and the next question compares the revision with the directory's.
 // Neither has to come for a decision to be right: the journal compares too. It
 // never hears of what was refused; with other processes on the same directory
-// (Options.Shared) a no is given by the roster that the directory has then.
+// (Options.Shared) a no is given by what the directory has then, and by nobody
+// while a change that concerns the user is promised and not applied.
 //
 // It must not know SQL, the journal or dispatch.
 //
@@ -122,8 +123,11 @@ type Options struct {
 	// 150 bytes each). Default 1,000,000.
 	CachedMembers int
 	// Shared: other processes change groups in the same directory. A no is then
-	// confirmed by a small read.
-	Shared     bool
+	// given after two small reads of it.
+	Shared bool
+	// Help drives what a group has promised, whoever promised it, and does not wait
+	// for that.
+	Help       func(im.ConversationID)
 	Registerer prometheus.Registerer
 }
 
@@ -149,6 +153,9 @@ func New(store Store, outbox Driver, o Options) *Service {
 	}
 	if o.MaxMembers <= 0 {
 		o.MaxMembers = 10_000
+	}
+	if o.Help == nil {
+		o.Help = func(im.ConversationID) {}
 	}
 	if o.CachedMembers <= 0 {
 		o.CachedMembers = 1_000_000
@@ -273,6 +280,20 @@ func (s *Service) view(ctx context.Context, actor im.Actor, c im.ConversationID,
 	if c.Kind() != im.KindGroup {
 		return view{}, im.Errorf(im.CodeNotFound, "no such group")
 	}
+	v, err := s.look(ctx, actor, c, users)
+	if err != nil || v.Role != im.RoleNone {
+		return v, err
+	}
+	if promised, err := s.isPromised(ctx, c, []im.UserID{actor.User}); err != nil || !promised {
+		return v, err
+	}
+	if err := s.settle(ctx, c); err != nil {
+		return view{}, im.Wrap(err, im.CodeUnavailable, "a change of the group is not done yet")
+	}
+	return s.look(ctx, actor, c, users)
+}
+
+func (s *Service) look(ctx context.Context, actor im.Actor, c im.ConversationID, users []im.UserID) (view, error) {
 	asked := append([]im.UserID{actor.User}, users...)
 	v := view{members: make(map[im.UserID]Member, len(asked))}
 	if r := s.rosters.peek(c); r != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -18,7 +19,7 @@ func (s *Service) MaySend(ctx context.Context, user im.UserID, c im.Conversation
 	err = s.decide(ctx, c, func(r *roster) error {
 		rev, err = s.maySend(r, user)
 		return err
-	})
+	}, user)
 	return rev, err
 }
 
@@ -44,13 +45,13 @@ func (s *Service) MayRecall(ctx context.Context, user im.UserID, c im.Conversati
 			return im.Authorize(role, im.GroupRead, im.RoleNone)
 		}
 		return im.Authorize(role, im.GroupRecallOthers, r.member(author).role)
-	})
+	}, user, author)
 }
 
 // decide asks the roster in RAM. What it allows, the journal checks against its
-// own revision. Nobody checks a no: with others on the same directory it is
-// given only by the roster that the directory has.
-func (s *Service) decide(ctx context.Context, c im.ConversationID, ask func(*roster) error) error {
+// own revision. Nobody checks a no: with others on the same directory it is given
+// only by what the directory has, of the users in question.
+func (s *Service) decide(ctx context.Context, c im.ConversationID, ask func(*roster) error, users ...im.UserID) error {
 	r, err := s.roster(ctx, c)
 	if err != nil {
 		return err
@@ -59,27 +60,58 @@ func (s *Service) decide(ctx context.Context, c im.ConversationID, ask func(*ros
 	if no == nil || !s.o.Shared {
 		return no
 	}
-	now, err := s.confirmed(ctx, c, r)
+	// Before the group: what is applied in between is seen there.
+	promised, err := s.isPromised(ctx, c, users)
 	if err != nil {
 		return err
 	}
-	if now == r {
-		return no
+	now, err := s.now(ctx, c, users)
+	if err != nil {
+		return err
 	}
-	return ask(now)
+	if no = ask(now); no == nil || now.rev != r.rev {
+		// Whatever the revisions say: the directory may have gone back, and be another
+		// one under the same number.
+		s.rosters.replace(c, r, nil)
+	}
+	if no != nil && promised {
+		s.o.Help(c)
+		return &im.Error{Code: im.CodeUnavailable, Message: "a change of the group is under way", RetryAfter: promisedRetry}
+	}
+	return no
 }
 
-// confirmed returns r if it is the roster the directory has, otherwise that one.
-func (s *Service) confirmed(ctx context.Context, c im.ConversationID, r *roster) (*roster, error) {
-	g, _, err := s.store.Group(ctx, c, nil)
+// promisedRetry is when who waits for a change that is promised asks again.
+const promisedRetry = time.Second
+
+// isPromised tells whether a change that concerns one of the users is promised
+// and not applied. Mostly it is just being made, and nobody asks about it yet. But
+// users know of a change that was applied already when the server was put back to
+// a copy in which it is not: until then they are neither members nor not.
+func (s *Service) isPromised(ctx context.Context, c im.ConversationID, users []im.UserID) (bool, error) {
+	pending, err := s.store.PendingOf(ctx, c)
 	if err != nil {
-		return nil, fmt.Errorf("revision of %s: %w", c, err)
+		return false, fmt.Errorf("promises of %s: %w", c, err)
 	}
-	for r.rev < g.Rev { // once, or twice after a read that began before
-		s.rosters.outdated(c, g.Rev)
-		if r, err = s.roster(ctx, c); err != nil {
-			return nil, err
+	for _, p := range pending {
+		for _, u := range users {
+			if p.SetRoster != 0 && (u == p.Sender || slices.Contains(p.Event.Users, u)) {
+				return true, nil
+			}
 		}
+	}
+	return false, nil
+}
+
+// now reads the group from the directory, with these users alone.
+func (s *Service) now(ctx context.Context, c im.ConversationID, users []im.UserID) (*roster, error) {
+	g, members, err := s.store.Group(ctx, c, users)
+	if err != nil {
+		return nil, fmt.Errorf("members of %s: %w", c, err)
+	}
+	r := &roster{rev: g.Rev, name: g.Name, base: make(map[im.UserID]cachedMember, len(members))}
+	for _, m := range members {
+		r.base[m.User] = cachedMember{mutedUntil: millis(m.MutedUntil), role: m.Role}
 	}
 	return r, nil
 }
@@ -441,15 +473,6 @@ func (r *rosters) confirm(c im.ConversationID, l *loading, doubt, rev uint64) bo
 		l.doubt = 0
 	}
 	return true
-}
-
-// outdated takes out a roster that is older than a revision.
-func (r *rosters) outdated(c im.ConversationID, rev uint64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if l := r.find(c); l != nil && l.kept && l.roster.rev < rev {
-		r.remove(c)
-	}
 }
 
 func (r *rosters) drop(c im.ConversationID) {

@@ -50,7 +50,8 @@ func TestNoIsConfirmed(t *testing.T) {
 	w.ok(other.SetRole(ctx, actor("o"), c, "m", im.RoleAdmin))
 	w.ok(w.MayRecall(ctx, "m", c, "late"))
 
-	// A no that is right costs one small read, a yes none.
+	// A no that is right costs small reads alone, a yes none.
+	may("late", 5)
 	revisions, rosters := w.reads(func() {
 		_, err := w.MaySend(ctx, "stranger", c)
 		w.wantCode(err, im.CodeNotFound)

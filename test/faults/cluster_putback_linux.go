@@ -32,7 +32,7 @@ func (c *cluster) putBack(ctx context.Context) error {
 	if err := c.endDatabase(); err != nil {
 		return err
 	}
-	ret := soak.Return{What: back.what, CopyBegan: back.began, CopyEnded: back.ended, Of: back.line, Over: soak.Now(), Kept: back.kept}
+	ret := soak.Return{What: back.what, CopyBegan: back.began, CopyEnded: back.ended, Of: back.line, Over: soak.Now(), Stays: true, Kept: back.kept}
 	end := fmt.Sprint("end", c.rounds)
 	if err := errors.Join(c.postgres.Aside(end), c.postgres.PutBack(back.dir)); err != nil {
 		return err

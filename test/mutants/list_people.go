@@ -12,6 +12,16 @@ const (
 // people are bugs of accounts, groups, contacts and what keeps them.
 var people = []Mutant{
 	{
+		Name: "no-while-promised", Breaks: "24: nobody is refused for good while a change that concerns them is promised",
+		Hunks:   []Hunk{{groupDir + "/roster.go", "if no != nil && promised {", "if no != nil && promised && len(users) > 1 {"}},
+		Package: groupDir, Test: "TestNoWhilePromised",
+	},
+	{
+		Name: "no-of-a-history-that-is-gone", Breaks: "24: a no is given by what the directory has, whatever the revisions say",
+		Hunks:   []Hunk{{groupDir + "/roster.go", "if no == nil || !s.o.Shared {", "if g, _, err := s.store.Group(ctx, c, nil); no == nil || !s.o.Shared || err == nil && g.Rev <= r.rev {"}},
+		Package: groupDir, Test: "TestNoOfAHistoryThatIsGone",
+	},
+	{
 		Name: "revoked-stays-connected", Breaks: "revocation: a session's connections end",
 		Hunks:   []Hunk{{accountDir + "/sessions.go", "\ts.close(user, ended)\n\treturn len(ended), nil", "\treturn len(ended), nil"}},
 		Package: accountDir, Test: "TestSessionsAndRevoke",
