@@ -15,6 +15,10 @@ const (
 	// Lost: an acknowledged message, or one that was shown to somebody, is missing
 	// in a view that should hold it.
 	Lost Invariant = "lost"
+	// Dropped: a message that was in an outbox on disk is neither stored nor refused.
+	Dropped Invariant = "dropped"
+	// Untold: a device holds what its program was never told.
+	Untold Invariant = "untold"
 	// Phantom: an entry that nobody sent, says something else than was sent, stands
 	// under another id, or had been refused for good.
 	Phantom Invariant = "phantom"
@@ -134,6 +138,14 @@ type Report struct {
 	Applied  int `json:"applied"`
 	Connects int `json:"connects"`
 	Started  int `json:"started"`
+	// Accepted counts messages that a process had on disk before anybody had seen
+	// them, Carried those of them that had no answer when it was killed; ToldAgain
+	// the entries that a program was told once more after a start, and MostAgain how
+	// many these were at most after one.
+	Accepted  int `json:"accepted"`
+	Carried   int `json:"carried"`
+	ToldAgain int `json:"told_again"`
+	MostAgain int `json:"most_again"`
 	// Resent counts messages that were sent again after their acknowledgement, Joined
 	// the joins and Recalled the recalls that were answered, Facts the other answers
 	// over HTTP.
@@ -262,6 +274,8 @@ func check(run Run) *Report {
 	c.checkLost()
 	for _, h := range run.Histories {
 		c.checkApplied(h)
+		c.checkOutbox(h)
+		c.checkTold(h)
 		c.checkMarksSeen(h)
 		c.checkFacts(h)
 	}
@@ -299,6 +313,11 @@ func (c *checker) collectSends() {
 				c.order = append(c.order, s)
 			case OK, Failed, Retry, Unknown:
 				c.answer(rec)
+			case Accepted:
+				r.Accepted++
+				if s := c.sends[rec.Hash]; s != nil && s.id == "" {
+					s.id = rec.ID
+				}
 			case Misbehaved:
 				r.add(Protocol, rec.Conversation, rec.Seq, "%s/%s: %s", rec.User, rec.Device, rec.Code)
 			default:

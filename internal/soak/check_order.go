@@ -7,26 +7,38 @@ import (
 
 // applied is how far a device has come in a conversation.
 type applied struct {
-	last uint64
-	// again: the program began anew and may be told once more what it was told last.
-	again  bool
+	last   uint64
 	seqs   map[uint64]struct{}
 	hashes map[string]uint64
 }
 
-// checkApplied follows one device: each entry once, in order, without a hole.
+// checkApplied follows one device: each entry once, in order, without a hole. A
+// process that begins again may be told once more what the one before was told
+// last: all of that, in the same order, before anything new.
 func (c *checker) checkApplied(h []Record) {
 	runs := map[string]*applied{}
+	told := &telling{at: map[spotOf]int{}}
 	for i := range h {
 		rec := &h[i]
 		switch rec.Kind {
 		case Reset:
 			clear(runs)
+			told = &telling{at: map[spotOf]int{}}
 		case Started:
-			for _, a := range runs {
-				a.again = true
-			}
+			told.start()
 		case Applied:
+			repeated, wrong := told.repeat(rec)
+			if wrong != "" {
+				c.report.add(Misordered, rec.Conversation, rec.Seq, "%s/%s began again: %s", rec.User, rec.Device, wrong)
+			}
+			if repeated {
+				c.report.ToldAgain++
+				c.report.MostAgain = max(c.report.MostAgain, told.again)
+				if told.again == mostToldAgain+1 {
+					c.report.add(AppliedTwice, rec.Conversation, rec.Seq, "%s/%s began again, and was told more than the last %d once more", rec.User, rec.Device, mostToldAgain)
+				}
+				continue
+			}
 			a := runs[rec.Conversation]
 			if a == nil {
 				a = &applied{last: rec.Seq - 1, seqs: map[uint64]struct{}{}, hashes: map[string]uint64{}}
@@ -49,10 +61,6 @@ func (c *checker) checkApplied(h []Record) {
 func (c *checker) apply(a *applied, rec *Record) {
 	by := rec.User + "/" + rec.Device
 	_, again := a.seqs[rec.Seq]
-	if again && a.again {
-		return
-	}
-	a.again = false
 	other, moved := a.hashes[rec.Hash]
 	switch {
 	case again:

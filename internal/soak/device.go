@@ -49,6 +49,13 @@ type DeviceOptions struct {
 	Patience time.Duration
 	// Stay is how long a raw client stays connected at most. 0: for ever.
 	Stay time.Duration
+	// Mortal: its process may be killed at any moment. What became of a message is
+	// then told by events as well, perhaps to another process than sent it, and
+	// nothing is claimed that is not on disk yet.
+	Mortal bool
+	// Slow is how long an SDK client's program takes with an event at most, so that
+	// some wait for it.
+	Slow time.Duration
 	// Acked, if set, is told where the device's messages stand. It must not block.
 	Acked func(spot)
 }

@@ -7,11 +7,12 @@
 // (test/faults).
 //
 // Goroutines: a raw client runs one that keeps it connected and, while it is, a
-// reader and a writer; an SDK client runs one that handles events; the workload
-// runs one per sending device. All end with Close or with the context they were
+// reader and a writer; an SDK client runs one that handles events; a Process, one
+// that waits for its process's end; the workload runs one per sending device. All end with Close or with the context they were
 // given. Locks: rawClient.mu and sdkClient.mu guard a client's state,
 // Recorder.mu a history's file; a client's lock may be held while the recorder's
-// is taken, never the other way round.
+// is taken, never the other way round. Process.call is held for a request to the
+// process, and taken before Process.mu, which guards which process it is.
 //
 // Invariants:
 //   - a record is in the history before what it tells becomes visible to

@@ -147,7 +147,7 @@ func (s *story) endWithClerk() Run {
 // told last, and goes on from there.
 func TestStartedAgain(t *testing.T) {
 	s := opening()
-	last := s.logs[dm][1]
+	last := s.logs[grp][3]
 	s.rec("bob/1", Record{Kind: Started})
 	s.apply("bob/1", last)
 	s.say("ann/1", dm, "after the start")

@@ -2,6 +2,7 @@ package soak
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -25,6 +26,9 @@ type Kind string
 const (
 	// Invoked: the message with Hash is about to be sent for the first time.
 	Invoked Kind = "invoked"
+	// Accepted: the message with Hash is in the device's outbox on disk, under ID:
+	// whatever becomes of its process, it is stored or refused in the end.
+	Accepted Kind = "accepted"
 	// OK: the server answered that it is stored, as Seq.
 	OK Kind = "ok"
 	// Failed: the server answered that it is not and never will be.
@@ -39,7 +43,7 @@ const (
 	Applied Kind = "applied"
 	// Cursor: the device claims to hold everything of the conversation up to Seq.
 	Cursor Kind = "cursor"
-	// ReadSet: the device is about to move its user's read mark to Seq.
+	// ReadSet: the device is about to move its user's read mark to Seq, or has.
 	ReadSet Kind = "readset"
 	// Head: the server answered that Seq is the conversation's last entry.
 	Head Kind = "head"
@@ -65,7 +69,8 @@ const (
 	// the device was told everything that had changed by then.
 	Synced Kind = "synced"
 	// Started: the device's process begins again with what its store holds. What its
-	// program was told last it may be told once more.
+	// program was told last it may be told once more, in the same order and before
+	// anything new.
 	Started Kind = "started"
 	// Joined: it was answered over HTTP that the user Of is a member of Conversation.
 	Joined Kind = "joined"
@@ -263,6 +268,26 @@ func (r *Recorder) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.err
+}
+
+// openHistory opens the file of a history that several processes write, one after
+// the other. What a killed one has left of a line claims nothing and is removed;
+// begun tells that there are lines.
+func openHistory(path string) (f *os.File, begun bool, err error) {
+	if f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600); err != nil {
+		return nil, false, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, f.Close())
+		}
+	}()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return nil, false, err
+	}
+	whole := bytes.LastIndexByte(text, '\n') + 1
+	return f, whole > 0, f.Truncate(int64(whole))
 }
 
 // ReadHistory reads what a Recorder wrote. A last line that was cut off by a

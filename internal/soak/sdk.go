@@ -37,7 +37,7 @@ type sdkClient struct {
 }
 
 // NewSDK starts a client of the SDK with a store in the file path. It returns
-// when it is connected for the first time.
+// when it is connected for the first time in the life of the store.
 func NewSDK(ctx context.Context, o DeviceOptions, path string) (Device, error) {
 	store, err := sqlitestore.Open(path)
 	if err != nil {
@@ -48,6 +48,16 @@ func NewSDK(ctx context.Context, o DeviceOptions, path string) (Device, error) {
 		slots: make(chan struct{}, o.inFlight()), read: map[string]uint64{},
 	}
 	more := []skein.Option{skein.WithDialer(c.dial)}
+	if o.Mortal {
+		// Who begins again goes on with what it has, before there is a connection.
+		snap, err := store.Load(ctx)
+		if err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+		if snap.Meta.Timeline != "" {
+			more = append(more, skein.WithOffline())
+		}
+	}
 	if o.Reconnect > 0 {
 		more = append(more, skein.WithBackoff(func(int) time.Duration { return rand.N(o.Reconnect) }))
 	}
@@ -129,6 +139,11 @@ func (c *sdkClient) Send(ctx context.Context, conversation, text string) error {
 		<-c.slots
 		return err
 	}
+	if c.o.Mortal {
+		kept := rec
+		kept.Kind, kept.ID = Accepted, hex.EncodeToString(p.ID[:])
+		c.h.Add(kept)
+	}
 	c.wg.Go(func() {
 		defer func() { <-c.slots }()
 		m, err := p.Wait(c.ctx)
@@ -158,7 +173,10 @@ func (c *sdkClient) follow() {
 		case *skein.MessageEvent:
 			c.applied(e.Message)
 		case *skein.AckEvent:
+			c.settled(OK, "", e.Message)
 			c.applied(e.Message)
+		case *skein.FailedEvent:
+			c.settled(Failed, string(e.Err.Code), e.Message)
 		case *skein.RecallEvent:
 			c.applied(e.Message)
 		case *skein.GroupEvent:
@@ -176,6 +194,9 @@ func (c *sdkClient) follow() {
 			c.h.Add(Record{Kind: Reset, Timeline: c.line()})
 		case *skein.StateEvent:
 			c.state(e)
+		}
+		if c.o.Slow > 0 {
+			_ = pause(c.ctx, rand.N(c.o.Slow)) // the loop looks for the end itself
 		}
 	}
 }
@@ -200,6 +221,18 @@ func (c *sdkClient) applied(m *skein.Message) {
 	e := EntryOf(entryOf(m))
 	c.h.Add(Record{
 		Kind: Applied, Conversation: e.Conversation, Seq: e.Seq, Count: e.Count, ID: e.ID, Hash: e.Hash, Timeline: c.line(),
+	})
+}
+
+// settled writes down what an event tells of a message of this device: the
+// process that waited for the answer may be gone.
+func (c *sdkClient) settled(k Kind, code string, m *skein.Message) {
+	e := EntryOf(entryOf(m))
+	if !c.o.Mortal || e.Hash == HashRecalled {
+		return
+	}
+	c.h.Add(Record{
+		Kind: k, Conversation: e.Conversation, Seq: e.Seq, Count: e.Count, ID: e.ID, Hash: e.Hash, Timeline: c.line(), Code: code,
 	})
 }
 
@@ -228,7 +261,15 @@ func (c *sdkClient) MarkRead(ctx context.Context, conversation string) error {
 	if err != nil || !s.Member || s.High <= s.Read || s.High < s.Low {
 		return err
 	}
-	c.h.Add(Record{Kind: ReadSet, Conversation: conversation, Seq: s.High, Timeline: c.line()})
+	rec := Record{Kind: ReadSet, Conversation: conversation, Seq: s.High, Timeline: c.line()}
+	if c.o.Mortal { // what is not on disk yet may not be claimed
+		if err := v.MarkRead(ctx, s.High); err != nil {
+			return err
+		}
+		c.h.Add(rec)
+		return nil
+	}
+	c.h.Add(rec)
 	return v.MarkRead(ctx, s.High)
 }
 
@@ -267,8 +308,13 @@ func beginOf(r *skein.ConversationRecord) uint64 {
 
 // View opens the store anew, as the next start of the program would.
 func (c *sdkClient) View(ctx context.Context) (View, error) {
-	view := View{Source: SourceStore, User: c.o.User, Device: c.o.Device}
-	store, err := sqlitestore.Open(c.path)
+	return storeView(ctx, c.path, c.o.User, c.o.Device, c.unread)
+}
+
+// storeView reads the SDK's store in a file; unreads are what the SDK said at the end.
+func storeView(ctx context.Context, path, user, device string, unreads map[string]uint64) (View, error) {
+	view := View{Source: SourceStore, User: user, Device: device}
+	store, err := sqlitestore.Open(path)
 	if err != nil {
 		return view, err
 	}
@@ -282,7 +328,7 @@ func (c *sdkClient) View(ctx context.Context) (View, error) {
 		if r.High < r.Low || r.High == 0 {
 			continue
 		}
-		unread, told := c.unread[r.ID]
+		unread, told := unreads[r.ID]
 		view.Standings = append(view.Standings, Standing{
 			Conversation: r.ID, First: r.Low, Last: r.High, Member: r.Until == 0, Read: r.Read, Unread: unread,
 			// Otherwise something unread lies before what the device keeps.

@@ -27,8 +27,8 @@ const (
 // Load lets every user send, and groups, marks and accounts change, until ctx ends.
 func (w *World) Load(ctx context.Context) {
 	var wg sync.WaitGroup
-	for i, d := range w.senders {
-		wg.Go(func() { w.talk(ctx, i, d) })
+	for i, s := range w.senders {
+		wg.Go(func() { w.talk(ctx, uint64(i), s.p, s.d) })
 	}
 	wg.Go(func() { w.changeGuests(ctx) })
 	wg.Go(func() { w.makeGroups(ctx) })
@@ -40,21 +40,22 @@ func (w *World) Load(ctx context.Context) {
 	}
 }
 
-// talk is one user: mostly single messages, now and then a burst, reading, and a
+// talk is one user at a device: mostly single messages, now and then a burst, reading, and a
 // message that was acknowledged before once more.
-func (w *World) talk(ctx context.Context, i int, d Device) {
-	rng := rand.New(rand.NewPCG(w.plan.Seed, uint64(i)))
+func (w *World) talk(ctx context.Context, i uint64, p *person, d Device) {
+	rng := rand.New(rand.NewPCG(w.plan.Seed, i))
+	_, device := d.Name()
 	every := time.Duration(float64(time.Second) * float64(len(w.senders)) / w.plan.Rate)
 	next := time.Now()
 	for n := 0; ; {
-		c := w.users[i].talk(rng)
+		c := p.talk(rng)
 		burst := 1
 		if rng.IntN(20) == 0 {
 			burst = 2 + rng.IntN(30)
 		}
 		for range burst {
 			n++
-			text := fmt.Sprintf("%s %d %s", w.users[i].id, n, strings.Repeat("x", rng.IntN(200)))
+			text := fmt.Sprintf("%s/%s %d %s", p.id, device, n, strings.Repeat("x", rng.IntN(200)))
 			if d.Send(ctx, c, text) != nil {
 				return // ctx ended, or the device did and wrote down why
 			}

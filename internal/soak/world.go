@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
@@ -29,21 +30,31 @@ type Plan struct {
 	Seed uint64
 	// Reconnect and Patience are the devices' (DeviceOptions).
 	Reconnect, Patience time.Duration
+	// Process, if set, makes the command that runs RunProcess: some users then have
+	// devices in processes of their own, which send as well.
+	Process func() *exec.Cmd
 }
 
 // World is the users, their devices and their conversations.
 type World struct {
-	plan    Plan
-	users   []*person
-	devices []Device
-	senders []Device // one for each user
-	files   []*os.File
+	plan      Plan
+	users     []*person
+	devices   []Device
+	senders   []sender // one for each user, then the processes
+	processes []*Process
+	files     []*os.File
 	// restless are devices that connect anew all the time and resume by position.
 	restless []*rawClient
 	// guests is the group that visitors, the last users, leave and join all the time.
 	guests   string
 	visitors []string
 	clerk    *clerk
+}
+
+// sender is a device that the load has a user send with.
+type sender struct {
+	p *person
+	d Device
 }
 
 // kinds are the devices that the users get in turn.
@@ -86,7 +97,7 @@ func NewWorld(ctx context.Context, plan Plan) (*World, error) {
 		if err != nil {
 			return nil, errors.Join(err, w.Close())
 		}
-		w.senders = append(w.senders, d)
+		w.senders = append(w.senders, sender{p, d})
 	}
 	// Two users have a second device, of the other make, and one that is never
 	// connected for long.
@@ -98,11 +109,50 @@ func NewWorld(ctx context.Context, plan Plan) (*World, error) {
 			return nil, errors.Join(err, w.Close())
 		}
 	}
+	if err := w.startProcesses(ctx); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
 	if err := w.hireClerk(ctx); err != nil {
 		return nil, errors.Join(err, w.Close())
 	}
 	return w, nil
 }
+
+// startProcesses gives the first user two devices that are processes, and the
+// second and the last one, who leaves a group and comes back, one each.
+func (w *World) startProcesses(ctx context.Context) error {
+	if w.plan.Process == nil {
+		return nil
+	}
+	for i, p := range []*person{w.users[0], w.users[0], w.users[1], w.users[len(w.users)-1]} {
+		token, err := w.mint(ctx, p.id)
+		if err != nil {
+			return err
+		}
+		o := processOptions{
+			URLs: w.plan.WS, Token: token, User: p.id, Device: fmt.Sprint("process", i),
+			JSON: i%2 == 1, Reconnect: w.plan.Reconnect,
+		}
+		if i >= 2 {
+			o.URLs = w.plan.TCP
+		}
+		if i%2 == 0 {
+			o.Slow = 4 * time.Millisecond
+		}
+		d := newProcess(o, w.plan.Dir, w.plan.Process, p.keep)
+		w.devices, w.processes, w.senders = append(w.devices, d), append(w.processes, d), append(w.senders, sender{p, d})
+		if err := d.Start(); err != nil {
+			return err
+		}
+		if _, err := d.do(ctx, processRequest{Do: "holds"}); err != nil { // connected for the first time
+			return fmt.Errorf("soak: the first start of %s/%s: %w", o.User, o.Device, err)
+		}
+	}
+	return nil
+}
+
+// Processes are the devices that are processes of their own.
+func (w *World) Processes() []*Process { return w.processes }
 
 // hireClerk makes the one who uses the API only.
 func (w *World) hireClerk(ctx context.Context) error {

@@ -174,8 +174,8 @@ func (h *hub) pop() (e Event, done bool) {
 //
 // Events about stored things (messages, acks, failures, recalls, groups,
 // contacts, gaps, resets) wait in the store until they are handled, also over a
-// restart; each comes once, except that the last few may come again after a
-// crash. Receipts, typing, presence and state are passing: only the latest of
+// restart; each comes once, except that after a crash the last ones, at most 64,
+// may come again, in the same order and before anything new. Receipts, typing, presence and state are passing: only the latest of
 // each subject is kept. What a cold start brings is history and no event.
 //
 // One loop at a time: a second one waits until the first has ended.
@@ -233,7 +233,7 @@ type feedReader struct {
 	saved   time.Time
 }
 
-const feedPage = 64
+const feedPage = 64 // Events promises it
 
 // next returns the next event and its number; an item that makes no event has
 // a number only. Number 0: nothing there now.

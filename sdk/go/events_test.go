@@ -98,6 +98,37 @@ func TestSlowHandlerLosesNothing(t *testing.T) {
 	})
 }
 
+// However fast they are handled, at most 64 events come again after a crash: the
+// one before them is saved as handled by then.
+func TestFewEventsComeAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		c, err := Dial(bg, "tcp://fake", WithToken("tok"), WithStore(r.store), WithDialer(r.dialer()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		r.sayMany(dm, "bob", 300)
+		synctest.Wait()
+		most := uint64(0)
+		for e := range c.Events(bg) {
+			m, ok := e.(*MessageEvent)
+			if !ok {
+				continue
+			}
+			// No time passes here: nothing is saved for being old.
+			left, err := r.store.Feed(bg, 0, 1)
+			if err != nil || len(left) == 0 {
+				t.Fatalf("%s is saved as handled while its handler runs: %v", m.Message.Text, err)
+			}
+			most = max(most, m.Message.Seq-left[0].Seq+1)
+			if m.Message.Text == "m300" {
+				break
+			}
+		}
+		eq(t, "told, and not saved as handled", most, 64)
+	})
+}
+
 // Events not handled when the process ends come after the restart; handled ones do not.
 func TestEventsSurviveRestart(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {

@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv("FAULTS_TEST_SERVER") != "":
 		err = serve(os.Args[2:])
+	case len(os.Args) == 2 && os.Args[1] == deviceCommand:
+		err = soak.RunProcess(os.Stdin, os.Stdout)
 	case isInside():
 		err = hurtInside()
 	default:
@@ -118,6 +120,23 @@ func TestPutBack(t *testing.T) {
 	}
 }
 
+// Another short form of what `make test-faults` does: with one server, to its clients.
+func TestSDKKilled(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts servers; run without -short")
+	}
+	o := testOptions(t)
+	o.rounds = 2
+	var out bytes.Buffer
+	if err := sdkKilled(t.Context(), o, &out); err != nil {
+		t.Fatalf("%v\n%s", err, &out)
+	}
+	if !strings.Contains(out.String(), "every promise was kept") || !strings.Contains(out.String(), "began again") {
+		t.Errorf("the report does not say so:\n%s", &out)
+	}
+	t.Logf("%s", &out)
+}
+
 // The short form of `make test-powercut`. SKEIN_FAULTS=1 says that this
 // machine can do it; then it must.
 func TestPowerCut(t *testing.T) {
@@ -152,6 +171,7 @@ func TestVerdict(t *testing.T) {
 		{"never calm", result{Check: clean(), NotCalm: "somebody waits"}, errBroken, errNoLoss},
 		{"not checked", result{}, errBroken, errNoLoss},
 		{"reset without need", result{Check: reset}, errBroken, errNoLoss},
+		{"devices killed that did nothing", result{Check: clean(), Killed: 3}, errBroken, errNoLoss},
 		{"put back and reset", result{Check: back}, nil, errNoLoss},
 	} {
 		if err := tt.r.verdict(false); !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) {

@@ -4,6 +4,7 @@
 //	go run ./test/faults kill --rounds 50       kill -9 at random moments
 //	go run ./test/faults putback --rounds 20    older copies of the data put in the server's place
 //	go run ./test/faults powercut --rounds 10   power cuts; needs root
+//	go run ./test/faults sdk-killed --rounds 20 kill -9 clients that use the SDK
 //	go run ./test/faults cluster --rounds 20    nodes, partitions, PostgreSQL; needs root
 //
 // It owns the server process, its disk and what happens to them; the users,
@@ -33,6 +34,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/skein-im/skein/internal/soak"
 )
 
 // options are the flags.
@@ -57,12 +60,13 @@ type options struct {
 	serverEnv []string
 }
 
-const usage = `usage: faults kill|putback|powercut|cluster [flags]
+const usage = `usage: faults kill|putback|powercut|sdk-killed|cluster [flags]
 
-kill      kill -9 the server at random moments under load
-putback   put older copies of its data directory, and backups, in its place under load
-powercut  cut the power of its disk (ext4 on a loop device) at random moments; needs root
-cluster   hurt two gateways, two logic nodes, an API node or their PostgreSQL; needs root
+kill        kill -9 the server at random moments under load
+putback     put older copies of its data directory, and backups, in its place under load
+powercut    cut the power of its disk (ext4 on a loop device) at random moments; needs root
+sdk-killed  kill -9 processes that use the SDK, with their stores on disk, and every third time the server
+cluster     hurt two gateways, two logic nodes, an API node or their PostgreSQL; needs root
 `
 
 // errUsage: the flags have been explained.
@@ -75,7 +79,7 @@ func parse(args []string) (command string, o options, err error) {
 		return "", o, errUsage
 	}
 	command = args[0]
-	rounds, ok := map[string]int{"kill": 50, "putback": 20, "powercut": 10, "cluster": 20}[command]
+	rounds, ok := map[string]int{"kill": 50, "putback": 20, "powercut": 10, "sdk-killed": 20, "cluster": 20}[command]
 	if !ok {
 		fmt.Fprint(os.Stderr, usage)
 		return "", o, errUsage
@@ -120,6 +124,13 @@ func parse(args []string) (command string, o options, err error) {
 }
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == deviceCommand {
+		if err := soak.RunProcess(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "faults: device:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	command, o, err := parse(os.Args[1:])
 	if err != nil {
 		os.Exit(2)
@@ -133,6 +144,8 @@ func main() {
 		err = putback(ctx, o, os.Stdout)
 	case "powercut":
 		err = powercut(ctx, o, os.Stdout)
+	case "sdk-killed":
+		err = sdkKilled(ctx, o, os.Stdout)
 	case "cluster":
 		err = clusters(ctx, o, os.Stdout)
 	}

@@ -23,6 +23,8 @@ type result struct {
 	RestartP50 time.Duration `json:"restart_p50_ns"`
 	RestartMax time.Duration `json:"restart_max_ns"`
 	Fsync      time.Duration `json:"fsync_p50_ns"`
+	// Killed are the processes of devices that were killed.
+	Killed int `json:"killed,omitempty"`
 	// Shortened are the starts that were refused because the server noticed a loss.
 	Shortened []string `json:"shortened,omitempty"`
 	// NotCalm tells why the end was not calm in time.
@@ -34,7 +36,7 @@ type result struct {
 func (r *run) result() *result {
 	out := &result{
 		Fault: r.name, Rounds: r.struck, Clients: r.o.clients, Rate: r.o.rate, Seed: r.o.seed, Tags: r.o.tags,
-		Fsync: r.fsync, Shortened: r.shortened, Check: r.check,
+		Fsync: r.fsync, Killed: r.killed, Shortened: r.shortened, Check: r.check,
 	}
 	if n := len(r.restarts); n > 0 {
 		slices.Sort(r.restarts)
@@ -58,6 +60,8 @@ func (r *result) verdict(expectLoss bool) error {
 		return errNoLoss
 	case !expectLoss && r.Check != nil && r.Check.Returned == 0 && r.Check.Resets > 0:
 		return fmt.Errorf("%w: %d resets of a history that went on", errBroken, r.Check.Resets)
+	case !expectLoss && r.Killed > 0 && r.Check != nil && (r.Check.Accepted == 0 || r.Check.Started == 0):
+		return fmt.Errorf("%w: %d processes killed, %d began again with something to send", errBroken, r.Killed, r.Check.Started)
 	case !expectLoss && (r.lost() || r.NotCalm != "" || r.Check == nil || !r.Check.OK()):
 		return errBroken
 	}
@@ -88,6 +92,11 @@ func (r *result) print(w io.Writer, o options) error {
 		row("on the way", "%d resent after a lost connection, %d told to come later", c.Unanswered, c.Rejected)
 		row("devices", "%d connections, %d entries applied", c.Connects, c.Applied)
 		row("also", "%s", also(c))
+		if r.Killed > 0 {
+			row("processes", "%d killed, %d began again", r.Killed, c.Started)
+			row("their outboxes", "%d messages on disk before they were sent, %d of them not answered when the process was killed", c.Accepted, c.Carried)
+			row("told again", "%d entries in all, %d after one start at most", c.ToldAgain, c.MostAgain)
+		}
 		if c.Returned > 0 {
 			row("put back", "%d times, %d acknowledged messages lost by that, %d resets", c.Returned, c.WentBack, c.Resets)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -47,6 +48,9 @@ type run struct {
 	// strike, if set, is a round in place of a fault and a start.
 	strike func(*run, context.Context, fault, *rand.Rand) error
 
+	// device, if set, makes the command of a device that is a process.
+	device func() *exec.Cmd
+
 	server   *server
 	world    *soak.World
 	copies   []serverCopy
@@ -55,6 +59,7 @@ type run struct {
 	// shortened are the starts that the server refused because it noticed a loss.
 	shortened []string
 	struck    int
+	killed    int   // processes of devices
 	calm      error // why the end was not calm
 	fsync     time.Duration
 	check     *soak.Report
@@ -143,7 +148,7 @@ func (r *run) makeWorld(ctx context.Context, f fault) error {
 	r.world, err = soak.NewWorld(ctx, soak.Plan{
 		HTTP: "http://" + public, WS: []string{"ws://" + public + "/ws"}, TCP: []string{"tcp://" + stream},
 		Reconnect: soak.RestartStorm,
-		AdminKey:  key, Dir: dir, Clients: r.o.clients, Rate: r.o.rate, Seed: r.o.seed,
+		AdminKey:  key, Dir: dir, Clients: r.o.clients, Rate: r.o.rate, Seed: r.o.seed, Process: r.device,
 	})
 	return err
 }

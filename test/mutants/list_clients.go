@@ -3,6 +3,7 @@ package main
 const (
 	sdkDir  = "sdk/go"
 	wireDir = "wire"
+	soakDir = "internal/soak"
 )
 
 // clients are bugs of the SDK and of the protocol's Go form.
@@ -16,6 +17,26 @@ var clients = []Mutant{
 		Name: "sdk-shows-what-was-pushed-before-a-return", Breaks: "24: what waits while the server goes back is of the history that is gone",
 		Hunks:   []Hunk{{sdkDir + "/apply.go", "\tk.heldOver = k.heldOver || len(k.held) > 0\n\tk.held = nil\n", ""}},
 		Package: sdkDir, Test: "TestServerPutBackWhilePushesWait",
+	},
+	{
+		Name: "sdk-saves-handled-events-seldom", Breaks: "4: at most 64 events come again after a crash",
+		Hunks:   []Hunk{{sdkDir + "/events.go", "f.handled-f.kept >= feedPage", "f.handled-f.kept >= 4*feedPage"}},
+		Package: sdkDir, Test: "TestFewEventsComeAgain",
+	},
+	{
+		Name: "sdk-event-is-handled-when-it-is-told", Breaks: "4: an event that a handler had not finished comes again after a crash",
+		Hunks:   []Hunk{{sdkDir + "/events.go", "more := yield(stored)\n\t\t\t\tf.handled = n\n", "f.handled = n\n\t\t\t\tf.save()\n\t\t\t\tmore := yield(stored)\n"}},
+		Package: sdkDir, Test: "TestEventsSurviveRestart",
+	},
+	{
+		Name: "checker-tells-again-in-any-order", Breaks: "7: what comes again after a crash is in its order",
+		Hunks:   []Hunk{{soakDir + "/check_process.go", "case t.next < len(t.order) && before && i == t.next:", "case t.next < len(t.order) && before:"}},
+		Package: soakDir, Test: "TestToldAgain",
+	},
+	{
+		Name: "checker-forgets-outboxes", Breaks: "1: what was in an outbox on disk is stored or refused",
+		Hunks:   []Hunk{{soakDir + "/check_process.go", "case s.acked == 0 && s.failed == \"\" && s.stored == 0:", "case s.acked == 0 && s.failed == \"\" && s.stored == 0 && s.id == \"\":"}},
+		Package: soakDir, Test: "TestDropped",
 	},
 	{
 		Name: "sdk-passes-a-hole", Breaks: "6: no cursor passes a hole",
