@@ -161,7 +161,9 @@ func (c *clerk) say(ctx context.Context) {
 		var resp wire.SendMessageResponse
 		err := c.call(ctx, 0, messageService+"SendMessage", &wire.SendMessageRequest{Conversation: c.dm, Id: id[:], Content: content}, &resp)
 		if err == nil {
-			rec.Kind, rec.Seq, rec.Timeline = OK, resp.Seq, c.timeline(ctx)
+			// It is of now: who asks for the timeline may wait until the server is another one.
+			rec.Kind, rec.Seq, rec.Mono = OK, resp.Seq, Now()
+			rec.Timeline = c.timeline(ctx)
 			if rec.Timeline != "" {
 				c.add(user, rec)
 			}

@@ -244,7 +244,8 @@ func NewRecorder(w io.Writer, user, device string) *Recorder {
 	return &Recorder{w: w, user: user, device: device}
 }
 
-// Add stamps the record and writes it. It returns the stamp. A failure is kept
+// Add stamps the record, unless it says itself when it was, and writes it. It
+// returns the stamp. A failure is kept
 // for Err: a history with a hole proves nothing.
 func (r *Recorder) Add(rec Record) int64 { return r.addAs(r.user, rec) }
 
@@ -253,7 +254,10 @@ func (r *Recorder) addAs(user string, rec Record) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	rec.User, rec.Device = user, r.device
-	rec.Mono, rec.Wall = Now(), time.Now().UnixMilli()
+	rec.Wall = time.Now().UnixMilli()
+	if rec.Mono == 0 {
+		rec.Mono = Now()
+	}
 	line, err := json.Marshal(rec)
 	if err == nil {
 		r.buf = append(append(r.buf[:0], line...), '\n')

@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"bytes"
 	"maps"
 	"slices"
 	"testing"
@@ -213,5 +214,19 @@ func TestPutBackViolations(t *testing.T) {
 			run.Returns = []Return{r}
 			expectBroken(t, Check(run), tt.want)
 		})
+	}
+}
+
+// An answer is of the time at which it came, however late it is written down: what
+// is asked in between may wait for a server that was put back.
+func TestStampOfAnAnswer(t *testing.T) {
+	var b bytes.Buffer
+	r := NewRecorder(&b, "ann", "1")
+	came := Now()
+	if at := r.Add(Record{Kind: OK, Mono: came}); at != came {
+		t.Errorf("stamped %d, came at %d", at, came)
+	}
+	if at := r.Add(Record{Kind: Invoked}); at <= came {
+		t.Errorf("stamped %d, after %d", at, came)
 	}
 }
