@@ -173,13 +173,18 @@ func (c *cluster) failoverLossy(ctx context.Context) error {
 		return err
 	}
 	// What the old one had said is read and written down by then.
-	if err := errors.Join(wait(ctx, silence), next.machine.join(c.database)); err != nil {
+	if err := wait(ctx, silence); err != nil {
 		return err
 	}
 	// Who talks where has to be known before anybody can talk.
 	c.world.WentBack(&ret)
 	ret.Began = soak.Now()
 	if err := c.promote(next); err != nil {
+		return err
+	}
+	// Not before: the machine of the one that was killed still sends what that had
+	// written to its sockets, and a standby would take it.
+	if err := next.machine.join(c.database); err != nil {
 		return err
 	}
 	if err := c.follow(ctx, next); err != nil {
