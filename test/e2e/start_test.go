@@ -42,7 +42,7 @@ func TestRefusesToStart(t *testing.T) {
 		{"a file as data directory", nil, func(t *testing.T, dir string) {
 			rewrite(t, dir, "in the way")
 		}, []string{"data directory", "not a directory"}},
-		{"directory of a newer version", nil, newerDirectory, []string{"directory", "version 9999", "newer version of Skein", "backup"}},
+		{"directory of a newer version", nil, newerDirectory, []string{"directory", "newer version of skein", "schema 9999", "backup"}},
 		{"journal of a newer version", nil, newerJournal, []string{"journal", "newer version of skein", "schema 99", "backup"}},
 		{"admin key that others can read", nil, func(t *testing.T, dir string) {
 			if err := os.Chmod(filepath.Join(dir, app.AdminKeyFile), 0o644); err != nil {
@@ -99,7 +99,9 @@ func newerDirectory(t *testing.T, dir string) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	execSQL(t, filepath.Join(dir, "directory.db"), "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)")
+	path := filepath.Join(dir, "directory.db")
+	execSQL(t, path, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)")
+	execSQL(t, path, "UPDATE directory_compatible SET least = 9999") // or this version would use it
 }
 
 func newerJournal(t *testing.T, dir string) {
