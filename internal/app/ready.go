@@ -39,7 +39,7 @@ func (a *App) readiness(ctx context.Context) (r readiness) {
 			r.Reasons = append(r.Reasons, "the directory does not answer")
 		}
 		// After the ping, which looks at it.
-		shut, warning := a.directory.Schema()
+		warning, shut := a.directory.Schema()
 		if shut != nil {
 			r.Reasons = append(r.Reasons, shut.Error())
 		}

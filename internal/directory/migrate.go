@@ -195,18 +195,18 @@ func readRange(ctx context.Context, db *sql.DB, tables string) (r schema.Range, 
 // which sees it with every connection.
 func (d *DB) NoteSchema(r schema.Range) { d.schema.Store(&r) }
 
-// Schema tells what operators should know of the schema: why this program may not
-// use it any more, nil if it may, and a warning, "" if there is none.
-func (d *DB) Schema() (shut error, warning string) {
+// Schema tells what operators should know of the schema: a warning, "" if there is
+// none, and why this program may not use it any more, nil if it may.
+func (d *DB) Schema() (warning string, shut error) {
 	r := d.schema.Load()
 	if r == nil {
-		return nil, ""
+		return "", nil
 	}
 	steps, err := d.steps()
 	if err != nil {
-		return err, ""
+		return "", err
 	}
-	return steps.Check(storeName, *r), steps.Beyond(storeName, *r)
+	return steps.Beyond(storeName, *r), steps.Check(storeName, *r)
 }
 
 func newerSchema(have schema.Range, known int) error {

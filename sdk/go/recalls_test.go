@@ -192,7 +192,9 @@ func TestRecalledRecord(t *testing.T) {
 	}
 	eq(t, "news", state(20, 3, 6, 8, 9), []uint64{6, 8, 9})
 	check("told", 0, 6, 8, 9)
-	eq(t, "counted", r.recall(7) && r.recall(7) && r.recall(3), true)
+	for _, seq := range []uint64{7, 7, 3} { // twice is as once
+		eq(t, "counted", r.recall(seq), true)
+	}
 	check("a recall", 0, 6, 7, 8, 9)
 	eq(t, "news", state(19, 2, 6, 8), []uint64(nil))
 	check("as it was before", 0, 6, 7, 8, 9)

@@ -92,7 +92,7 @@ func TestVersionsSideBySide(t *testing.T) {
 	if err := d.Ping(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if shut, warning := d.Schema(); shut != nil || !strings.Contains(warning, "extended by a newer version") {
+	if warning, shut := d.Schema(); shut != nil || !strings.Contains(warning, "extended by a newer version") {
 		t.Errorf("%v, %q", shut, warning)
 	}
 	other, err := Open(t.Context(), url, Options{})
@@ -140,7 +140,7 @@ func TestShutOut(t *testing.T) {
 			t.Errorf("it was used: %v", err)
 		}
 	}
-	if shut, _ := d.Schema(); shut == nil || !strings.Contains(shut.Error(), "run the newer version") {
+	if _, shut := d.Schema(); shut == nil || !strings.Contains(shut.Error(), "run the newer version") {
 		t.Errorf("shut: %v", shut)
 	}
 	if n := strings.Count(said.String(), "replace it by the newer version"); n != 1 {

@@ -108,7 +108,7 @@ func TestNewerSchema(t *testing.T) {
 	if err := d.CreateUser(t.Context(), im.Credentials{User: im.User{ID: "u", Username: "u"}}); err != nil {
 		t.Error(err)
 	}
-	if shut, warning := d.Schema(); shut != nil || !strings.Contains(warning, "extended by a newer version") {
+	if warning, shut := d.Schema(); shut != nil || !strings.Contains(warning, "extended by a newer version") {
 		t.Errorf("%v, %q", shut, warning)
 	}
 	if err := d.Close(); err != nil {
