@@ -159,7 +159,10 @@ var journals = []Mutant{
 	},
 	{
 		Name: "pg-marks-of-a-lost-history", Breaks: "24: what waits in memory ends with its history",
-		Hunks:   []Hunk{{postgresDir + "/history.go", "\tj.forget()\n\tj.marks.drop()\n", "\tj.forget()\n"}},
+		Hunks: []Hunk{
+			{postgresDir + "/history.go", "\tj.forget()\n\tj.marks.drop()\n", "\tj.forget()\n"},
+			{postgresDir + "/history.go", "is written in it until then\n\t\tj.marks.drop()\n", "is written in it until then\n"},
+		},
 		Package: postgresDir, Test: "TestMarksOfALostHistory",
 	},
 }
