@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -115,12 +114,12 @@ func (s *session) lookUpPlace() {
 // toldUpTo asks what changed for the user since a position, and returns the new one
 // if all of it was queued for this session before, or is now; otherwise "".
 func (s *session) toldUpTo(from string) (to string) {
-	ctx, cancel := context.WithTimeout(s.g.ctx, readTime)
-	defer cancel()
 	since, ok := im.ParsePlace(from)
 	if !ok {
 		return ""
 	}
+	ctx, answered := s.asking(readTime)
+	defer answered()
 	res, err := s.g.o.Logic.Sync(ctx, s.actor, im.SyncQuery{Position: from, Timeline: s.g.o.Timeline(), Heads: true})
 	if err != nil || res.Reset || res.Next != "" || res.Position == from {
 		return ""

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -80,6 +82,31 @@ func (w *looked) want(what string, want ...string) {
 	if got := w.positions(); !slices.Equal(got, want) {
 		w.t.Errorf("%s: %q, want %q", what, got, want)
 	}
+}
+
+// A look at the store ends with the session that it is for.
+func TestALookEndsWithItsSession(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newLooked(t)
+		ended := make(chan error, 1)
+		w.logic.syncing = func(ctx context.Context) error {
+			<-ctx.Done()
+			ended <- ctx.Err()
+			return ctx.Err()
+		}
+		time.Sleep(11 * time.Second)
+		w.c.say(wire.NewClientFrame(&wire.Ping{}))
+		synctest.Wait()
+		w.g.Control(im.Control{User: "ann", Code: im.CodeSessionRevoked})
+		select {
+		case err := <-ended:
+			if !errors.Is(err, context.Canceled) {
+				t.Errorf("it ended with %v", err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("it was not begun")
+		}
+	})
 }
 
 // Where parcels come from other nodes a busy connection is told the position up to
