@@ -9,7 +9,9 @@ import (
 
 // guarded runs what is done for one item. A panic is that item's end and nobody
 // else's: whoever sent it, or passes it on, would take down one process after the
-// other with it. The user is told a reference to what is in the log.
+// other with it. The user is told a reference to what is in the log, and not to
+// repeat a message, which the sender's later ones would wait for. A promise of the
+// directory's is repeated all the same: it was made.
 func (s *Service) guarded(what string, it *im.Entry, f func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -6,9 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"log/slog"
-	mathrand "math/rand/v2"
 	"runtime/debug"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -329,7 +327,7 @@ func (n *Node) panicked(what string, p any) {
 func (n *Node) send(logic im.Logic, ctx context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
 	defer func() {
 		if p := recover(); p != nil {
-			reference := strconv.FormatUint(mathrand.Uint64(), 36)
+			reference := rand.Text()[:8]
 			n.panicked("send "+reference, p)
 			reply(im.Ack{}, im.Errorf(im.CodeUnprocessable, "the server failed (reference %s)", reference))
 		}
