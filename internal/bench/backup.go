@@ -21,11 +21,10 @@ type BackupReport struct {
 	Before Latency `json:"before_ms"`
 	During Latency `json:"during_ms"`
 	Again  Latency `json:"again_ms"`
-	// P99Ratio is During.P99 ÷ Before.P99.
-	P99Ratio float64 `json:"p99_ratio"`
-	// Seconds of the whole commands.
-	First  BackupRun `json:"first"`
-	Second BackupRun `json:"second"`
+	// P99Ratio is During.P99 ÷ Before.P99, 0 if nothing was acknowledged before.
+	P99Ratio float64   `json:"p99_ratio"`
+	First    BackupRun `json:"first"`
+	Second   BackupRun `json:"second"`
 	// Drill restores the second one to a scratch directory, reads all and compares.
 	DrillSeconds   float64 `json:"drill_s"`
 	RestoreSeconds float64 `json:"restore_s"`
@@ -33,7 +32,7 @@ type BackupReport struct {
 	ReadySeconds float64 `json:"ready_s"`
 }
 
-// BackupRun is one backup.
+// BackupRun is one backup. Seconds are of the whole command.
 type BackupRun struct {
 	Seconds  float64 `json:"seconds"`
 	Bytes    int64   `json:"bytes"`
@@ -126,7 +125,9 @@ func (b *backups) underLoad(ctx context.Context) error {
 		}
 		*one.acks = between(before, after)
 	}
-	b.x.P99Ratio = b.x.During.P99 / b.x.Before.P99
+	if b.x.Before.P99 > 0 { // JSON has no other numbers
+		b.x.P99Ratio = b.x.During.P99 / b.x.Before.P99
+	}
 	to, err := b.s.usage()
 	if err != nil {
 		return err

@@ -175,8 +175,9 @@ func (h *hub) pop() (e Event, done bool) {
 // Events about stored things (messages, acks, failures, recalls, groups,
 // contacts, gaps, resets) wait in the store until they are handled, also over a
 // restart; each comes once, except that after a crash the last ones, at most 64,
-// may come again, in the same order and before anything new. Receipts, typing, presence and state are passing: only the latest of
-// each subject is kept. What a cold start brings is history and no event.
+// may come again, in the same order and before anything new. Receipts, typing,
+// presence and state are passing: only the latest of each subject is kept. What a
+// cold start brings is history and no event.
 //
 // One loop at a time: a second one waits until the first has ended.
 func (c *Client) Events(ctx context.Context) iter.Seq[Event] {
