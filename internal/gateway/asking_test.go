@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -90,4 +91,35 @@ func TestCallsEndWithTheirSession(t *testing.T) {
 			mu.Unlock()
 		})
 	}
+}
+
+// Of more Calls than may wait each is told when to come again, as of every limit.
+func TestTooManyCallsAreToldWhen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, func(o *Options) {
+			o.Devices = limits.NewDevices(limits.Rates{Calls: limits.Rate{PerSecond: 1000, Burst: 1000}})
+		})
+		release := make(chan struct{})
+		w.logic.call = func(context.Context, string, []byte) ([]byte, error) {
+			<-release
+			return nil, nil
+		}
+		p := w.login("alice", "d1")
+		const calls = callWorkers + callsHeld + 3
+		for n := range calls {
+			p.send(wire.NewClientFrame(&wire.Call{Number: uint32(n + 1), Method: "skein.Users.Me"}))
+		}
+		for n := callWorkers + callsHeld + 1; n <= calls; n++ {
+			r := p.read().GetResult()
+			if e := r.GetError(); int(r.GetNumber()) != n || e.GetCode() != string(im.CodeRateLimited) || e.GetRetryAfterMs() == 0 {
+				t.Errorf("call %d: %v", n, r)
+			}
+		}
+		close(release)
+		for range callWorkers + callsHeld {
+			if r := p.read().GetResult(); r.GetError() != nil {
+				t.Errorf("%v", r)
+			}
+		}
+	})
 }

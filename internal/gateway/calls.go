@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
@@ -14,6 +15,8 @@ const (
 	// callsHeld and callBytesHeld bound those that wait for a worker.
 	callsHeld     = 128
 	callBytesHeld = 1 << 20
+	// callAgain is what those are told that find no room.
+	callAgain = time.Second
 )
 
 // calls is the Calls of a session that run or wait. They run beside the read
@@ -46,7 +49,7 @@ func (s *session) onCall(c *command, f *wire.ClientFrame) {
 		return
 	}
 	k.mu.Unlock()
-	s.refuse(c, f, im.Errorf(im.CodeRateLimited, "too many calls at the same time"))
+	s.refuse(c, f, &im.Error{Code: im.CodeRateLimited, Message: "too many calls at the same time", RetryAfter: callAgain})
 }
 
 // work runs calls until none waits.
