@@ -56,6 +56,11 @@ func (c *backupToCmd) Run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	if c.Keys != "" {
+		if err := checkKeys(cfg.Data); err != nil {
+			return err
+		}
+	}
 	giveWay()
 	dir, done, err := source(ctx, cfg)
 	if err != nil {
@@ -81,6 +86,33 @@ func (c *backupToCmd) Run(ctx context.Context) (err error) {
 		fmt.Println("The server's keys are not in it (--keys copies them to a place of their own); a restored server makes new ones.")
 	}
 	return nil
+}
+
+// checkKeys makes sure that what is copied is a key: the copy that is there may be
+// the last good one.
+func checkKeys(data string) error {
+	path := filepath.Join(data, app.AdminKeyFile)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("--keys: %w", err)
+	}
+	return app.CheckAdminKey(path, raw)
+}
+
+// openKeys opens a repository that has a key.
+func openKeys(ctx context.Context, name string) (backup.Repository, error) {
+	r, err := backup.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := r.Get(ctx, app.AdminKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("--keys %s: there is no key in that repository, and nothing was restored: %w", name, err)
+	}
+	if err := app.CheckAdminKey(name+"/"+app.AdminKeyFile, raw); err != nil {
+		return nil, fmt.Errorf("nothing was restored: %w", err)
+	}
+	return r, nil
 }
 
 func putKeys(ctx context.Context, data, to, backups string) error {
@@ -158,10 +190,7 @@ func (c *backupListCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	all, err := backup.List(ctx, r)
-	if err != nil {
-		return err
-	}
+	all, damaged := backup.List(ctx, r) // those that can be read are told all the same
 	type row struct {
 		ID      string    `json:"id"`
 		Created time.Time `json:"created"`
@@ -175,14 +204,14 @@ func (c *backupListCmd) Run(ctx context.Context) error {
 		rows[i] = row{m.ID, m.Created, m.Contents.Entries.Rows, m.Contents.Tables["users"].Rows, m.Size(), m.Server}
 	}
 	if c.JSON {
-		return printValue(rows)
+		return errors.Join(printValue(rows), damaged)
 	}
 	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "BACKUP\tCREATED\tENTRIES\tUSERS\tSIZE\tSERVER")
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\n", r.ID, r.Created.Local().Format("2006-01-02 15:04:05"), r.Entries, r.Users, megabytes(r.Bytes), r.Server)
 	}
-	return w.Flush()
+	return errors.Join(w.Flush(), damaged)
 }
 
 type backupDrillCmd struct {
@@ -260,7 +289,7 @@ func (c *restoreCmd) Run(ctx context.Context) error {
 	}
 	var keys backup.Repository
 	if c.Keys != "" {
-		if keys, err = backup.Open(c.Keys); err != nil {
+		if keys, err = openKeys(ctx, c.Keys); err != nil {
 			return err
 		}
 	}

@@ -84,6 +84,11 @@ func (d *dataDir) readAdminKey() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("admin key: %w", err)
 	}
+	return parseAdminKey(path, raw)
+}
+
+// parseAdminKey takes a key from what is in its file, which errors name.
+func parseAdminKey(path string, raw []byte) (string, error) {
 	key := strings.TrimSpace(string(raw))
 	if len(key) < 40 || !strings.HasPrefix(key, "skk_") {
 		return "", fmt.Errorf("admin key %s does not hold a key (skk_…); remove it to have a new one made", path)
@@ -92,6 +97,13 @@ func (d *dataDir) readAdminKey() (string, error) {
 		return "", fmt.Errorf("admin key %s is damaged: its last characters do not fit the others; put it back from a copy, or remove it to have a new one made", path)
 	}
 	return key, nil
+}
+
+// CheckAdminKey tells what is wrong with an admin key that is to be copied: a
+// damaged one must not take the place of a good copy. name is where it lies.
+func CheckAdminKey(name string, raw []byte) error {
+	_, err := parseAdminKey(name, raw)
+	return err
 }
 
 // A key that was made here ends with a checksum, so that a damaged file is not

@@ -333,6 +333,45 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// One damaged manifest, also the newest, hides no other backup, and keeps its chunks.
+func TestDamagedManifest(t *testing.T) {
+	s := newStore(t, 5)
+	place := t.TempDir()
+	r, err := Open(place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for range 3 {
+		ids = append(ids, s.backup(t, r).ID)
+	}
+	for _, bad := range ids {
+		path := filepath.Join(place, filepath.FromSlash(manifestKey(bad)))
+		whole, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path, whole[:len(whole)/2], 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := List(t.Context(), r)
+		if len(all) != 2 || err == nil || !strings.Contains(err.Error(), manifestKey(bad)) {
+			t.Errorf("%d of 3 backups are listed, with %v", len(all), err)
+		}
+		if _, err := Prune(t.Context(), r, 1, time.Now().Add(48*time.Hour)); err == nil {
+			t.Error("pruned without knowing what the damaged one holds")
+		}
+		for _, m := range all {
+			if err := Restore(t.Context(), r, m, filepath.Join(t.TempDir(), "data"), Options{}); err != nil {
+				t.Error(err)
+			}
+		}
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A manifest decides where files are written, so a stranger's must not.
 func TestManifestOfAStranger(t *testing.T) {
 	for _, bad := range []string{"../x", "/etc/x", "a/../../x", "", ".", "a//b", `a\b`} {

@@ -98,7 +98,7 @@ func Load(ctx context.Context, r Repository, id string) (*Manifest, error) {
 	}
 	m := &Manifest{}
 	if err := json.Unmarshal(raw, m); err != nil {
-		return nil, fmt.Errorf("the manifest of backup %s is damaged: %w", id, err)
+		return nil, fmt.Errorf("the manifest of backup %s is damaged (%w): put %s back from a copy, or remove it and use another backup (skein backup list, --backup ID)", id, err, manifestKey(id))
 	}
 	if m.ID != id {
 		return nil, fmt.Errorf("the manifest of backup %s is that of %q", id, m.ID)
@@ -106,19 +106,22 @@ func Load(ctx context.Context, r Repository, id string) (*Manifest, error) {
 	return m, m.check()
 }
 
-// List returns the manifests of all backups, the oldest first.
-func List(ctx context.Context, r Repository) ([]*Manifest, error) {
+// List returns the manifests of all backups, the oldest first. With an error it
+// returns those that can be read, and the error names the others.
+func List(ctx context.Context, r Repository) (all []*Manifest, err error) {
 	ids, err := ids(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*Manifest, len(ids))
-	for i, id := range ids {
-		if all[i], err = Load(ctx, r, id); err != nil {
-			return nil, err
+	for _, id := range ids {
+		m, bad := Load(ctx, r, id)
+		if bad != nil {
+			err = errors.Join(err, bad)
+			continue
 		}
+		all = append(all, m)
 	}
-	return all, nil
+	return all, err
 }
 
 // ids returns the ids of all backups, the oldest first.

@@ -171,6 +171,9 @@ func (s *Server) waitReady(ctx context.Context) error {
 	}
 }
 
+// Data is the data directory of a server that was started.
+func (s *Server) Data() string { return s.data }
+
 // Stop ends the server's process, if it is ours, and removes its directory.
 func (s *Server) Stop() {
 	if s.dir != "" {
