@@ -97,13 +97,13 @@ func (j *Journal) examineStore(f *found, db string) error {
 	return errors.Join(err, store.Close())
 }
 
-// openReadOnly opens the store for reading. What its log holds stays in memory.
+// openReadOnly opens the store for reading. What its log holds stays in memory,
+// and counts as cache: engineOptions leaves room beside it.
 func (j *Journal) openReadOnly(db string) (*pebble.DB, error) {
 	options := j.engineOptions()
 	options.FS, options.Lock, options.ReadOnly = readOnlyFS{j.fs}, nil, true
 	// The reads tell of damage; Pebble's own listener would end the process.
 	options.EventListener = &pebble.EventListener{DataCorruption: func(pebble.DataCorruptionInfo) {}}
-	options.CacheSize = 8 << 20
 	return pebble.Open(db, options)
 }
 
