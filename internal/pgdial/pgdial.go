@@ -1,6 +1,6 @@
 // Package pgdial makes the connections to PostgreSQL: both stores have the same
-// trouble with a network that is cut, and the same means against it. It must not
-// know what is asked over them.
+// trouble with a network that is cut and with a primary that was one, and the same
+// means against it. It must not know what is asked over them.
 package pgdial
 
 import (

@@ -129,3 +129,42 @@ func wait(u string, ended <-chan error) error {
 		}
 	}
 }
+
+// Forked starts a server and a standby of it, and returns both and the URL that
+// names both, the first server first.
+func Forked(t testing.TB) (first, next *Server, both string) {
+	t.Helper()
+	first, err := Start(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = first.Stop() }) // it may be killed
+	if next, err = StandbyAt(first.place, t.TempDir(), map[string]string{
+		"primary_conninfo": fmt.Sprintf("host=%s port=%d user=skein", first.place.Address, first.port),
+	}, first); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = next.Stop() })
+	return first, next, fmt.Sprintf("postgres://skein@%[1]s:%[2]d,%[1]s:%[3]d/postgres", first.place.Address, first.port, next.port)
+}
+
+// Succeed kills a server and promotes its standby, which has all of it.
+func Succeed(t testing.TB, old, next *Server) {
+	t.Helper()
+	written, err := old.Written()
+	for deadline, has := time.Now().Add(20*time.Second), int64(0); err == nil && has < written; has, err = next.Replayed() {
+		if time.Now().After(deadline) {
+			t.Fatalf("the standby has %d of %d bytes", has, written)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err == nil {
+		err = old.Kill()
+	}
+	if err == nil {
+		err = next.Promote()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}

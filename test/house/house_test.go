@@ -83,7 +83,7 @@ var allowed = []struct {
 var owners = map[string][]string{
 	"github.com/cockroachdb/pebble": {"internal/journal/pebble"},
 	"github.com/gobwas/ws":          {"internal/transport/ws"},
-	"github.com/jackc/pgx":          {"internal/journal/postgres", "internal/directory/postgres", "internal/pgtest", "internal/bench"},
+	"github.com/jackc/pgx":          {"internal/journal/postgres", "internal/directory/postgres", "internal/pgdial", "internal/pgtest", "internal/bench"},
 	"github.com/nats-io/":           {"internal/bus/nats"},
 	"github.com/coder/websocket":    {"sdk/go"},
 	"github.com/alecthomas/kong":    {"cmd"},

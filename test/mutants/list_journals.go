@@ -165,4 +165,24 @@ var journals = []Mutant{
 		},
 		Package: postgresDir, Test: "TestMarksOfALostHistory",
 	},
+	{
+		Name: "journal-on-an-old-primary", Breaks: "failover: nothing is stored on a primary that was promoted away",
+		Hunks:   []Hunk{{postgresDir + "/conn.go", "\tj.primaries.Guard(&c.ConnConfig.Config)\n", ""}},
+		Package: postgresDir, Test: "TestOldPrimaryIsBack",
+	},
+	{
+		Name: "directory-on-an-old-primary", Breaks: "failover: nothing is stored on a primary that was promoted away",
+		Hunks:   []Hunk{{"internal/directory/postgres/postgres.go", "\tprimaries.Guard(&config.Config)\n", ""}},
+		Package: "internal/directory/postgres", Test: "TestOldPrimaryIsBack",
+	},
+	{
+		Name: "old-connections-stay", Breaks: "failover: a connection that leads to an old primary is not used",
+		Hunks:   []Hunk{{"internal/pgdial/primary.go", "return !ok || at.timeline >= p.newest[at.system]", "return true"}},
+		Package: "internal/pgdial", Test: "TestOldPrimary",
+	},
+	{
+		Name: "no-room-for-blocks", Breaks: "backup: a reader's memory for blocks is beside what the log holds",
+		Hunks:   []Hunk{{pebbleDir + "/check.go", "\treturn pebble.Open(db, options)\n", "\toptions.CacheSize = 8 << 20\n\treturn pebble.Open(db, options)\n"}},
+		Package: pebbleDir, Test: "TestReaderKeepsBlocksBesideALongLog",
+	},
 }

@@ -130,6 +130,34 @@ func TestServerKilled(t *testing.T) {
 	}
 }
 
+// The old primary is back, stands first in the URL and takes writes, as nobody
+// fenced it. Connections that were made since lead to the one that was promoted,
+// and those that led to the old one are not used.
+func TestOldPrimaryIsBack(t *testing.T) {
+	old, next, both := pgtest.Forked(t)
+	d := open(t, both)
+	pgtest.Succeed(t, old, next)
+	made := func(id string) bool {
+		t.Helper()
+		until(t, func() bool { return d.CreateUser(t.Context(), someone(id)) == nil })
+		got, err := pgtest.Collect[struct{ N int }](t.Context(), next.URL(), "SELECT count(*)::int AS n FROM users WHERE id = $1", id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got[0].N == 1
+	}
+	if !made("ann") {
+		t.Error("after the failover it was stored somewhere else")
+	}
+	if err := old.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	pgtest.Exec(t, next.URL(), "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'skein directory'")
+	if !made("bob") {
+		t.Error("it was stored on the old primary")
+	}
+}
+
 // load are users being made, and what was answered.
 type load struct {
 	*testing.T

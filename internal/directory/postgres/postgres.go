@@ -19,6 +19,7 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -32,6 +33,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/skein-im/skein/internal/directory"
+	"github.com/skein-im/skein/internal/pgdial"
 	"github.com/skein-im/skein/internal/schema"
 )
 
@@ -154,6 +156,8 @@ func connect(config *pgx.ConnConfig, o Options, enter func(context.Context, *pgx
 	if config.ValidateConnect == nil { // the URL asks for nothing else
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
+	primaries := &pgdial.Primaries{}
+	primaries.Guard(&config.Config)
 	config.DialFunc = dialer(o.ConnectTimeout, silence)
 	config.RuntimeParams["statement_timeout"] = fmt.Sprint(o.StatementTimeout.Milliseconds())
 	config.RuntimeParams["lock_timeout"] = fmt.Sprint(o.lock.Milliseconds())
@@ -161,7 +165,13 @@ func connect(config *pgx.ConnConfig, o Options, enter func(context.Context, *pgx
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "skein directory"
 	}
-	return stdlib.OpenDB(*config, append(more, stdlib.OptionAfterConnect(enter))...)
+	current := func(_ context.Context, c *pgx.Conn) error {
+		if !primaries.Current(c.PgConn()) {
+			return driver.ErrBadConn
+		}
+		return nil
+	}
+	return stdlib.OpenDB(*config, append(more, stdlib.OptionAfterConnect(enter), stdlib.OptionResetSession(current))...)
 }
 
 // verify makes sure that commits are durable and texts are kept as they are.

@@ -85,6 +85,10 @@ func (j *Journal) poolConfig(url string, conns int32) (*pgxpool.Config, error) {
 	c.ConnConfig.ConnectTimeout = connectTimeout
 	c.ConnConfig.DialFunc = pgdial.Dialer(connectTimeout, j.o.UserTimeout).DialContext
 	maps.Copy(c.ConnConfig.RuntimeParams, sessionSettings())
+	j.primaries.Guard(&c.ConnConfig.Config)
+	c.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) {
+		return j.primaries.Current(conn.PgConn()), nil
+	}
 	c.AfterConnect = j.prepare
 	c.PingTimeout = connectTimeout
 	c.ShouldPing = func(_ context.Context, p pgxpool.ShouldPingParams) bool {

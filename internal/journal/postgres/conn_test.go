@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/pgtest"
 )
 
@@ -104,5 +105,49 @@ func TestPulseBesideReads(t *testing.T) {
 	}
 	if _, err := j.Pulse(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The old primary is back, stands first in the URL and takes writes, as nobody
+// fenced it: what was acknowledged there was lost. New connections go on to the
+// one that was promoted.
+func TestOldPrimaryIsBack(t *testing.T) {
+	old, next, both := pgtest.Forked(t)
+	j, err := Open(t.Context(), both, Options{Logger: quiet()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	pgtest.Succeed(t, old, next)
+	c := im.DM("ann", "bob")
+	storedOn := func(n int) bool {
+		t.Helper()
+		m := message(c, "ann", n)
+		for deadline := time.Now().Add(20 * time.Second); ; {
+			err := j.Append(t.Context(), []im.Append{m}, make([]im.Appended, 1))
+			if err == nil {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal(err)
+			}
+			time.Sleep(20 * time.Millisecond)
+		}
+		got, err := pgtest.Collect[struct{ N int }](t.Context(), next.URL(), "SELECT count(*)::int AS n FROM journal_entries WHERE id = $1", [16]byte(m.Entry.ID))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got[0].N == 1
+	}
+	if !storedOn(1) {
+		t.Error("after the failover it was stored somewhere else")
+	}
+	if err := old.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	j.writers.Reset() // as connections come and go
+	j.readers.Reset()
+	if !storedOn(2) {
+		t.Error("it was stored on the old primary")
 	}
 }

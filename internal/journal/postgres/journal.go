@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/pgdial"
 	"github.com/skein-im/skein/internal/schema"
 )
 
@@ -62,19 +63,20 @@ func (o Options) withDefaults() Options {
 
 // Journal is the engine. It implements im.Journal.
 type Journal struct {
-	o        Options
-	metrics  *metrics
-	writers  *pgxpool.Pool // of appends and marks, so that no read keeps them waiting
-	readers  *pgxpool.Pool
-	timeline atomic.Pointer[string]
-	requests requests
-	looks    atomic.Int32 // batches that ids are still looked up for
-	known    known
-	marks    marks
-	locked   locked
-	stalled  stalled
-	held     held
-	jams     map[string]*jam // by statement
+	o         Options
+	metrics   *metrics
+	writers   *pgxpool.Pool // of appends and marks, so that no read keeps them waiting
+	readers   *pgxpool.Pool
+	primaries pgdial.Primaries
+	timeline  atomic.Pointer[string]
+	requests  requests
+	looks     atomic.Int32 // batches that ids are still looked up for
+	known     known
+	marks     marks
+	locked    locked
+	stalled   stalled
+	held      held
+	jams      map[string]*jam // by statement
 	// marksLocked counts the marks that the last write left out.
 	marksLocked atomic.Int64
 	history     history
