@@ -177,7 +177,7 @@ var journals = []Mutant{
 	},
 	{
 		Name: "old-connections-stay", Breaks: "failover: a connection that leads to an old primary is not used",
-		Hunks:   []Hunk{{"internal/pgdial/primary.go", "return !ok || at.timeline >= p.newest[at.system]", "return true"}},
+		Hunks:   []Hunk{{"internal/pgdial/primary.go", "return !ok || at.timeline >= p.newest[at.system]", "return !ok || at.timeline > 0"}},
 		Package: "internal/pgdial", Test: "TestOldPrimary",
 	},
 	{
