@@ -9,6 +9,26 @@ import (
 	"time"
 )
 
+// Heard waits until all devices have written down what a server that is gone had said:
+// until nobody heard anything for a time. A device on a busy machine may be seconds
+// behind with what it was sent.
+func (w *World) Heard(ctx context.Context, silence time.Duration) error {
+	for deadline := time.Now().Add(time.Minute); ; {
+		before := w.heard.Load()
+		select {
+		case <-time.After(silence):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		switch {
+		case w.heard.Load() == before:
+			return nil
+		case time.Now().After(deadline):
+			return errors.New("a server that is gone goes on talking")
+		}
+	}
+}
+
 // Quiesce waits until every message has its answer and every device holds
 // everything, or ctx ends: then it tells who is behind. Nobody sends meanwhile.
 func (w *World) Quiesce(ctx context.Context) error {

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/skein-im/skein/wire"
@@ -231,6 +232,7 @@ func EntryOf(e *wire.Entry) Entry {
 // Recorder writes the history of one device. Safe for concurrent use.
 type Recorder struct {
 	user, device string
+	heard        *atomic.Int64 // counts what the server said; may be nil
 
 	mu  sync.Mutex
 	w   io.Writer
@@ -253,6 +255,12 @@ func (r *Recorder) Add(rec Record) int64 { return r.addAs(r.user, rec) }
 func (r *Recorder) addAs(user string, rec Record) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	switch rec.Kind {
+	case OK, Received, Applied, Head, Mark:
+		if r.heard != nil {
+			r.heard.Add(1)
+		}
+	}
 	rec.User, rec.Device = user, r.device
 	rec.Wall = time.Now().UnixMilli()
 	if rec.Mono == 0 {

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	skein "github.com/skein-im/skein/sdk/go"
@@ -37,6 +38,7 @@ type Plan struct {
 
 // World is the users, their devices and their conversations.
 type World struct {
+	heard     atomic.Int64 // what the server said to all devices
 	plan      Plan
 	users     []*person
 	devices   []Device
@@ -171,7 +173,9 @@ func (w *World) history(user, device string) (*Recorder, error) {
 		return nil, err
 	}
 	w.files = append(w.files, f)
-	return NewRecorder(f, user, device), nil
+	r := NewRecorder(f, user, device)
+	r.heard = &w.heard
+	return r, nil
 }
 
 // restlessDevice makes a device that stays connected for a moment only: what it

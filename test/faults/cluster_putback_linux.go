@@ -37,7 +37,7 @@ func (c *cluster) putBack(ctx context.Context) error {
 	if err := errors.Join(c.postgres.Aside(end), c.postgres.PutBack(back.dir)); err != nil {
 		return err
 	}
-	if err := wait(ctx, silence); err != nil {
+	if err := c.world.Heard(ctx, silence); err != nil {
 		return err
 	}
 	c.world.WentBack(&ret)

@@ -42,9 +42,9 @@ type serverCopy struct {
 	kept    soak.View
 }
 
-// silence is between the end of a server and the start of the next one: what the
-// old one had said is read and written down by then.
-const silence = 300 * time.Millisecond
+// silence is for how long nobody hears anything between the end of a server and the
+// start of the next one: what the old one had said is read and written down then.
+const silence = 3 * time.Second
 
 // putBack is one round: load, a copy, more load, the end, and the copy in its place.
 func (r *run) putBack(ctx context.Context, _ fault, rng *rand.Rand) error {
@@ -76,7 +76,7 @@ func (r *run) putBack(ctx context.Context, _ fault, rng *rand.Rand) error {
 	if ret.Kept, err = readStore(ctx, r.server.data); err != nil {
 		return fmt.Errorf("what was put back: %w", err)
 	}
-	if err := wait(ctx, silence); err != nil {
+	if err := r.world.Heard(ctx, silence); err != nil {
 		return err
 	}
 	// Who talks where has to be known before anybody can talk.

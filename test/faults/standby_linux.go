@@ -172,8 +172,7 @@ func (c *cluster) failoverLossy(ctx context.Context) error {
 	if err := c.compare(ctx, &ret, next); err != nil {
 		return err
 	}
-	// What the old one had said is read and written down by then.
-	if err := wait(ctx, silence); err != nil {
+	if err := c.world.Heard(ctx, silence); err != nil {
 		return err
 	}
 	// Who talks where has to be known before anybody can talk.
