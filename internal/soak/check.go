@@ -99,6 +99,10 @@ type Run struct {
 	// Returns are the times at which the server was put back to an older copy of
 	// itself, in their order; Lines is not needed then.
 	Returns []Return
+	// Crashes are when faults began, by the machine's monotonic clock: a mark that was
+	// not answered for may be lost by one within markDurable (SPEC §6.3), until its
+	// device connects anew.
+	Crashes []int64
 	// began is when this history was put in the place of another, 0 if it was not.
 	began int64
 }

@@ -1,5 +1,10 @@
 package soak
 
+import (
+	"slices"
+	"time"
+)
+
 // moment is when a mark was told.
 type moment struct {
 	at  int64
@@ -57,6 +62,17 @@ func floorOf(before []moment, rec *Record) uint64 {
 	return before[n-1].seq
 }
 
+// markDurable is within what time a mark that nobody waits for is durable; on a
+// machine with much to do it takes a little longer.
+const markDurable = 2 * time.Second
+
+// crashed tells whether a fault began before a mark of that time was durable.
+func (c *checker) crashed(mono int64) bool {
+	return slices.ContainsFunc(c.run.Crashes, func(at int64) bool {
+		return at > mono-int64(markDurable) && at < mono+int64(markDurable)
+	})
+}
+
 // checkFinalMarks holds the read marks at the end against what the devices
 // read and sent, and the unread counts against the entries.
 func (c *checker) checkFinalMarks() {
@@ -64,7 +80,7 @@ func (c *checker) checkFinalMarks() {
 	want := map[key]uint64{}
 	for _, h := range c.run.Histories {
 		for i := range h {
-			if rec := &h[i]; rec.Kind == ReadSet && rec.Timeline == c.final {
+			if rec := &h[i]; rec.Kind == ReadSet && rec.Timeline == c.final && !c.crashed(rec.Mono) {
 				k := key{rec.User, rec.Conversation}
 				want[k] = max(want[k], rec.Seq)
 			}
@@ -73,7 +89,7 @@ func (c *checker) checkFinalMarks() {
 	for _, s := range c.order {
 		// That sending is reading is durable a second later, and who was reset does not
 		// repeat it: a copy may be without it.
-		if s.acked > c.run.began && s.stored != 0 {
+		if s.acked > c.run.began && s.stored != 0 && !c.crashed(s.acked) {
 			k := key{s.user, s.conversation}
 			want[k] = max(want[k], s.stored)
 		}

@@ -190,7 +190,7 @@ func lineName(n int) string { return fmt.Sprintf("line %d", n) }
 // line is the run as it was in line n alone: the views are those of its end, and
 // what earlier lines had and this one does not never was.
 func (l *lines) line(n int) Run {
-	out := Run{MinAck: l.run.MinAck}
+	out := Run{MinAck: l.run.MinAck, Crashes: l.run.Crashes}
 	out.began, _ = l.bounds(n)
 	for i, h := range l.run.Histories {
 		out.Histories = append(out.Histories, l.history(h, l.of[i], l.between[i], n))

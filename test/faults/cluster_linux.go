@@ -339,6 +339,9 @@ func (c *cluster) judge(ctx context.Context, views []soak.View) error {
 		return err
 	}
 	run := soak.Run{Histories: histories, Views: append(views, stores...), Returns: c.returns}
+	for i := range c.moments {
+		run.Crashes = append(run.Crashes, c.moments[i].Began)
+	}
 	c.check = soak.Check(run)
 	c.recovery, c.refused = soak.Recover(run, c.moments), soak.Refused(run)
 	return nil
