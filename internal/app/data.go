@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
+	"github.com/skein-im/skein/internal/platform"
 )
 
 // dataDir is the directory of everything that is kept:
@@ -31,11 +31,11 @@ var ErrInUse = errors.New("in use by another process")
 
 // openData makes the directory if need be and locks it against a second server.
 func openData(path string) (*dataDir, error) {
-	if err := os.MkdirAll(filepath.Join(path, "keys"), 0o700); err != nil {
+	if err := platform.MkdirAll(filepath.Join(path, "keys")); err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", path, err)
 	}
 	for _, dir := range []string{path, filepath.Dir(path)} {
-		if err := syncDir(dir); err != nil {
+		if err := platform.SyncDir(dir); err != nil {
 			return nil, fmt.Errorf("data directory %s: %w", path, err)
 		}
 	}
@@ -43,9 +43,9 @@ func openData(path string) (*dataDir, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data directory %s: %w", path, err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := platform.Lock(f); err != nil {
 		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
+		if errors.Is(err, platform.ErrLocked) {
 			return nil, fmt.Errorf("data directory %s is %w", path, ErrInUse)
 		}
 		return nil, fmt.Errorf("data directory %s: lock: %w", path, err)
@@ -77,8 +77,8 @@ func (d *dataDir) readAdminKey() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("admin key: %w", err)
 	}
-	if st.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("admin key %s can be read by others (mode %04o): chmod 600 it, and replace it if somebody may have", path, st.Mode().Perm())
+	if mode, known := platform.Mode(st); known && mode&0o077 != 0 {
+		return "", fmt.Errorf("admin key %s can be read by others (mode %04o): chmod 600 it, and replace it if somebody may have", path, mode)
 	}
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -149,14 +149,5 @@ func writeDurably(path, content string) error {
 	if err := os.Rename(tmp, path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
-}
-
-// syncDir makes the names in a directory durable.
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return platform.SyncDir(filepath.Dir(path))
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/skein-im/skein/internal/platform"
 )
 
 // folder is a repository in a directory, with that path.
@@ -38,7 +40,7 @@ func (d folder) Put(_ context.Context, key string, value []byte) (err error) {
 	if err := os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return platform.SyncDir(filepath.Dir(path))
 }
 
 // makeDirs makes a directory and its parents, durably.
@@ -52,10 +54,10 @@ func (d folder) makeDirs(path string) error {
 			return err
 		}
 	}
-	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := platform.Mkdir(path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(parent)
+	return platform.SyncDir(parent)
 }
 
 func (d folder) Get(_ context.Context, key string) ([]byte, error) {
@@ -91,13 +93,4 @@ func (d folder) Delete(_ context.Context, key string) error {
 		return err
 	}
 	return nil
-}
-
-// syncDir makes the names in a directory durable.
-func syncDir(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

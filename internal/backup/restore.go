@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/skein-im/skein/internal/journal/pebble"
+	"github.com/skein-im/skein/internal/platform"
 )
 
 // Restore makes the data directory dir, which must not exist or be empty, from a
@@ -41,7 +42,7 @@ func Restore(ctx context.Context, r Repository, manifest *Manifest, dir string, 
 	if err := os.Rename(unfinished, dir); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(dir))
+	return platform.SyncDir(filepath.Dir(dir))
 }
 
 func requireEmpty(dir string) error {
@@ -76,7 +77,7 @@ func (m *maker) fetch(ctx context.Context, manifest *Manifest, dir string) error
 		if err != nil {
 			return fmt.Errorf("backup %s: %s: %w", manifest.ID, f.Path, err)
 		}
-		if err := syncDir(filepath.Dir(path)); err != nil {
+		if err := platform.SyncDir(filepath.Dir(path)); err != nil {
 			return err
 		}
 	}

@@ -10,8 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/skein-im/skein/internal/config"
 )
 
@@ -35,19 +33,22 @@ func (e *examiner) machine() {
 }
 
 func (e *examiner) files() {
-	var l unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &l); err != nil {
+	limit, err := openFiles()
+	if errors.Is(err, errors.ErrUnsupported) {
+		return // there is no limit of its own
+	}
+	if err != nil {
 		e.add(Warn, "file descriptors", err.Error(), "")
 		return
 	}
 	need := uint64(max(e.c.Gateway.MaxConnections, 0)) + spareFiles
 	level := OK
-	if uint64(l.Max) < need { // a server raises its limit to this one
+	if limit < need { // a server raises its limit to this one
 		level = Warn
 	}
-	e.judge(level, "file descriptors", fmt.Sprintf("at most %d; gateway.max_connections is %d", l.Max, e.c.Gateway.MaxConnections),
+	e.judge(level, "file descriptors", fmt.Sprintf("at most %d; gateway.max_connections is %d", limit, e.c.Gateway.MaxConnections),
 		fmt.Sprintf("connections are refused before the limit is reached: raise it to %d (ulimit -n, LimitNOFILE=), or lower gateway.max_connections to %d",
-			need, max(int64(l.Max)-spareFiles, 0)))
+			need, max(int64(limit)-spareFiles, 0)))
 }
 
 // cluster looks at the way to other nodes.

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"github.com/skein-im/skein/internal/platform"
 )
 
 // slowSync is from when on people notice a disk: a message waits for one.
@@ -32,13 +34,17 @@ func (e *examiner) directory() {
 		return
 	}
 	level, advice := OK, ""
-	switch mode := st.Mode().Perm(); {
+	mode, known := platform.Mode(st)
+	switch {
+	case !known: // a list of rights, which only its owner can judge
+		e.add(OK, "data directory", dir, "")
+		return
 	case mode&0o022 != 0:
 		level, advice = Bad, "others can replace what is in it: chmod 700 "+dir
 	case mode&0o055 != 0:
 		level, advice = Warn, "others can list it: chmod 700 "+dir
 	}
-	e.add(level, "data directory", fmt.Sprintf("%s, mode %04o", dir, st.Mode().Perm()), advice)
+	e.add(level, "data directory", fmt.Sprintf("%s, mode %04o", dir, mode), advice)
 	for _, name := range []string{e.o.AdminKey, "directory.db"} {
 		e.private(name)
 	}
@@ -58,7 +64,10 @@ func (e *examiner) private(name string) {
 		e.add(Warn, name, err.Error(), "run it as the server's user")
 		return
 	}
-	mode := st.Mode().Perm()
+	mode, known := platform.Mode(st)
+	if !known {
+		return
+	}
 	if mode&0o077 != 0 {
 		e.add(Bad, name, fmt.Sprintf("others can read it (mode %04o)", mode), "chmod 600 "+path+", and replace what it holds if somebody may have read it")
 		return

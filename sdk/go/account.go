@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -180,6 +181,9 @@ func (f TokenFile) Save(t *wire.Tokens) error {
 	if err != nil {
 		_ = os.Remove(tmp.Name())
 		return err
+	}
+	if runtime.GOOS == "windows" {
+		return nil // it lets nobody flush a directory that is open for reading; NTFS logs names by itself
 	}
 	d, err := os.Open(dir)
 	if err != nil {

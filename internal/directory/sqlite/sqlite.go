@@ -34,6 +34,7 @@ import (
 
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/platform"
 )
 
 // Options of a SQLite directory; the zero value is good.
@@ -147,11 +148,7 @@ func rebuild(from, path string) error {
 	if err := os.Rename(to, path); err != nil {
 		return err
 	}
-	d, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return platform.SyncDir(filepath.Dir(path))
 }
 
 // createPrivate makes sure that the file exists and is the owner's only.

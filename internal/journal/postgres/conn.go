@@ -114,11 +114,7 @@ func suspicious(c net.Conn) bool {
 	some := true
 	// Not raw.Read: the driver may have left a goroutine of its own that reads, and
 	// this would wait for it.
-	err = raw.Control(func(fd uintptr) {
-		var b [1]byte
-		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		some = !errors.Is(err, syscall.EAGAIN)
-	})
+	err = raw.Control(func(fd uintptr) { some = readable(fd) })
 	return some || err != nil
 }
 
