@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run build test test-kill test-faults test-powercut test-fuzz test-mutants check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run build cross test test-kill test-faults test-powercut test-fuzz test-mutants check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -13,8 +13,8 @@ help: ## list the targets
 run: build ## build and start a server on ./data
 	./bin/skein serve
 
-build: ## bin/skein, static
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/skein ./cmd/skein
+build: ## bin/skein, the server, and bin/skein-lab, which measures it; static
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/ ./cmd/skein ./cmd/skein-lab
 
 NODES ?= 3
 cluster: build ## NODES nodes over a PostgreSQL of their own on this machine, until Ctrl-C; more: deploy/cluster.sh --help
@@ -65,6 +65,7 @@ check: $(TOOLS)/staticcheck $(TOOLS)/buf verify-gen ## formatting, linters, gene
 	$(GO) vet ./...
 	$(GO) vet -tags skein_nosync ./internal/journal/...
 	$(GO) vet -tags skein_next ./internal/journal/... ./internal/directory/...
+	@$(MAKE) --no-print-directory cross
 	staticcheck ./...
 	$(GO) mod tidy -e -diff
 	$(GO) mod verify >/dev/null
@@ -81,23 +82,32 @@ gen: $(TOOLS)/buf $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-vtproto ## write
 verify-gen: gen
 	@git diff --exit-code --stat -- wire internal/im proto internal/api docs || { echo "generated files were not up to date; they are now: commit them"; exit 1; }
 
-bench: build ## the scenarios with their tables, about ten minutes; one alone: bin/skein bench --help
-	./bin/skein bench chat --floor
-	./bin/skein bench chat --codec json --no-half
-	./bin/skein bench chat --transport tcp --no-half
-	./bin/skein bench chat --users 10000 --no-half
-	./bin/skein bench broadcast
-	./bin/skein bench online
-	./bin/skein bench resume --connections 10000 --conversations 10
-	./bin/skein bench store
-	./bin/skein bench idle
-	./bin/skein bench backup --messages 500000
+bench: build ## the scenarios with their tables, about ten minutes; one alone: bin/skein-lab bench --help
+	./bin/skein-lab bench chat --floor
+	./bin/skein-lab bench chat --codec json --no-half
+	./bin/skein-lab bench chat --transport tcp --no-half
+	./bin/skein-lab bench chat --users 10000 --no-half
+	./bin/skein-lab bench broadcast
+	./bin/skein-lab bench online
+	./bin/skein-lab bench resume --connections 10000 --conversations 10
+	./bin/skein-lab bench store
+	./bin/skein-lab bench idle
+	./bin/skein-lab bench backup --messages 500000
 
 BASE ?= HEAD~1
 bench-compare: build ## CPU time and allocations per message against BASE=<commit>, in turns in one run
 	@rm -rf bin/base && git worktree prune && git worktree add --detach bin/base $(BASE) >/dev/null
 	@cd bin/base && CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w" -o ../skein-base ./cmd/skein; built=$$?; cd ../.. && git worktree remove --force bin/base && exit $$built
-	./bin/skein bench compare bin/skein-base
+	./bin/skein-lab bench compare bin/skein-base
+
+# vet compiles everything that these import, and links nothing: what a platform
+# lacks shows in the one, and the other takes longer.
+PLATFORMS := linux/arm64 darwin/arm64 windows/amd64 freebsd/amd64
+cross: ## compile the programs and the SDK for the other platforms
+	@for p in $(PLATFORMS); do \
+		echo "compile for $$p"; \
+		GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./cmd/... ./sdk/go/... ./server || exit 1; \
+	done
 
 vuln: $(TOOLS)/govulncheck ## known vulnerabilities in dependencies (asks the vulnerability database)
 	govulncheck ./...

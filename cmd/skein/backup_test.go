@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,8 +11,24 @@ import (
 	"testing"
 
 	"github.com/skein-im/skein/internal/app"
-	"github.com/skein-im/skein/internal/bench"
+	"github.com/skein-im/skein/internal/config"
 )
+
+// makeStore leaves the data directory of a server that ran and stopped.
+func makeStore(t *testing.T, dir string) {
+	t.Helper()
+	c := config.Default()
+	c.Data, c.HTTP.Listen, c.Admin.Listen, c.Gateway.DrainTime = dir, "127.0.0.1:0", "", 0
+	a, err := app.Open(t.Context(), c, app.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if err := a.Serve(ctx); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // TestDamagedKeyIsNotCopied: a key file that holds no key does not take the place
 // of the good copy, and a repository without a good one restores nothing, so that
@@ -23,15 +41,7 @@ func TestDamagedKeyIsNotCopied(t *testing.T) {
 	}
 	dir := t.TempDir()
 	data, backups, keys := filepath.Join(dir, "data"), filepath.Join(dir, "backups"), filepath.Join(dir, "keys")
-	s, err := bench.StartServer(t.Context(), exe, t.Output())
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = os.CopyFS(data, os.DirFS(s.Data()))
-	s.Stop()
-	if err != nil {
-		t.Fatal(err)
-	}
+	makeStore(t, data)
 	skein := func(args ...string) (string, bool) {
 		out, err := exec.CommandContext(t.Context(), exe, args...).CombinedOutput()
 		return string(out), err == nil

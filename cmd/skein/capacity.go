@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-
-	"github.com/skein-im/skein/internal/capacity"
 )
 
 type capacityCmd struct {
@@ -14,8 +12,8 @@ type capacityCmd struct {
 	Cores             float64  `default:"2" help:"CPU cores."`
 	MessageBytes      float64  `default:"100" help:"Bytes of a message's content."`
 	SecondsPerMessage float64  `default:"30" help:"How often an active user sends."`
-	ConnectionBytes   *float64 `help:"Memory per connection, as 'skein bench idle' finds it: server plus kernel. Without it: as measured by us."`
-	CPUMicros         *float64 `name:"cpu-us" help:"CPU time per message in µs, as 'skein bench chat' finds it. Without it: as measured by us."`
+	ConnectionBytes   *float64 `help:"Memory per connection, as 'skein-lab bench idle' finds it: server plus kernel. Without it: as measured by us."`
+	CPUMicros         *float64 `name:"cpu-us" help:"CPU time per message in µs, as 'skein-lab bench chat' finds it. Without it: as measured by us."`
 	JSON              bool     `name:"json" help:"Print one JSON object on stdout."`
 }
 
@@ -23,16 +21,16 @@ type capacityCmd struct {
 func (c *capacityCmd) Run() error { return c.print(os.Stdout) }
 
 func (c *capacityCmd) print(w io.Writer) error {
-	costs := capacity.Measured()
+	costs := measuredCosts()
 	if c.ConnectionBytes != nil {
 		costs.ConnectionBytes = *c.ConnectionBytes
 	}
 	if c.CPUMicros != nil {
 		costs.CPUMicros = *c.CPUMicros
 	}
-	e, err := capacity.Of(
-		capacity.Machine{MemoryGB: c.MemoryGB, Mbps: c.Mbps, Cores: c.Cores},
-		capacity.Load{MessageBytes: c.MessageBytes, SecondsPerMessage: c.SecondsPerMessage},
+	e, err := estimateOf(
+		machine{MemoryGB: c.MemoryGB, Mbps: c.Mbps, Cores: c.Cores},
+		load{MessageBytes: c.MessageBytes, SecondsPerMessage: c.SecondsPerMessage},
 		costs,
 	)
 	if err != nil {
@@ -43,5 +41,5 @@ func (c *capacityCmd) print(w io.Writer) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(e)
 	}
-	return e.Table(w)
+	return e.table(w)
 }

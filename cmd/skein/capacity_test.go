@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
-
-	"github.com/skein-im/skein/internal/capacity"
 )
 
 func runCapacity(t *testing.T, args ...string) (string, error) {
@@ -31,11 +29,11 @@ func TestCapacity(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var e capacity.Estimate
+	var e estimate
 	if err := json.Unmarshal([]byte(out), &e); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
-	if e.Machine != (capacity.Machine{MemoryGB: 8, Mbps: 1000, Cores: 4}) || e.Load != (capacity.Load{MessageBytes: 200, SecondsPerMessage: 10}) ||
+	if e.Machine != (machine{MemoryGB: 8, Mbps: 1000, Cores: 4}) || e.Load != (load{MessageBytes: 200, SecondsPerMessage: 10}) ||
 		e.Costs.ConnectionBytes != 10000 || e.Costs.CPUMicros != 20 || e.CPUPerS != 200_000 {
 		t.Errorf("the flags did not arrive: %+v", e)
 	}

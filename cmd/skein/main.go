@@ -30,7 +30,7 @@ type cli struct {
 	Restore  restoreCmd     `cmd:"" help:"Make a data directory from a backup."`
 	Doctor   doctorCmd      `cmd:"" help:"Look for what is wrong with the store, the machine or the cluster."`
 	Cert     certificateCmd `cmd:"" name:"bus-certificate" help:"Make the certificate of a NATS server of your own, which the nodes trust."`
-	Bench    benchCmd       `cmd:"" help:"Measure a server, one of its own or one that runs."`
+	Bench    benchCmd       `cmd:"" hidden:"" passthrough:"" help:"It is a program of its own: skein-lab bench."`
 	Capacity capacityCmd    `cmd:"" help:"Estimate how many users a machine carries."`
 	Version  versionCmd     `cmd:"" help:"Print the version."`
 }
@@ -63,7 +63,15 @@ func main() {
 	}
 }
 
+// usageError is a command line that is wrong in a way that its parser cannot see.
+type usageError string
+
+func (e usageError) Error() string { return string(e) }
+
 func fail(err error) {
 	fmt.Fprintln(os.Stderr, "skein:", err)
+	if errors.As(err, new(usageError)) {
+		os.Exit(2)
+	}
 	os.Exit(1)
 }

@@ -123,7 +123,7 @@ func options() Options {
 	exe, _ := os.Executable()
 	return Options{
 		Connections: 20, Transport: "tcp", Codec: "pb", Window: 1, Payload: 40, Messages: 30,
-		Duration: time.Minute, Binary: exe, Log: os.Stderr, Workers: 1,
+		Duration: time.Minute, Lab: exe, Log: os.Stderr, Workers: 1,
 	}
 }
 

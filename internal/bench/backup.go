@@ -182,7 +182,7 @@ func (b *backups) restore(ctx context.Context) error {
 	}
 	b.o.progress("a server on what was restored")
 	begin := time.Now()
-	s, err := startOn(ctx, b.o.Binary, b.restored, b.o.Log)
+	s, err := startOn(ctx, b.s.binary, b.restored, b.o.Log)
 	if err != nil {
 		return err
 	}
@@ -191,10 +191,10 @@ func (b *backups) restore(ctx context.Context) error {
 	return nil
 }
 
-// skein runs the program and returns what it prints.
+// skein runs the program that serves, and returns what it prints.
 func (b *backups) skein(ctx context.Context, args ...string) ([]byte, error) {
 	var out, said bytes.Buffer
-	cmd := exec.CommandContext(ctx, b.o.Binary, args...)
+	cmd := exec.CommandContext(ctx, b.s.binary, args...)
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
 		return nil, fmt.Errorf("skein %s: %w: %s", args[0], err, said.String())

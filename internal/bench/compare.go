@@ -36,6 +36,9 @@ type Compare struct {
 // CompareBuilds runs chat at saturation and at a fixed rate against both
 // binaries, rounds times each, taking turns.
 func CompareBuilds(ctx context.Context, o Options, base, head string, rate float64, rounds int) (*Comparison, error) {
+	if !processesTell {
+		return nil, errUntold
+	}
 	c := &Comparison{Base: base, Head: head}
 	for _, load := range []struct {
 		name string

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/skein-im/skein/wire"
@@ -301,7 +300,7 @@ func (f *floorServer) commit(ctx context.Context) error {
 		if _, err := f.file.Write(record); err != nil {
 			return err
 		}
-		if err := syscall.Fdatasync(int(f.file.Fd())); err != nil {
+		if err := datasync(f.file); err != nil {
 			return err
 		}
 		now := time.Now().UnixMilli()

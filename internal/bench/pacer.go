@@ -4,7 +4,6 @@ import (
 	"container/heap"
 	"runtime"
 	"sync"
-	"syscall"
 	"time"
 )
 
@@ -51,8 +50,7 @@ func (p *pacer) run(t *traffic) {
 	p.done.Go(func() {
 		runtime.LockOSThread() // it sleeps in the kernel
 		for p.turn() {
-			wait := syscall.NsecToTimespec(int64(p.idle()))
-			_ = syscall.Nanosleep(&wait, nil) // awake early: the next turn finds nothing due
+			nap(p.idle())
 		}
 	})
 }

@@ -56,8 +56,9 @@ type Options struct {
 	Workers int `json:"workers,omitempty"`
 	// Floor also runs the bare server under the same load.
 	Floor bool `json:"floor,omitempty"`
-	// Binary is this program, for the server and workers.
-	Binary   string    `json:"-"`
+	// Lab is the program that has RunWorker and RunFloor as its commands `bench
+	// worker` and `bench floor-server`; it runs as a process for each.
+	Lab      string    `json:"-"`
 	Progress io.Writer `json:"-"`
 	// Log gets the stderr of started processes.
 	Log io.Writer `json:"-"`
@@ -74,7 +75,7 @@ func (o *Options) progress(format string, args ...any) {
 type Report struct {
 	Scenario    string  `json:"scenario"`
 	Preset      string  `json:"preset"`
-	Version     string  `json:"version"`
+	Version     string  `json:"version"` // of the load generator
 	Settings    Options `json:"settings"`
 	Connections int     `json:"connections"`
 
@@ -124,6 +125,8 @@ type Report struct {
 
 // ServerReport is the measured process.
 type ServerReport struct {
+	// Version is what the program says of itself, "" of a server that ran already.
+	Version                  string  `json:"version,omitempty"`
 	CPUMicrosPerMessage      float64 `json:"cpu_us_per_message"`
 	CPUPercent               float64 `json:"cpu_percent"`
 	RSSBytes                 int64   `json:"rss_bytes"`

@@ -280,7 +280,7 @@ func compare(ctx context.Context, o *Options, r *Report, load func(*run) error) 
 	}
 	o.progress("the floor: what this machine allows")
 	floor, err := withServer(ctx, o, func(ctx context.Context, _ ...string) (*Server, error) {
-		return StartFloor(ctx, o.Binary, o.Log)
+		return StartFloor(ctx, o.Lab, o.Log)
 	}, load)
 	if err != nil {
 		return err

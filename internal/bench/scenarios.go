@@ -56,6 +56,9 @@ func (o *Options) spread() {
 // Idle logs users in and leaves them alone: memory per connection and the CPU
 // that heartbeats cost.
 func Idle(ctx context.Context, o Options, start Starter) (*Report, error) {
+	if !processesTell {
+		return nil, errUntold
+	}
 	o.Scenario = ScenarioIdle
 	return withServer(ctx, &o, start, func(r *run) error {
 		users, err := r.s.register(ctx, r.o, o.Connections)

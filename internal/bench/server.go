@@ -29,6 +29,7 @@ type Server struct {
 	pids      []int  // measured processes
 	dir       string // "", or removed by Stop
 	data      string // of a server that was started
+	binary    string // its program
 	floor     bool
 	cmd       *exec.Cmd
 	done      chan error
@@ -97,15 +98,16 @@ func startOn(ctx context.Context, binary, data string, log io.Writer, set ...str
 	return s, nil
 }
 
-// StartFloor runs the bare server: it answers the same frames and knows nothing.
-func StartFloor(ctx context.Context, binary string, log io.Writer) (*Server, error) {
+// StartFloor runs the bare server, a command of the program lab: it answers
+// the same frames and knows nothing.
+func StartFloor(ctx context.Context, lab string, log io.Writer) (*Server, error) {
 	s, addrs, err := prepare(2)
 	if err != nil {
 		return nil, err
 	}
 	s.floor = true
 	s.reachable = map[string][]string{"ws": {"ws://" + addrs[0] + "/ws"}, "tcp": {"tcp://" + addrs[1]}}
-	err = s.start(binary, []string{"bench", "floor-server", "--ws", addrs[0], "--tcp", addrs[1], "--file", s.dir + "/floor.log"}, log)
+	err = s.start(lab, []string{"bench", "floor-server", "--ws", addrs[0], "--tcp", addrs[1], "--file", s.dir + "/floor.log"}, log)
 	for deadline := time.Now().Add(10 * time.Second); err == nil; time.Sleep(10 * time.Millisecond) {
 		var c net.Conn
 		if c, err = net.Dial("tcp", addrs[1]); err == nil {
@@ -138,11 +140,11 @@ func prepare(ports int) (*Server, []string, error) {
 func (s *Server) start(binary string, args []string, log io.Writer) error {
 	cmd := exec.Command(binary, args...)
 	cmd.Stderr = log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = tied()
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	s.cmd = cmd
+	s.cmd, s.binary = cmd, binary
 	s.pids = []int{cmd.Process.Pid}
 	go func() { s.done <- cmd.Wait() }()
 	return nil
@@ -182,7 +184,9 @@ func (s *Server) Stop() {
 	if s.cmd == nil {
 		return
 	}
-	_ = s.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	if s.cmd.Process.Signal(syscall.SIGTERM) != nil { // it has ended, or this system has no such signal
+		_ = s.cmd.Process.Kill()
+	}
 	select {
 	case <-s.done:
 	case <-time.After(20 * time.Second):

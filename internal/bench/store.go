@@ -13,7 +13,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -431,22 +430,13 @@ func (r *storeRun) floor(size int) (f storeFloor, err error) {
 		if _, err := file.Write(buf); err != nil {
 			return f, err
 		}
-		if err := syscall.Fdatasync(int(file.Fd())); err != nil {
+		if err := datasync(file); err != nil {
 			return f, err
 		}
 		f.messages += size
 	}
 	f.took, f.cpu = time.Since(start), processCPU()-cpu
 	return f, nil
-}
-
-// processCPU is the CPU time this process has used.
-func processCPU() time.Duration {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		return 0
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // fileFsyncMicros is the median time of a small write with fdatasync in dir.
@@ -463,7 +453,7 @@ func fileFsyncMicros(dir string) (us float64, err error) {
 		if _, err := f.Write(block); err != nil {
 			return 0, err
 		}
-		if err := syscall.Fdatasync(int(f.Fd())); err != nil {
+		if err := datasync(f); err != nil {
 			return 0, err
 		}
 		h.record(time.Since(start))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -171,8 +170,8 @@ func diskBytes(dir string) (int64, error) {
 		if err != nil {
 			return err
 		}
-		if st, ok := info.Sys().(*syscall.Stat_t); ok && !d.IsDir() {
-			total += st.Blocks * 512
+		if !d.IsDir() {
+			total += onDisk(info)
 		}
 		return nil
 	})

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 )
 
@@ -272,7 +271,7 @@ func (t *traffic) lost(promised map[string][]ackedSeq) (lost uint64) {
 func (t *traffic) stats() *stats {
 	s := &stats{
 		Sent: t.sent.Load(), Acked: t.acked.Load(), Rejected: t.rejected.Load(), Delivered: t.delivered.Load(), Pulled: t.pulled.Load(),
-		Overtaken: t.overtaken.Load(), Duplicated: t.duplicated.Load(), Disordered: t.disordered.Load(), Frames: t.frames.Load(), CPU: ownCPU(),
+		Overtaken: t.overtaken.Load(), Duplicated: t.duplicated.Load(), Disordered: t.disordered.Load(), Frames: t.frames.Load(), CPU: processCPU().Seconds(),
 		Ack: t.ack.counted(), Delivery: t.delivery.counted(),
 		Direct: t.direct.counted(), LastMember: t.lastMember.counted(),
 	}
@@ -284,15 +283,6 @@ func (t *traffic) stats() *stats {
 		u.mu.Unlock()
 	}
 	return s
-}
-
-// ownCPU is this process' CPU time in seconds.
-func ownCPU() float64 {
-	var r syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &r) != nil {
-		return 0
-	}
-	return float64(r.Utime.Nano()+r.Stime.Nano()) / 1e9
 }
 
 func (t *traffic) fail(err error) {

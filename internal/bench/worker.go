@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"syscall"
 	"time"
 )
 
@@ -138,9 +137,9 @@ type remote struct {
 }
 
 func startRemote(o *Options) (*remote, error) {
-	r := &remote{cmd: exec.Command(o.Binary, "bench", "worker")}
+	r := &remote{cmd: exec.Command(o.Lab, "bench", "worker")}
 	r.cmd.Stderr = o.Log
-	r.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	r.cmd.SysProcAttr = tied()
 	in, err1 := r.cmd.StdinPipe()
 	out, err2 := r.cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {
@@ -198,11 +197,11 @@ func RunWorker(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
 // perWorker is how many connections one process takes: file descriptors and a
 // loopback address' source ports allow a little more.
 func perWorker() int {
-	var l syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil || l.Cur > 26_000 {
+	files, known := openFiles()
+	if !known || files > 26_000 {
 		return 25_000
 	}
-	return max(int(l.Cur)-1000, 1)
+	return max(files-1000, 1)
 }
 
 // workersFor is how many processes drive n connections.

@@ -1,4 +1,4 @@
-package capacity
+package main
 
 import (
 	"math"
@@ -8,15 +8,15 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
-func machine() (Machine, Load, Costs) {
-	return Machine{MemoryGB: 4, Mbps: 100, Cores: 2}, Load{MessageBytes: 100, SecondsPerMessage: 30},
-		Costs{ServerBytes: 4e8, ConnectionBytes: 18_000, FrameBytes: 300, PacketBytes: 100, CPUMicros: 40}
+func smallMachine() (machine, load, unitCosts) {
+	return machine{MemoryGB: 4, Mbps: 100, Cores: 2}, load{MessageBytes: 100, SecondsPerMessage: 30},
+		unitCosts{ServerBytes: 4e8, ConnectionBytes: 18_000, FrameBytes: 300, PacketBytes: 100, CPUMicros: 40}
 }
 
-// TestFormulas: the numbers can be checked by hand.
-func TestFormulas(t *testing.T) {
-	m, l, c := machine()
-	e, err := Of(m, l, c)
+// TestCapacityFormulas: the numbers can be checked by hand.
+func TestCapacityFormulas(t *testing.T) {
+	m, l, c := smallMachine()
+	e, err := estimateOf(m, l, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,58 +34,58 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// TestLimits: what there is least of is named, and more of it helps.
-func TestLimits(t *testing.T) {
+// TestCapacityLimits: what there is least of is named, and more of it helps.
+func TestCapacityLimits(t *testing.T) {
 	for _, test := range []struct {
-		change func(*Machine, *Load, *Costs)
-		want   Limit
+		change func(*machine, *load, *unitCosts)
+		want   limit
 		users  float64
 	}{
-		{func(*Machine, *Load, *Costs) {}, Memory, 200_000},
-		{func(m *Machine, _ *Load, _ *Costs) { m.MemoryGB = 40 }, Bandwidth, 375_000},
-		{func(m *Machine, _ *Load, _ *Costs) { m.MemoryGB, m.Mbps = 400, 10_000 }, CPU, 1_500_000},
-		{func(_ *Machine, l *Load, _ *Costs) { l.SecondsPerMessage = 1 }, Bandwidth, 12_500},
-		{func(m *Machine, l *Load, c *Costs) { l.SecondsPerMessage, c.CPUMicros = 1, 400 }, CPU, 5_000},
+		{func(*machine, *load, *unitCosts) {}, byMemory, 200_000},
+		{func(m *machine, _ *load, _ *unitCosts) { m.MemoryGB = 40 }, byBandwidth, 375_000},
+		{func(m *machine, _ *load, _ *unitCosts) { m.MemoryGB, m.Mbps = 400, 10_000 }, byCPU, 1_500_000},
+		{func(_ *machine, l *load, _ *unitCosts) { l.SecondsPerMessage = 1 }, byBandwidth, 12_500},
+		{func(m *machine, l *load, c *unitCosts) { l.SecondsPerMessage, c.CPUMicros = 1, 400 }, byCPU, 5_000},
 	} {
-		m, l, c := machine()
+		m, l, c := smallMachine()
 		test.change(&m, &l, &c)
-		e, err := Of(m, l, c)
+		e, err := estimateOf(m, l, c)
 		if err != nil || e.LimitedBy != test.want || e.ActiveUsers != test.users {
 			t.Errorf("%+v %+v: limited by %s, %v users, %v; want %s, %v", m, l, e.LimitedBy, e.ActiveUsers, err, test.want, test.users)
 		}
 	}
 }
 
-func TestBadInput(t *testing.T) {
-	for name, set := range map[string]func(*Machine, *Load, *Costs, float64){
-		"memory-gb":           func(m *Machine, _ *Load, _ *Costs, v float64) { m.MemoryGB = v },
-		"mbps":                func(m *Machine, _ *Load, _ *Costs, v float64) { m.Mbps = v },
-		"cores":               func(m *Machine, _ *Load, _ *Costs, v float64) { m.Cores = v },
-		"message-bytes":       func(_ *Machine, l *Load, _ *Costs, v float64) { l.MessageBytes = v },
-		"seconds-per-message": func(_ *Machine, l *Load, _ *Costs, v float64) { l.SecondsPerMessage = v },
-		"connection-bytes":    func(_ *Machine, _ *Load, c *Costs, v float64) { c.ConnectionBytes = v },
-		"cpu-us":              func(_ *Machine, _ *Load, c *Costs, v float64) { c.CPUMicros = v },
+func TestCapacityBadInput(t *testing.T) {
+	for name, set := range map[string]func(*machine, *load, *unitCosts, float64){
+		"memory-gb":           func(m *machine, _ *load, _ *unitCosts, v float64) { m.MemoryGB = v },
+		"mbps":                func(m *machine, _ *load, _ *unitCosts, v float64) { m.Mbps = v },
+		"cores":               func(m *machine, _ *load, _ *unitCosts, v float64) { m.Cores = v },
+		"message-bytes":       func(_ *machine, l *load, _ *unitCosts, v float64) { l.MessageBytes = v },
+		"seconds-per-message": func(_ *machine, l *load, _ *unitCosts, v float64) { l.SecondsPerMessage = v },
+		"connection-bytes":    func(_ *machine, _ *load, c *unitCosts, v float64) { c.ConnectionBytes = v },
+		"cpu-us":              func(_ *machine, _ *load, c *unitCosts, v float64) { c.CPUMicros = v },
 	} {
 		for _, v := range []float64{0, -1, math.NaN(), math.Inf(1), math.Inf(-1), 1e300} {
-			m, l, c := machine()
+			m, l, c := smallMachine()
 			set(&m, &l, &c, v)
-			if _, err := Of(m, l, c); err == nil || !strings.Contains(err.Error(), name) {
+			if _, err := estimateOf(m, l, c); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s = %v: error %v, want one that names it", name, v, err)
 			}
 		}
 	}
-	m, l, c := machine()
+	m, l, c := smallMachine()
 	m.MemoryGB = 0.1
-	if _, err := Of(m, l, c); err == nil || !strings.Contains(err.Error(), "memory-gb") {
+	if _, err := estimateOf(m, l, c); err == nil || !strings.Contains(err.Error(), "memory-gb") {
 		t.Errorf("less memory than the server needs: %v", err)
 	}
 }
 
-// TestFiniteEverywhere: the extremes of what is accepted give numbers.
-func TestFiniteEverywhere(t *testing.T) {
+// TestCapacityFiniteEverywhere: the extremes of what is accepted give numbers.
+func TestCapacityFiniteEverywhere(t *testing.T) {
 	for _, big := range []float64{1e-9, 1, maxInput} {
 		for _, small := range []float64{1e-9, 1, maxInput} {
-			e, err := Of(Machine{maxInput, big, big}, Load{small, big}, Costs{1, small, small, small, small})
+			e, err := estimateOf(machine{maxInput, big, big}, load{small, big}, unitCosts{1, small, small, small, small})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,9 +98,9 @@ func TestFiniteEverywhere(t *testing.T) {
 	}
 }
 
-// TestFrameBytes holds the constant against the protocol, with ids as the server
+// TestCapacityFrameBytes holds the constant against the protocol, with ids as the server
 // makes them.
-func TestFrameBytes(t *testing.T) {
+func TestCapacityFrameBytes(t *testing.T) {
 	const a, b, conversation = "aaaaaaaaaaaaa", "bbbbbbbbbbbbb", "dm:aaaaaaaaaaaaa:bbbbbbbbbbbbb"
 	const seq, now = 1000, 1_800_000_000_000
 	id := make([]byte, 16)
@@ -121,19 +121,19 @@ func TestFrameBytes(t *testing.T) {
 	}}})))
 	add(codec.Append(nil, wire.NewClientFrame(&wire.Received{Conversation: conversation, Seq: seq})))
 	add(codec.Append(nil, wire.NewServerFrame(&wire.Receipt{Conversation: conversation, User: b, Received: seq})))
-	if got := Measured().FrameBytes; math.Abs(float64(total)-got) > 0.05*got {
-		t.Errorf("the frames of a message have %d bytes without its content; Measured says %v", total, got)
+	if got := measuredCosts().FrameBytes; math.Abs(float64(total)-got) > 0.05*got {
+		t.Errorf("the frames of a message have %d bytes without its content; measuredCosts says %v", total, got)
 	}
 }
 
-func TestTable(t *testing.T) {
-	m, l, c := machine()
-	e, err := Of(m, l, c)
+func TestCapacityTable(t *testing.T) {
+	m, l, c := smallMachine()
+	e, err := estimateOf(m, l, c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var out strings.Builder
-	if err := e.Table(&out); err != nil {
+	if err := e.table(&out); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"200000", "12500 messages/s", "50000 messages/s", "limited by memory"} {

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skein-im/skein/internal/bench"
+)
+
+// asProgram makes this test binary the program itself, for those that start it.
+const asProgram = "TEST_AS_PROGRAM"
+
+// skein is the path of the server, of this tree, built once.
+var skein string
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+		return
+	}
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "skein-lab-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	skein = filepath.Join(dir, "skein")
+	if out, err := exec.Command("go", "build", "-o", skein, "../skein").CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "build the server: %v\n%s", err, out)
+		return 1
+	}
+	return m.Run()
+}
+
+// lab runs a command line of this program.
+func lab(t *testing.T, env []string, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, said strings.Builder
+	cmd := exec.CommandContext(t.Context(), self, args...)
+	cmd.Env = append(append(os.Environ(), asProgram+"=1"), env...)
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err = cmd.Run()
+	return out.String(), said.String(), err
+}
+
+// TestLab: a scenario with the floor and a worker in a process of its own, and two
+// builds compared, by the program as people start it. The server is found by its
+// flag and on PATH; where there is none, the error says what to do.
+func TestLab(t *testing.T) {
+	out, said, err := lab(t, nil, "bench", "chat", "--skein", skein, "--users", "10", "--messages", "5", "--warmup", "0s",
+		"--workers", "2", "--no-half", "--floor", "--json")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	var r bench.Report
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if r.Acked != 50 || r.Floor == nil || r.Floor.Acked != 50 || !strings.HasPrefix(r.Server.Version, "skein dev") {
+		t.Errorf("%d acknowledged by %q, floor %+v", r.Acked, r.Server.Version, r.Floor)
+	}
+	path := []string{"PATH=" + filepath.Dir(skein)}
+	if _, said, err := lab(t, path, "bench", "compare", skein, "--users", "200", "--rate", "1000", "--duration", "500ms", "--rounds", "1", "--max-cpu", "100", "--max-allocs", "100"); err != nil {
+		t.Errorf("compare, with the server on PATH: %v\n%s", err, said)
+	}
+	for want, args := range map[string][]string{
+		"make build":    {"bench", "chat", "--users", "2"},
+		"--skein: stat": {"bench", "idle", "--skein", skein + "-none"},
+		"a directory":   {"bench", "idle", "--skein", filepath.Dir(skein)},
+	} {
+		if _, said, err := lab(t, []string{"PATH="}, args...); err == nil || !strings.Contains(said, want) {
+			t.Errorf("%v: %v, %q; want it to say %q", args, err, said, want)
+		}
+	}
+}
+
+// TestBenchBackup: two backups of a server under load, the second of what is new
+// only, a drill, a restore and a start, by the commands that operators use.
+func TestBenchBackup(t *testing.T) {
+	t.Setenv(asProgram, "1")
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	o := bench.Options{
+		Transport: "ws", Codec: "pb", Connections: 50, Rate: 100, Duration: time.Second, Window: 1, Payload: 100,
+		Lab: exe, Log: io.Discard,
+	}
+	r, err := bench.Backup(ctx, o, 5000, 0, func(ctx context.Context, set ...string) (*bench.Server, error) {
+		return bench.StartServer(ctx, skein, io.Discard, set...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if broken := r.Failed(); broken != "" {
+		t.Error(broken)
+	}
+	b := r.Backup
+	if b.Messages < 5000 || b.First.Entries < b.Messages || b.Second.Entries < b.First.Entries {
+		t.Errorf("%d messages, then backups of %d and %d entries", b.Messages, b.First.Entries, b.Second.Entries)
+	}
+	if b.First.NewBytes == 0 || b.Second.NewBytes >= b.Second.Bytes {
+		t.Errorf("new bytes: %d of the first backup, %d of %d of the second", b.First.NewBytes, b.Second.NewBytes, b.Second.Bytes)
+	}
+	if b.During.Count == 0 || b.ReadySeconds == 0 {
+		t.Errorf("%d acks beside the backup, ready after %g s", b.During.Count, b.ReadySeconds)
+	}
+}
