@@ -97,6 +97,18 @@ type Recalls interface {
 	Recalled(ctx context.Context, spans []Span, limit int, out []Recalled) error
 }
 
+// Lookups is what a journal tells of ids: what became of a message that is refused
+// now, and was perhaps stored when it was not. Every engine has it; the conformance
+// suite checks it, too.
+type Lookups interface {
+	// Lookup fills out[i] for batch[i], of which Conversation, ID, Sender and Hash
+	// count, as Append does for an id that was stored before: Duplicate or
+	// IDConflict; otherwise Absent. It stores nothing, waits for no append, and is one
+	// question to the store. Whatever an append stored that returned before the call
+	// is found; what is stored meanwhile may be absent. len(out) == len(batch).
+	Lookup(ctx context.Context, batch []Append, out []Appended) error
+}
+
 // Span are the entries of a conversation with After < seq ≤ Until.
 type Span struct {
 	Conversation ConversationID
@@ -160,6 +172,8 @@ const (
 	// Busy: the conversation's place in the store is held by somebody else; nothing
 	// was stored. It may be free in a moment.
 	Busy
+	// Absent, of Lookup: nothing is stored under the id.
+	Absent
 )
 
 // Appended is the outcome of one item.

@@ -61,6 +61,7 @@ func Run(t *testing.T, h Harness) {
 		{"EraseWithinBatch", testEraseInBatch},
 		{"EraseRefused", testEraseRefused},
 		{"Recalled", testRecalled},
+		{"Lookup", testLookup},
 		{"InvalidBatch", testInvalid},
 		{"CancelledContext", testCancelled},
 		{"ReadRanges", testReadRanges},

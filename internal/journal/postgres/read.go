@@ -38,6 +38,7 @@ const (
 	stmtLocked    = "locked"
 	stmtFreeMarks = "free_marks"
 	stmtRecalled  = "recalled"
+	stmtLookup    = "lookup"
 )
 
 func statements() map[string]string {
@@ -56,6 +57,7 @@ func statements() map[string]string {
 		stmtLocked:    lockedSQL,
 		stmtFreeMarks: freeMarksSQL,
 		stmtRecalled:  recalledSQL,
+		stmtLookup:    lookupSQL,
 	}
 }
 
