@@ -90,6 +90,13 @@ func (m *worldMembers) MaySend(ctx context.Context, u im.UserID, c im.Conversati
 	return 0, m.contacts.MaySend(ctx, u, peer)
 }
 
+func (m *worldMembers) MaySendNow(u im.UserID, c im.ConversationID) (uint64, bool, error) {
+	if c.Kind() == im.KindGroup {
+		return m.groups.MaySendNow(u, c)
+	}
+	return 0, false, nil
+}
+
 func (m *worldMembers) MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error {
 	if c.Kind() == im.KindGroup {
 		return m.groups.MayRecall(ctx, u, c, author)
@@ -137,7 +144,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	members := &worldMembers{DB: db}
-	messages := messaging.New(messaging.Options{Journal: journal, Recalls: journal, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
+	messages := messaging.New(messaging.Options{Journal: journal, Recalls: journal, Lookups: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
 	members.contacts = contact.New(db, runner, contact.Options{})
 	members.groups = group.New(db, runner, group.Options{})

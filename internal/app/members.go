@@ -13,7 +13,8 @@ import (
 
 // members answers messaging's questions about who is in a conversation, by its
 // kind: dms are the contact package's, groups the group package's, feeds
-// nobody's but their owner's. It is messaging.Members.
+// nobody's but their owner's. It is messaging.Permissions and
+// messaging.Members.
 type members struct {
 	directory *directory.DB
 	contacts  *contact.Service
@@ -35,6 +36,18 @@ func (m *members) MaySend(ctx context.Context, u im.UserID, c im.ConversationID)
 		return m.groups.MaySend(ctx, u, c)
 	}
 	return 0, errNoConversation
+}
+
+func (m *members) MaySendNow(u im.UserID, c im.ConversationID) (roster uint64, known bool, err error) {
+	switch c.Kind() {
+	case im.KindDM:
+		if peer, ok := c.Peer(u); ok {
+			known, err = m.contacts.MaySendNow(u, peer)
+		}
+	case im.KindGroup:
+		return m.groups.MaySendNow(u, c)
+	}
+	return 0, known, err
 }
 
 func (m *members) MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error {

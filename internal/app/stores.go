@@ -25,6 +25,7 @@ import (
 type journal interface {
 	im.Journal
 	im.Recalls
+	im.Lookups
 }
 
 // sharedJournal is a journal that other processes append to as well, with what

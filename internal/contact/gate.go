@@ -30,11 +30,31 @@ func (s *Service) MaySend(ctx context.Context, from, to im.UserID) error {
 		open = !side.Blocked && (everyone || side.State == Friend)
 		s.remember(from, to, open, now, epoch)
 	}
+	return gate(open)
+}
+
+// MaySendNow is MaySend from RAM alone: known is false where the store would have to
+// be asked.
+func (s *Service) MaySendNow(from, to im.UserID) (known bool, err error) {
+	if from == to || from == "" {
+		return false, nil
+	}
+	open, known, _ := s.gates.get(from, to, s.now())
+	if !known {
+		return false, nil
+	}
+	return true, gate(open)
+}
+
+func gate(open bool) error {
 	if !open {
-		return im.Errorf(im.CodeNotContact, "this user takes messages from contacts only")
+		return errClosed
 	}
 	return nil
 }
+
+// errClosed is made once: strangers are refused often.
+var errClosed error = im.Errorf(im.CodeNotContact, "this user takes messages from contacts only")
 
 // MayWatch returns those of others whose presence a user may watch, in their
 // order: contacts who have not blocked them.

@@ -23,6 +23,17 @@ func (s *Service) MaySend(ctx context.Context, user im.UserID, c im.Conversation
 	return rev, err
 }
 
+// MaySendNow is MaySend from RAM alone: known is false where the directory would
+// have to be asked. With others on the same directory that is so for every no.
+func (s *Service) MaySendNow(user im.UserID, c im.ConversationID) (rev uint64, known bool, err error) {
+	r := s.rosters.certain(c)
+	if r == nil {
+		return 0, false, nil
+	}
+	rev, err = s.maySend(r, user)
+	return rev, err == nil || !s.o.Shared, err
+}
+
 func (s *Service) maySend(r *roster, user im.UserID) (rev uint64, err error) {
 	m := r.member(user)
 	if err := im.Authorize(m.role, im.GroupSend, im.RoleNone); err != nil {
@@ -360,6 +371,16 @@ func (r *rosters) peek(c im.ConversationID) *roster {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if l := r.find(c); l != nil && l.kept {
+		return l.roster
+	}
+	return nil
+}
+
+// certain returns the roster of a group if it is here and nobody doubts it.
+func (r *rosters) certain(c im.ConversationID) *roster {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if l := r.find(c); l != nil && l.kept && l.doubt == 0 {
 		return l.roster
 	}
 	return nil

@@ -31,8 +31,9 @@ type memJournal struct {
 	damaged map[im.ConversationID]bool
 	// busy conversations are locked by somebody else.
 	busy map[im.ConversationID]bool
-	// onHeads, onMarks run before Heads and after SetMarks, once.
-	onHeads, onMarks func()
+	// onHeads, onMarks, onLookup, onRead run before Heads, after SetMarks, before Lookup
+	// and Read, once.
+	onHeads, onMarks, onLookup, onRead func()
 	// unwritten: marks become durable with write.
 	unwritten bool
 	waiters   []func(error)
@@ -140,6 +141,7 @@ func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 }
 
 func (j *memJournal) Read(_ context.Context, c im.ConversationID, from uint64, backward bool, limit int) ([]im.Entry, error) {
+	j.once(&j.onRead)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	var got []im.Entry
@@ -167,6 +169,29 @@ func (j *memJournal) Heads(_ context.Context, cs []im.ConversationID, out []im.H
 		if n := len(j.entries[c]); n > 0 {
 			e := j.entries[c][n-1]
 			out[i] = im.Head{Seq: e.Seq, Count: e.Count, Time: e.Stored, Roster: e.Roster, Pos: e.Pos}
+		}
+	}
+	return nil
+}
+
+func (j *memJournal) Lookup(_ context.Context, batch []im.Append, out []im.Appended) error {
+	if err := j.fault(false); err != nil {
+		return err
+	}
+	j.once(&j.onLookup)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i := range batch {
+		a := &batch[i]
+		row, ok := j.ids[idKey{a.Entry.Sender, a.Entry.ID}]
+		switch {
+		case !ok:
+			out[i] = im.Appended{Status: im.Absent}
+		case row.c != a.Entry.Conversation || row.hash != a.Hash:
+			out[i] = im.Appended{Status: im.IDConflict}
+		default:
+			e := j.entries[row.c][row.seq-1]
+			out[i] = im.Appended{Status: im.Duplicate, Seq: e.Seq, Count: e.Count, Time: e.Stored, Pos: e.Pos, Roster: e.Roster}
 		}
 	}
 	return nil
@@ -322,20 +347,31 @@ func newFakeMembers() *fakeMembers {
 }
 
 func (f *fakeMembers) MaySend(_ context.Context, u im.UserID, c im.ConversationID) (uint64, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if u == "poison" {
 		panic("as it is asked to")
 	}
-	if _, ok := f.cached[c]; !ok {
-		f.cached[c] = f.current[c]
-	}
-	if f.onMaySend != nil {
-		if err := f.onMaySend(u); err != nil {
+	f.mu.Lock()
+	on := f.onMaySend
+	f.mu.Unlock()
+	if on != nil {
+		if err := on(u); err != nil {
 			return 0, err
 		}
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.cached[c]; !ok {
+		f.cached[c] = f.current[c]
+	}
 	return f.cached[c], f.deny[u]
+}
+
+// MaySendNow knows what was asked before and is not denied.
+func (f *fakeMembers) MaySendNow(u im.UserID, c im.ConversationID) (uint64, bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rev, known := f.cached[c]
+	return rev, known && f.deny[u] == nil && f.onMaySend == nil && u != "poison", nil
 }
 
 func (f *fakeMembers) MayRecall(context.Context, im.UserID, im.ConversationID, im.UserID) error {
@@ -493,7 +529,7 @@ func (l *lane) enter(a *im.Actor, m *im.Message) error {
 
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	w := &world{t: t, journal: newMemJournal(), members: newFakeMembers(), out: &recorder{}, failed: make(chan error, 1)}
-	o := Options{Journal: w.journal, Recalls: w.journal, Members: w.members, Deliverer: w.out, OnFailed: func(err error) { w.failed <- err }}
+	o := Options{Journal: w.journal, Recalls: w.journal, Lookups: w.journal, Permissions: w.members, Members: w.members, Deliverer: w.out, OnFailed: func(err error) { w.failed <- err }}
 	for _, f := range change {
 		f(&o)
 	}

@@ -39,7 +39,7 @@ func (s *Service) half(ctx context.Context, promised []im.Promised, heads []im.H
 		}
 		held = min(held, pos-1)
 		if s.now().Sub(heads[i].Time) > helpAfter {
-			s.members.Help(p.Conversation)
+			s.permissions.Help(p.Conversation)
 		}
 	}
 	if held != notHeld {

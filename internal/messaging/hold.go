@@ -6,11 +6,22 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// held keeps the items of a conversation together and in order while its
-// roster is being changed. Only the committer touches it.
+const (
+	// A conversation whose roster is being changed is tried again after
+	// retryDelay · attempts, retryAttempts times: 2 s in all.
+	retryDelay    = 5 * time.Millisecond
+	retryAttempts = 28
+	// At its helpAttempt'th attempt whoever changes the roster has had 100 ms.
+	helpAttempt = 6
+)
+
+// held keeps the items of a conversation together and in order while they wait:
+// for an admitter, or for its roster, which is being changed. Only the committer
+// touches it. Events pass: they are what the others wait for.
 type held struct {
-	items    []*item
-	attempts int
+	items    []*item // those that an admitter has are not among them
+	asking   bool    // an admitter has some
+	attempts int     // for the roster
 }
 
 // hold makes an item wait for its conversation's next attempt.
@@ -24,73 +35,74 @@ func (s *Service) hold(it *item) {
 	h.items = append(h.items, it)
 }
 
-// holdBack makes later items of held conversations wait behind the others;
-// events pass, they are what the others wait for.
-func (s *Service) holdBack(items []*item) []*item {
-	if len(s.held) == 0 {
-		return items
-	}
-	kept := make([]*item, 0, len(items))
-	for _, it := range items {
-		if s.held[it.entry.Conversation] != nil && !it.event {
-			s.hold(it)
-			continue
-		}
-		kept = append(kept, it)
-	}
-	return kept
+// admit gives what is held of a conversation to an admitter.
+func (s *Service) admit(c im.ConversationID) {
+	h := s.held[c]
+	items := h.items
+	h.items, h.asking = nil, true
+	s.queue.asks()
+	s.admission.put(items, s.ask)
 }
 
-// schedule gives a held conversation another attempt: at once the first time,
-// when the cached roster was merely old, then with growing delay, and at last
-// gives up with a retryable code.
-func (s *Service) schedule(c im.ConversationID) {
-	s.members.Refresh(c)
+// schedule gives a conversation that is held for its roster another attempt: at
+// once the first time, when the cached roster was merely old, then with growing
+// delay, and at last gives up with a retryable code.
+func (s *Service) schedule(r *round, c im.ConversationID) {
+	s.permissions.Refresh(c)
 	h := s.held[c]
 	h.attempts++
 	switch {
 	case h.attempts > retryAttempts:
-		delete(s.held, c)
-		for _, it := range h.items {
-			s.reject(it, im.Errorf(im.CodeUnavailable, "the group is being changed; try again"))
-		}
+		s.giveUp(r, c, "the group is being changed; try again")
 	case h.attempts == 1:
 		s.queue.retryNow(c)
 	default:
 		if h.attempts == helpAttempt {
-			s.members.Help(c)
+			s.permissions.Help(c)
 		}
 		time.AfterFunc(retryDelay*time.Duration(h.attempts), func() { s.queue.retryNow(c) })
 	}
 }
 
+// giveUp refuses what is held of a conversation.
+func (s *Service) giveUp(r *round, c im.ConversationID, why string) {
+	h := s.held[c]
+	delete(s.held, c)
+	for _, it := range h.items {
+		it.err = im.Errorf(im.CodeUnavailable, "%s", why)
+		it.refused(it.err)
+		r.add(it, false)
+	}
+}
+
 // released puts the items of due conversations in front of the others.
-func (s *Service) released(due []im.ConversationID, items []*item) []*item {
-	if len(due) == 0 {
+func (s *Service) released(again []due, items []*item) []*item {
+	if len(again) == 0 {
 		return items
 	}
 	var front []*item
-	for _, c := range due {
-		h := s.held[c]
-		if h == nil {
+	for _, d := range again {
+		h := s.held[d.conversation]
+		if h == nil || h.asking != (d.admitted != nil) {
 			continue
 		}
-		delete(s.held, c)
-		for _, it := range h.items {
-			it.attempts = h.attempts
+		delete(s.held, d.conversation)
+		if !h.asking {
+			for _, it := range h.items {
+				it.attempts = h.attempts
+			}
 		}
-		front = append(front, h.items...)
+		front = append(append(front, d.admitted...), h.items...)
 	}
 	return append(front, items...)
 }
 
 // giveUpHeld answers what still waits when the service closes.
 func (s *Service) giveUpHeld() {
-	for c, h := range s.held {
-		delete(s.held, c)
-		for _, it := range h.items {
-			s.reject(it, im.Errorf(im.CodeUnavailable, "the server is stopping"))
-		}
+	r := s.free.get()
+	r.turn = s.committing.Enter()
+	for c := range s.held {
+		s.giveUp(r, c, "the server is stopping")
 	}
-	s.deliverer.Deliver(nil)
+	s.handOver(r)
 }

@@ -15,7 +15,7 @@ type item struct {
 	actor im.Actor
 	entry im.Entry
 	hash  uint64
-	// ifRoster and setRoster as in im.Append; decided by the committer for messages.
+	// ifRoster and setRoster as in im.Append; decided for messages by the committer or an admitter.
 	ifRoster, setRoster uint64
 	// event: no permission check; apply, if set, runs between the commit and the delivery.
 	event bool
@@ -23,10 +23,24 @@ type item struct {
 	reply func(im.Ack, error)
 
 	queued   time.Time
-	attempts int
-	err      error       // decided before the append: answered in its turn
+	attempts int // of its conversation, for its roster
+	asked    int // how often an admitter asked the stores
+	// admitted: an admitter asked the stores, and what RAM knows does not say otherwise.
+	admitted bool
+	err      error       // why it is refused; answered in its turn
 	deniedAt uint64      // the roster's revision by which err refuses it for good; 0: none
 	found    im.Appended // what is stored under its id although err would refuse it now
+	res      im.Appended // what became of it
+	round    *round      // in which it is settled
+}
+
+// anew has an item decided anew, as its conversation's roster changed. What is
+// refused for now stays so: what is behind it was refused as well.
+func (it *item) anew() {
+	it.res, it.found = im.Appended{}, im.Appended{}
+	if !im.ForNow(it.err) {
+		it.err, it.deniedAt, it.asked, it.admitted = nil, 0, 0, false
+	}
 }
 
 // withdrawn tells that the sender took the item back.
@@ -57,7 +71,8 @@ const maxQueuedBytes = 64 << 20
 type queue struct {
 	mu     sync.Mutex
 	items  []*item
-	due    []im.ConversationID // held conversations whose retry is due
+	due    []due
+	asking int // conversations that are with an admitter, or in due by it
 	max    int
 	bytes  int // of all items without an answer
 	closed bool
@@ -99,28 +114,51 @@ func (q *queue) done(it *item) {
 	q.mu.Unlock()
 }
 
+// due is a held conversation whose items come again: with those that an admitter
+// had, or because its roster is to be tried.
+type due struct {
+	conversation im.ConversationID
+	admitted     []*item
+}
+
 // retryNow tells the committer that a held conversation is due.
 func (q *queue) retryNow(c im.ConversationID) {
 	q.mu.Lock()
-	q.due = append(q.due, c)
+	q.due = append(q.due, due{conversation: c})
+	q.mu.Unlock()
+	q.signal()
+}
+
+// asks notes that items are given to an admitter, and admitted that they are back.
+func (q *queue) asks() {
+	q.mu.Lock()
+	q.asking++
+	q.mu.Unlock()
+}
+
+func (q *queue) admitted(items []*item) {
+	q.mu.Lock()
+	q.asking--
+	q.due = append(q.due, due{items[0].entry.Conversation, items})
 	q.mu.Unlock()
 	q.signal()
 }
 
 // take waits for items or due conversations and returns all of them; ok is
-// false when the queue is closed and empty. buf becomes the next queue.
-func (q *queue) take(buf []*item) (items []*item, due []im.ConversationID, ok bool) {
+// false when the queue is closed, empty, and nothing is with an admitter. buf
+// becomes the next queue.
+func (q *queue) take(buf []*item) (items []*item, again []due, ok bool) {
 	for {
 		q.mu.Lock()
-		if len(q.items) > 0 || (len(q.due) > 0 && !q.closed) {
-			items, due = q.items, q.due
+		if len(q.items) > 0 || len(q.due) > 0 {
+			items, again = q.items, q.due
 			q.items, q.due = buf[:0], nil
 			q.mu.Unlock()
-			return items, due, true
+			return items, again, true
 		}
-		closed := q.closed
+		over := q.closed && q.asking == 0
 		q.mu.Unlock()
-		if closed {
+		if over {
 			return nil, nil, false
 		}
 		<-q.wake

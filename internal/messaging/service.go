@@ -1,34 +1,49 @@
-// Package messaging is the life of a message: it checks, batches, stores,
-// answers and hands on what members send, moves their marks, and answers what
-// they missed.
+// Package messaging is the life of a message: it admits, batches, stores, answers
+// and hands on what members send, moves their marks, and answers what they missed.
 //
-// It owns the one committer goroutine between the senders and the journal. It
-// does not know sockets, frames, SQL or which journal it stores in.
+// A send goes through three hands, and waits for a store in none but its own
+// conversation's:
 //
-// Goroutines: the committer, and one that finds positions to tell (positions.go),
-// started by New and ended by Close; retries of
-// conversations whose roster is being changed wait on timers that only put
-// items back into the queue.
+//   - the committer (commit.go) takes what is queued, decides from RAM, and appends
+//     one batch after the other. It waits for the journal and for nothing else;
+//   - what RAM cannot decide (a permission that is not cached, a new dm, a recall, a
+//     reply, a refusal that may have been stored before) waits in its conversation,
+//     in order, while an admitter (admit.go) asks the stores, and comes again;
+//   - the settler (settle.go) answers and delivers, while the committer is at the
+//     next batch. A change that has to be applied in the directory first is applied
+//     aside: its conversation waits for it in order, the others go on.
 //
-// Locks: queue.mu guards the queue; opened.mu the dms that are known to be open;
+// It does not know sockets, frames, SQL or which journal it stores in.
+//
+// Goroutines: the committer, the settler and one that finds positions to tell
+// (positions.go), started by New and ended by Close; at most maxAdmitters
+// admitters; one for each change that is being applied. Retries of conversations
+// whose roster is being changed wait on timers that only put items back into the
+// queue.
+//
+// Locks: queue.mu guards the queue; admission.mu what waits for admitters;
+// appending.mu how far appends are; opened.mu the dms that are known to be open;
 // touched.mu the recent mark changes. None is held while calling out, and they
-// are never held together. One of marking's
-// is held, and taken before touched.mu, while a mark is moved and told of.
+// are never held together. One of marking's is held, and taken before touched.mu,
+// while a mark is moved and told of.
 //
 // Invariants (ARCHITECTURE.md; each has a test):
 //  1. A reply that says stored, and any delivery, happen only after
 //     Journal.Append returned without error for the batch.
 //  2. Replies and deliveries of one conversation are in the order of its seqs,
-//     and replies to one sender in the order of the sends.
+//     and replies to one sender in a conversation in the order of the sends.
 //  3. Permission is decided for the roster revision that the append is
 //     conditional on; when the revision moved, the item is decided anew.
 //  4. An append whose outcome is unknown is asked again with the same ids before
 //     anything is answered.
 //  5. What cannot be taken is rejected before it is queued, with a retryable code.
 //  6. What is behind a send that was refused for now (im.Order) is refused as well,
-//     in the same batch, in the queue, and while it waits for a roster.
+//     in the same batch, in the queue, and while it waits in its conversation: the
+//     committer notes a refusal before it decides about the next item.
 //  7. Nothing here is right only as long as nobody else appends: with Known set,
 //     other processes do.
+//  8. No send waits for a store on behalf of another conversation, but for the
+//     journal's append.
 package messaging
 
 import (
@@ -43,13 +58,28 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// Members is what messaging asks about who is in a conversation.
-type Members interface {
+// Permissions is what messaging asks about who may write in a conversation.
+type Permissions interface {
 	// MaySend decides whether u may write in c now, and returns the roster
 	// revision it decided on, also when it says no (0 for conversations without one).
 	MaySend(ctx context.Context, u im.UserID, c im.ConversationID) (roster uint64, err error)
+	// MaySendNow is MaySend without a store: known is false where it would have to
+	// wait for one. It does not block.
+	MaySendNow(u im.UserID, c im.ConversationID) (roster uint64, known bool, err error)
 	// MayRecall decides whether u may take back a message of author in c.
 	MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error
+	// OpenDM makes both users of a dm members; idempotent.
+	OpenDM(ctx context.Context, c im.ConversationID) error
+	// Refresh forgets what is cached of c's roster: it changed. It does not block.
+	Refresh(c im.ConversationID)
+	// Help has what is promised to c carried out, in the background: the journal has
+	// a roster change that the directory does not show, and whoever made it may be
+	// gone.
+	Help(c im.ConversationID)
+}
+
+// Members is what messaging asks about who may read a conversation.
+type Members interface {
 	// Membership returns what u may read of c, not_found for strangers, as of its
 	// roster's revision or a later one. What was before First may be left out, but
 	// for the revision wholePlace.
@@ -57,16 +87,8 @@ type Members interface {
 	// Memberships returns all conversations of u, also those left, and what is
 	// promised to change among them, as of one moment.
 	Memberships(ctx context.Context, u im.UserID) ([]im.Membership, []im.Promised, error)
-	// OpenDM makes both users of a dm members; idempotent.
-	OpenDM(ctx context.Context, c im.ConversationID) error
 	// MayWatch returns those of others whose presence u may see.
 	MayWatch(ctx context.Context, u im.UserID, others []im.UserID) ([]im.UserID, error)
-	// Refresh forgets what is cached of c's roster: it changed.
-	Refresh(c im.ConversationID)
-	// Help has what is promised to c carried out, in the background: the journal has
-	// a roster change that the directory does not show, and whoever made it may be
-	// gone.
-	Help(c im.ConversationID)
 }
 
 // Deliverer takes what is stored to the members. Calls never block.
@@ -83,10 +105,12 @@ type Deliverer interface {
 
 // Options of a Service.
 type Options struct {
-	Journal   im.Journal
-	Recalls   im.Recalls // of the same store
-	Members   Members
-	Deliverer Deliverer
+	Journal     im.Journal
+	Recalls     im.Recalls // of the same store
+	Lookups     im.Lookups // of the same store
+	Permissions Permissions
+	Members     Members
+	Deliverer   Deliverer
 	Now       func() time.Time
 	Logger    *slog.Logger
 	// Registerer takes the metrics; nil: none.
@@ -109,37 +133,46 @@ type Options struct {
 
 // Service is the messaging part of the logic role. Use New.
 type Service struct {
-	journal   im.Journal
-	recalls   im.Recalls
-	members   Members
-	deliverer Deliverer
-	now       func() time.Time
-	log       *slog.Logger
-	metrics   *metrics
-	known     func(im.ConversationID) (im.Head, bool) // nil: nobody else appends
-	recall    time.Duration
-	onFailed  func(error)
+	journal     im.Journal
+	recalls     im.Recalls
+	lookups     im.Lookups
+	permissions Permissions
+	members     Members
+	deliverer   Deliverer
+	now         func() time.Time
+	log         *slog.Logger
+	metrics     *metrics
+	known       func(im.ConversationID) (im.Head, bool) // nil: nobody else appends
+	recall      time.Duration
+	onFailed    func(error)
 
-	queue    queue
-	opened   opened
-	touched  touched
-	marking  marking
-	asks     asks
-	tellings tellings
-	items    items
+	queue     queue
+	admission admission
+	appending appending
+	opened    opened
+	touched   touched
+	marking   marking
+	asks      asks
+	tellings  tellings
+	items     items
 
 	// Owned by the committer.
-	held    map[im.ConversationID]*held // conversations whose items wait for a retry
-	failed  error
-	scratch scratch
+	held   map[im.ConversationID]*held // conversations whose items wait
+	failed error
+
+	rounds   chan *round // from the committer to the settler
+	free     rounds
+	applied  chan applied
+	settling settling // owned by the settler
 
 	// committing are the batches under way, moving the marks that are not told yet.
 	// broken: the journal failed; untold: a mark was moved that nobody was told of.
 	committing, moving im.Turns
 	broken, untold     atomic.Bool
 
-	life    context.Context // until Close
+	life    context.Context // until Close has answered what was queued
 	end     context.CancelFunc
+	drained chan struct{} // closed when the committer has ended
 	closing <-chan struct{}
 	stopped sync.WaitGroup
 }
@@ -159,25 +192,32 @@ func New(o Options) *Service {
 		o.OnFailed = func(error) {}
 	}
 	s := &Service{
-		journal:   o.Journal,
-		recalls:   o.Recalls,
-		members:   o.Members,
-		deliverer: o.Deliverer,
-		now:       o.Now,
-		log:       o.Logger,
-		metrics:   newMetrics(o.Registerer),
-		known:     o.Known,
-		recall:    o.RecallWindow,
-		onFailed:  o.OnFailed,
-		held:      map[im.ConversationID]*held{},
+		journal:     o.Journal,
+		recalls:     o.Recalls,
+		lookups:     o.Lookups,
+		permissions: o.Permissions,
+		members:     o.Members,
+		deliverer:   o.Deliverer,
+		now:         o.Now,
+		log:         o.Logger,
+		metrics:     newMetrics(o.Registerer),
+		known:       o.Known,
+		recall:      o.RecallWindow,
+		onFailed:    o.OnFailed,
+		held:        map[im.ConversationID]*held{},
+		rounds:      make(chan *round),
+		applied:     make(chan applied),
+		drained:     make(chan struct{}),
 	}
+	s.settling.applying = map[im.ConversationID]*applying{}
 	s.queue.init(o.MaxQueued)
 	s.touched.init(s.known != nil)
 	s.marking.init()
 	s.life, s.end = context.WithCancel(context.Background())
 	s.closing = s.life.Done()
-	s.stopped.Add(1)
+	s.stopped.Add(2)
 	go s.commitLoop()
+	go s.settleLoop()
 	if o.Positions != nil {
 		s.stopped.Add(1)
 		go s.tellPositions(o.Positions)
@@ -189,10 +229,18 @@ func New(o Options) *Service {
 // more.
 func (s *Service) WentBack() { s.opened.forget() }
 
+// closeTime is how long Close waits for stores that are asked about what is queued.
+const closeTime = 2 * time.Second
+
 // Close rejects further sends, stores and answers what is queued, and ends the
-// committer.
+// committer and the settler. What waits for a store that does not answer, or for its
+// roster, is rejected.
 func (s *Service) Close() {
 	s.queue.close()
+	select {
+	case <-s.drained:
+	case <-time.After(closeTime):
+	}
 	s.end()
 	s.stopped.Wait()
 }

@@ -12,7 +12,7 @@ func (s *Service) Signal(ctx context.Context, from im.Actor, sig im.Signal) ([]i
 		return s.members.MayWatch(ctx, from.User, sig.Watch)
 	}
 	// Who may not write is not seen typing either.
-	if _, err := s.members.MaySend(ctx, from.User, sig.Typing); err != nil {
+	if _, err := s.permissions.MaySend(ctx, from.User, sig.Typing); err != nil {
 		return nil, err
 	}
 	s.deliverer.Typing(sig.Typing, from.User)

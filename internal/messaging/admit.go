@@ -1,0 +1,258 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+const (
+	// maxAdmitters is how many conversations are asked about at a time. The
+	// directory's connections are for others as well.
+	maxAdmitters = 8
+	// askTime bounds what is asked about one conversation.
+	askTime = 10 * time.Second
+)
+
+// admission are the conversations with items that RAM cannot decide, in the order
+// in which they came.
+type admission struct {
+	mu      sync.Mutex
+	waiting [][]*item
+	running int
+}
+
+// put has items of one conversation asked about by a goroutine of its own, at most
+// maxAdmitters at a time.
+func (a *admission) put(items []*item, ask func([]*item)) {
+	a.mu.Lock()
+	a.waiting = append(a.waiting, items)
+	start := a.running < maxAdmitters
+	if start {
+		a.running++
+	}
+	a.mu.Unlock()
+	if start {
+		go a.run(ask)
+	}
+}
+
+func (a *admission) run(ask func([]*item)) {
+	for {
+		a.mu.Lock()
+		if len(a.waiting) == 0 {
+			a.running--
+			a.waiting = nil
+			a.mu.Unlock()
+			return
+		}
+		items := a.waiting[0]
+		a.waiting[0] = nil
+		a.waiting = a.waiting[1:]
+		a.mu.Unlock()
+		ask(items)
+	}
+}
+
+// ask asks the stores about items of one conversation, and gives them back to the
+// committer, which answers those that are refused in their turn.
+func (s *Service) ask(items []*item) {
+	ctx, cancel := context.WithTimeout(s.life, askTime)
+	defer cancel()
+	refused := false
+	for _, it := range items {
+		it.asked++
+		if im.ForNow(it.err) || it.behind() || it.withdrawn() {
+			continue // the committer refuses it
+		}
+		it.admitted, it.err, it.deniedAt = true, nil, 0
+		it.err = s.late(ctx, s.guarded("decision", &it.entry, func() error { return s.mayStore(ctx, it) }))
+		refused = refused || it.forGood()
+	}
+	if refused {
+		s.findRefused(ctx, items)
+	}
+	s.queue.admitted(items)
+}
+
+// late says what a client can use of an error that is the end of our patience.
+func (s *Service) late(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+		return err
+	}
+	text := "the server could not look in time whether you may write here; nothing was stored"
+	if s.life.Err() != nil {
+		text = "the server is stopping"
+	}
+	e := im.Wrap(err, im.CodeUnavailable, "%s", text)
+	e.RetryAfter = time.Second
+	return e
+}
+
+// forGood tells that an item is refused, and not only for now.
+func (it *item) forGood() bool { return it.err != nil && !im.ForNow(it.err) }
+
+// mayStore asks the stores whether an item may be stored, and makes what it needs.
+func (s *Service) mayStore(ctx context.Context, it *item) error {
+	e := &it.entry
+	roster, err := s.permissions.MaySend(ctx, e.Sender, e.Conversation)
+	if err != nil {
+		if im.CodeOf(err) != im.CodeMuted { // that is decided by each node's clock, too
+			it.deniedAt = roster
+		}
+		return err
+	}
+	it.ifRoster = roster
+	if e.Conversation.Kind() == im.KindDM {
+		if err := s.openDM(ctx, e.Conversation); err != nil {
+			return err
+		}
+	}
+	if e.Kind == im.EntryRecall {
+		return s.mayRecall(ctx, e)
+	}
+	if e.ReplyTo != 0 {
+		head, err := s.head(ctx, e.Conversation)
+		if err != nil {
+			return err
+		}
+		if e.ReplyTo > head.Seq {
+			return im.Errorf(im.CodeInvalidArgument, "reply_to is beyond the conversation's last entry")
+		}
+	}
+	return nil
+}
+
+// openDM makes sure that a dm's first message finds both users as members: the
+// rows are written before the entry, so a crash leaves an empty dm at worst.
+func (s *Service) openDM(ctx context.Context, c im.ConversationID) error {
+	if s.opened.has(c) {
+		return nil
+	}
+	if s.known == nil { // elsewhere the look costs as much as opening it
+		head, err := s.head(ctx, c)
+		if err != nil {
+			return err
+		}
+		if head.Seq > 0 {
+			s.opened.add(c)
+			return nil
+		}
+	}
+	if err := s.permissions.OpenDM(ctx, c); err != nil {
+		return err
+	}
+	s.opened.add(c)
+	return nil
+}
+
+// mayRecall: a message may be taken back by its author within the window,
+// or by whoever has power over the author.
+func (s *Service) mayRecall(ctx context.Context, e *im.Entry) error {
+	got, err := s.journal.Read(ctx, e.Conversation, e.Target, false, 1)
+	if err != nil {
+		return err
+	}
+	if len(got) == 0 || got[0].Seq != e.Target || got[0].Kind != im.EntryMessage {
+		return im.Errorf(im.CodeNotFound, "no such message")
+	}
+	if got[0].Sender != e.Sender {
+		return s.permissions.MayRecall(ctx, e.Sender, e.Conversation, got[0].Sender)
+	}
+	if s.recall > 0 && !got[0].Recalled && s.now().Sub(got[0].Stored) > s.recall {
+		return im.Errorf(im.CodeTooLate, "a message can be taken back for %s only", s.recall)
+	}
+	return nil
+}
+
+// head returns the end of one conversation.
+func (s *Service) head(ctx context.Context, c im.ConversationID) (im.Head, error) {
+	a := s.asks.get()
+	defer s.asks.put(a)
+	a.conversation[0] = c
+	err := s.journal.Heads(ctx, a.conversation[:], a.head[:])
+	if err == nil && a.head[0].Damaged {
+		err = im.ErrJournalDamaged
+	}
+	return a.head[0], err
+}
+
+// findRefused looks whether what is refused for good was stored before: somebody
+// who was removed since asks what became of a message whose ack was lost, and
+// must not be told that it was not stored.
+func (s *Service) findRefused(ctx context.Context, items []*item) {
+	// What this process was about to store when they were refused is stored by then.
+	err := s.appending.wait(ctx)
+	var plain []*item
+	var batch []im.Append
+	for _, it := range items {
+		switch {
+		case !it.forGood():
+		case err != nil:
+			it.err = cannotLook(err)
+		case it.actor.Doubt:
+			s.findDoubted(ctx, it)
+		default:
+			plain = append(plain, it)
+			batch = append(batch, im.Append{Entry: it.entry, Hash: it.hash})
+		}
+	}
+	if len(plain) == 0 {
+		return
+	}
+	out := make([]im.Appended, len(batch))
+	err = s.lookups.Lookup(ctx, batch, out)
+	for i, it := range plain {
+		switch {
+		case err != nil:
+			it.err = cannotLook(err)
+		case out[i].Status == im.Duplicate:
+			it.err, it.found = nil, out[i]
+		}
+	}
+}
+
+func cannotLook(err error) error {
+	return im.Wrap(err, im.CodeUnavailable, "the server cannot look now whether this was stored")
+}
+
+// neverRoster is a revision that no conversation ever has: an append on that
+// condition finds what is stored and stores nothing.
+const neverRoster = math.MaxInt64
+
+// findDoubted looks for an item that another node may be about to store: under the
+// lock of its conversation, so that what that node began is over.
+func (s *Service) findDoubted(ctx context.Context, it *item) {
+	look := [1]im.Append{{Entry: it.entry, Hash: it.hash, IfRoster: neverRoster}}
+	var out [1]im.Appended
+	err := s.journal.Append(ctx, look[:], out[:])
+	switch {
+	case err != nil:
+		it.err = cannotLook(err)
+	case out[0].Status == im.Busy:
+		it.err = busy(true)
+	case out[0].Status == im.Duplicate:
+		it.err, it.found = nil, out[0]
+	case s.settled(ctx, it):
+		e := *im.Public(it.err)
+		e.Settled = true
+		it.err = &e
+	}
+}
+
+// settled tells that what another node had begun to store of an item cannot be
+// stored any more, after it was looked for and not found. The roster's revision
+// that refuses it is the directory's, so the journal had it before the look; if it
+// still has that one, it had it at the look. Whoever decided otherwise did so by an
+// earlier revision, and the append is conditional on that: revisions only grow.
+func (s *Service) settled(ctx context.Context, it *item) bool {
+	if it.deniedAt == 0 {
+		return false
+	}
+	head, err := s.head(ctx, it.entry.Conversation)
+	return err == nil && head.Roster == it.deniedAt
+}

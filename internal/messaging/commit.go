@@ -1,0 +1,449 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+const (
+	// maxBatch is how many entries one commit takes. Larger batches gain nothing
+	// (05) and make the first of them wait.
+	maxBatch = 1024
+	// maxBatchBytes bounds a commit in memory and time when messages are large.
+	maxBatchBytes = 4 << 20
+	// staleAfter is how long a member's message may wait for its place when other
+	// processes append as well. Whoever passed it on has given it to another one by
+	// then, which may have refused it: here it must not be stored any more.
+	staleAfter = 2500 * time.Millisecond
+	// unknownPatience bounds asking again for a batch whose outcome is unknown.
+	unknownPatience = 30 * time.Second
+)
+
+// round is one batch on its way from the committer to the settler.
+type round struct {
+	items []*item // those that are answered, in the order in which they were taken
+	batch []im.Append
+	index []int // batch[i] belongs to items[index[i]]
+	out   []im.Appended
+	errs  []error // errs[i] is why batch[i] alone could not be stored; empty for a whole batch
+	// asked: the outcome of the batch was unknown at first, so that a duplicate
+	// may be an entry of this very batch that nobody has been sent yet.
+	asked bool
+
+	turn  int // of Service.committing
+	open  int // items without an answer; the settler's
+	marks []im.Mark
+}
+
+// add takes an item that is answered, and store tells whether it is appended.
+func (r *round) add(it *item, store bool) {
+	if store {
+		r.batch = append(r.batch, im.Append{
+			Entry: it.entry, Hash: it.hash, IfRoster: it.ifRoster, SetRoster: it.setRoster, Erase: it.entry.Target,
+		})
+		r.index = append(r.index, len(r.items))
+	}
+	r.items = append(r.items, it)
+}
+
+// rounds are used again once they are settled.
+type rounds struct{ pool sync.Pool }
+
+func (p *rounds) get() *round {
+	if r, ok := p.pool.Get().(*round); ok {
+		return r
+	}
+	return &round{}
+}
+
+func (p *rounds) put(r *round) {
+	clear(r.items)
+	clear(r.batch)
+	clear(r.errs)
+	r.items, r.batch, r.index, r.out, r.errs = r.items[:0], r.batch[:0], r.index[:0], r.out[:0], r.errs[:0]
+	r.asked = false
+	p.pool.Put(r)
+}
+
+// appending counts the batches, so that somebody else can wait for those that were
+// begun.
+type appending struct {
+	mu          sync.Mutex
+	begun, over uint64
+	ended       chan struct{} // closed at the end of the next batch, if somebody waits
+}
+
+func (a *appending) begin() {
+	a.mu.Lock()
+	a.begun++
+	a.mu.Unlock()
+}
+
+func (a *appending) end() {
+	a.mu.Lock()
+	a.over++
+	if a.ended != nil {
+		close(a.ended)
+		a.ended = nil
+	}
+	a.mu.Unlock()
+}
+
+// wait returns when every batch that was begun before the call is over.
+func (a *appending) wait(ctx context.Context) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for begun := a.begun; a.over < begun; {
+		if a.ended == nil {
+			a.ended = make(chan struct{})
+		}
+		ended := a.ended
+		a.mu.Unlock()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+		a.mu.Lock()
+		if ctx.Err() != nil && a.over < begun {
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+func (s *Service) commitLoop() {
+	defer s.stopped.Done()
+	defer close(s.drained)
+	defer close(s.rounds)
+	var buf []*item
+	for {
+		items, due, ok := s.queue.take(buf)
+		if !ok {
+			s.giveUpHeld()
+			return
+		}
+		buf = items
+		items = s.released(due, items)
+		for rest := items; len(rest) > 0; {
+			n := batchLen(rest)
+			s.commit(rest[:n])
+			rest = rest[n:]
+		}
+		clear(buf)
+	}
+}
+
+// batchLen is how many of items make the next batch, at least one.
+func batchLen(items []*item) int {
+	bytes := 0
+	for i, it := range items {
+		if bytes += it.bytes(); i > 0 && (i == maxBatch || bytes > maxBatchBytes) {
+			return i
+		}
+	}
+	return len(items)
+}
+
+// commit takes one batch through decide → store, and hands it to the settler. It
+// waits for the journal's append and for nothing else; what has to wait for a
+// store is held, and comes again.
+func (s *Service) commit(items []*item) {
+	r := s.free.get()
+	r.turn = s.committing.Enter()
+	s.appending.begin()
+	var wait []im.ConversationID
+	for _, it := range items {
+		c := it.entry.Conversation
+		if !it.event && s.held[c] != nil {
+			s.hold(it)
+			continue
+		}
+		v := toAppend
+		err := s.guarded("decision", &it.entry, func() (err error) { v, err = s.decide(it); return err })
+		switch {
+		case err != nil:
+			it.err = err
+			it.refused(err) // before the next is decided: it may be behind this one
+			r.add(it, false)
+		case v == toAsk:
+			s.hold(it)
+			wait = append(wait, c)
+		default:
+			r.add(it, v == toAppend)
+		}
+	}
+	for _, c := range wait {
+		s.admit(c)
+	}
+	err := s.store(context.Background(), r)
+	s.appending.end()
+	s.outcomes(r, err)
+	s.handOver(r)
+}
+
+// handOver gives a round to the settler, if there is something to settle.
+func (s *Service) handOver(r *round) {
+	if len(r.items) > 0 {
+		s.rounds <- r
+		return
+	}
+	s.committing.Leave(r.turn)
+	s.free.put(r)
+}
+
+// verdict is what the committer does with an item that is not refused.
+type verdict uint8
+
+const (
+	toAppend verdict = iota
+	toAsk            // RAM cannot tell: an admitter asks the stores
+	toAnswer         // it was stored before, and would be refused now
+)
+
+// maxAsked is how often the stores are asked about one item.
+const maxAsked = 3
+
+// decide checks permission, from RAM, and fills in what the append is conditional
+// on.
+func (s *Service) decide(it *item) (verdict, error) {
+	if s.failed != nil {
+		return 0, im.Wrap(s.failed, im.CodeUnavailable, "the server cannot store any more")
+	}
+	switch {
+	case it.event:
+		return toAppend, nil
+	case im.ForNow(it.err):
+		return 0, it.err // it waited for others since: what is behind it was refused
+	case it.behind():
+		return 0, im.ErrBehind()
+	}
+	if it.withdrawn() || s.known != nil && s.now().Sub(it.queued) > staleAfter {
+		return 0, &im.Error{Code: im.CodeUnavailable, Message: "the message waited too long; nothing was stored", RetryAfter: time.Second}
+	}
+	if it.found.Status == im.Duplicate {
+		return toAnswer, nil
+	}
+	if it.err != nil {
+		return 0, it.err // by an admitter
+	}
+	e := &it.entry
+	roster, known, err := s.permissions.MaySendNow(e.Sender, e.Conversation)
+	switch {
+	case known && err == nil && !s.asksStore(it):
+		if !it.admitted || e.Kind != im.EntryRecall { // whose author's powers were asked for at its own revision
+			it.ifRoster = roster
+		}
+		return toAppend, nil
+	case it.admitted && !known && (e.Conversation.Kind() == im.KindGroup || it.asked >= maxAsked):
+		return toAppend, nil // for a group the append is conditional on it
+	case it.asked >= maxAsked:
+		return 0, &im.Error{Code: im.CodeUnavailable, Message: "who may write here changes all the time; try again", RetryAfter: time.Second}
+	}
+	return toAsk, nil
+}
+
+// asksStore tells that something besides the permission is to be asked of a store
+// about an item, and was not.
+func (s *Service) asksStore(it *item) bool {
+	e := &it.entry
+	if e.Conversation.Kind() == im.KindDM && !s.opened.has(e.Conversation) {
+		return true
+	}
+	if it.admitted {
+		return false
+	}
+	return e.Kind == im.EntryRecall || e.ReplyTo != 0 && e.ReplyTo > s.knownSeq(e.Conversation)
+}
+
+// knownSeq is a seq that a conversation has, as far as RAM can tell.
+func (s *Service) knownSeq(c im.ConversationID) uint64 {
+	if s.known == nil {
+		return 0
+	}
+	head, _ := s.known(c)
+	return head.Seq
+}
+
+// outcomes says what became of each item of a batch. What has to be decided anew
+// is held; what is behind it in its conversation is, too.
+func (s *Service) outcomes(r *round, storeErr error) {
+	next := 0 // of r.index
+	kept := r.items[:0]
+	again := map[im.ConversationID]bool(nil)
+	for i, it := range r.items {
+		if next < len(r.index) && r.index[next] == i {
+			switch {
+			case storeErr != nil:
+				it.err = storeErr
+			case len(r.errs) > 0 && r.errs[next] != nil:
+				it.err = r.errs[next]
+			default:
+				it.res = r.out[next]
+			}
+			next++
+		} else if it.found.Status == im.Duplicate {
+			it.res = it.found
+		}
+		c := it.entry.Conversation
+		stored := it.res.Status == im.Stored || it.res.Status == im.Duplicate
+		if storeErr == nil && !it.event && !stored && (it.res.Status == im.RosterChanged || again[c]) {
+			if again == nil {
+				again = map[im.ConversationID]bool{}
+			}
+			again[c] = true
+			it.anew()
+			s.hold(it)
+			continue
+		}
+		if it.err == nil && !stored {
+			it.err = s.refusal(r, it)
+		}
+		if it.err != nil {
+			it.refused(it.err)
+		}
+		kept = append(kept, it)
+	}
+	clear(r.items[len(kept):])
+	r.items = kept
+	for c := range again {
+		s.schedule(r, c)
+	}
+}
+
+// refusal is why the journal did not store an item.
+func (s *Service) refusal(r *round, it *item) error {
+	switch it.res.Status {
+	case im.RosterChanged: // of an event: somebody else's change came first
+		return im.Errorf(im.CodeConflict, "the group changed at the same time")
+	case im.Busy:
+		return busy(r.asked)
+	case im.IDConflict:
+		return im.Errorf(im.CodeIdConflict, "this id was used for another message")
+	}
+	return im.Errorf(im.CodeInternal, "the journal gave no outcome")
+}
+
+// busy refuses what waits for somebody else who holds its conversation in the
+// store. An item that was asked for before, with no answer, may be stored.
+func busy(asked bool) error {
+	if asked {
+		return &im.Error{Code: im.CodeUnknown, Message: "the server cannot tell now whether this was stored; repeat the message with the same id", RetryAfter: time.Second, Everywhere: true}
+	}
+	return &im.Error{Code: im.CodeUnavailable, Message: "the conversation is locked in the database; nothing was stored", RetryAfter: time.Second, Everywhere: true}
+}
+
+// store appends the batch. An unknown outcome is resolved by asking again: the
+// ids make it harmless.
+func (s *Service) store(ctx context.Context, r *round) error {
+	if len(r.batch) == 0 {
+		return nil
+	}
+	if cap(r.out) < len(r.batch) {
+		r.out = make([]im.Appended, maxBatch)
+	}
+	r.out = r.out[:len(r.batch)]
+	clear(r.out)
+	err := s.appendSettled(ctx, r)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, im.ErrJournalFull):
+		e := im.Wrap(err, im.CodeStorageFull, "the server's disk is full; nothing was stored")
+		e.RetryAfter = time.Second
+		return e
+	case r.asked && s.known != nil:
+		// The database stays away. Who repeats it, here or elsewhere, learns what became
+		// of it, and has it delivered (Remind).
+		return im.Wrap(err, im.CodeUnknown, "the server cannot tell now whether this was stored; repeat the message with the same id")
+	case errors.Is(err, im.ErrJournalUnavailable):
+		e := im.Wrap(err, im.CodeUnavailable, "the database cannot be reached; nothing was stored")
+		e.RetryAfter = time.Second
+		return e
+	case errors.Is(err, im.ErrJournalFailed) || errors.Is(err, im.ErrOutcomeUnknown):
+		s.fail(err)
+		return im.Wrap(err, im.CodeUnknown, "the server failed while storing; repeat the message with the same id")
+	case len(r.batch) > 1:
+		return s.storeEach(ctx, r)
+	default:
+		s.log.Error("an entry cannot be stored", "conversation", r.batch[0].Entry.Conversation, "err", err)
+		return im.Wrap(err, im.CodeInternal, "the server cannot store in this conversation")
+	}
+}
+
+// appendSettled appends the batch, and asks again while its outcome is unknown:
+// also while the store is away, because nothing can be answered before.
+func (s *Service) appendSettled(ctx context.Context, r *round) error {
+	r.asked = false
+	began, pause := s.now(), 10*time.Millisecond
+	for attempt := 0; ; attempt++ {
+		if r.asked && s.known != nil && s.now().Sub(began) > staleAfter {
+			onlyLook(r.batch)
+		}
+		err := s.journal.Append(ctx, r.batch, r.out)
+		r.asked = r.asked || errors.Is(err, im.ErrOutcomeUnknown)
+		away := errors.Is(err, im.ErrOutcomeUnknown) || errors.Is(err, im.ErrJournalUnavailable)
+		if !r.asked || !away || s.now().Sub(began) > unknownPatience {
+			return err
+		}
+		if attempt > 0 { // the first time it is there again at once, mostly
+			if !s.queue.pause(pause) {
+				return err
+			}
+			pause = min(2*pause, 500*time.Millisecond)
+		}
+	}
+}
+
+func onlyLook(batch []im.Append) {
+	for i := range batch {
+		batch[i].IfRoster = neverRoster
+	}
+}
+
+// storeEach stores the items of a batch one by one, after the journal refused
+// the batch without storing anything: one damaged conversation must not keep the
+// others from storing.
+func (s *Service) storeEach(ctx context.Context, r *round) error {
+	batch, out, asked := r.batch, r.out, false
+	defer func() { r.batch, r.out, r.asked = batch, out, asked }()
+	r.out = make([]im.Appended, 1) // not out, which store would write over
+	r.errs = append(r.errs[:0], make([]error, len(batch))...)
+	errs := r.errs
+	moved := map[im.ConversationID]bool{} // their later items wait, as in a batch
+	for i := range batch {
+		c, it := batch[i].Entry.Conversation, r.items[r.index[i]]
+		switch {
+		case moved[c]:
+			out[i] = im.Appended{Status: im.RosterChanged}
+			continue
+		case it.behind():
+			errs[i], out[i] = im.ErrBehind(), im.Appended{}
+			continue
+		}
+		r.batch = batch[i : i+1]
+		if errs[i] = s.store(ctx, r); errs[i] == nil {
+			out[i] = r.out[0]
+		} else {
+			it.refused(errs[i])
+			out[i] = im.Appended{}
+		}
+		moved[c] = out[i].Status == im.RosterChanged || out[i].Status == im.Busy
+		asked = asked || r.asked
+	}
+	return nil
+}
+
+// fail stops storing for good: a journal that cannot make entries durable must
+// never be asked to acknowledge one again.
+func (s *Service) fail(err error) {
+	if s.failed == nil {
+		s.failed = err
+		s.broken.Store(true)
+		s.log.Error("the journal failed; no message is accepted any more", "err", err)
+		s.onFailed(err)
+	}
+}
