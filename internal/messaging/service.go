@@ -111,8 +111,8 @@ type Options struct {
 	Permissions Permissions
 	Members     Members
 	Deliverer   Deliverer
-	Now       func() time.Time
-	Logger    *slog.Logger
+	Now         func() time.Time
+	Logger      *slog.Logger
 	// Registerer takes the metrics; nil: none.
 	Registerer prometheus.Registerer
 	// Known, set when other processes append to the journal as well, returns what
