@@ -98,6 +98,7 @@ func TestRemovalDuringAReadShowsNothingLater(t *testing.T) {
 // delivered before the newcomer is in the roster, or it is pushed to them.
 func TestWhatCameBeforeAJoinLeavesBeforeIt(t *testing.T) {
 	w := newWorld(t)
+	w.out.slow = func() { time.Sleep(20 * time.Millisecond) }
 	g := im.Group("g")
 	if _, err := w.members.MaySend(t.Context(), "alice", g); err != nil { // from now on RAM knows
 		t.Fatal(err)

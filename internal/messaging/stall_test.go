@@ -115,7 +115,7 @@ func TestWhatFollowsAChangeWaitsForIt(t *testing.T) {
 	g := im.Group("g")
 	w.mustSend("alice", g, "before")
 	at := newGate(t)
-	applied := make(chan error, 2)
+	first, second := make(chan error, 1), make(chan error, 1)
 	go func() {
 		_, err := w.change(g, 1, func() error {
 			if got := w.out.seqs(g); !slices.Equal(got, []uint64{1}) {
@@ -124,7 +124,7 @@ func TestWhatFollowsAChangeWaitsForIt(t *testing.T) {
 			at.pass()
 			return nil
 		})
-		applied <- err
+		first <- err
 	}()
 	at.in(t, 1)
 	go func() { // the second one is stored while the first is being applied
@@ -135,7 +135,7 @@ func TestWhatFollowsAChangeWaitsForIt(t *testing.T) {
 			w.members.setRoster(g, 2)
 			return errors.New("the directory is away")
 		})
-		applied <- err
+		second <- err
 	}()
 	for head := uint64(0); head < 3; { // it is stored
 		a, err := w.head(t.Context(), g)
@@ -150,10 +150,10 @@ func TestWhatFollowsAChangeWaitsForIt(t *testing.T) {
 	}
 	last := w.start("alice", w.message(g, "after"))
 	at.open()
-	if err := <-applied; err != nil {
+	if err := <-first; err != nil {
 		t.Error(err)
 	}
-	if err := <-applied; err == nil {
+	if err := <-second; err == nil {
 		t.Error("a change that could not be applied was answered as if it was")
 	}
 	if o := <-last; o.err != nil || o.ack.Seq != 4 {
@@ -213,6 +213,21 @@ func TestARefusalWaitsForTheAppendThatWasBegun(t *testing.T) {
 	if items[0].err != nil || items[0].found.Seq != 2 {
 		t.Errorf("refused with %v, found %+v", items[0].err, items[0].found)
 	}
+}
+
+// Who is blocked after the stores were asked, and before the append, is refused:
+// for a dm the append is conditional on nothing.
+func TestABlockBeforeTheAppend(t *testing.T) {
+	w := newWorld(t)
+	w.journal.mu.Lock()
+	w.journal.onHeads = func() { // whether the dm is open is asked after the permission
+		w.members.mu.Lock()
+		w.members.deny["alice"] = im.Errorf(im.CodeNotContact, "blocked")
+		w.members.mu.Unlock()
+	}
+	w.journal.mu.Unlock()
+	_, err := w.send("alice", w.message(ab, "hi"))
+	wantCode(t, err, im.CodeNotContact)
 }
 
 // change appends an event that makes a roster revision, and applies it.

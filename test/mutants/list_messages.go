@@ -10,22 +10,22 @@ const (
 var messages = []Mutant{
 	{
 		Name: "failed-journal-goes-on", Breaks: "1: after a failed fsync nothing is acknowledged any more",
-		Hunks:   []Hunk{{messagingDir + "/send.go", "\t\ts.fail(err)\n\t\treturn im.Wrap", "\t\treturn im.Wrap"}},
+		Hunks:   []Hunk{{messagingDir + "/commit.go", "\t\ts.fail(err)\n\t\treturn im.Wrap", "\t\treturn im.Wrap"}},
 		Package: messagingDir, Test: "TestFailedJournalStopsTheService",
 	},
 	{
 		Name: "unknown-not-asked-again", Breaks: "6: an unknown outcome is asked again before anything is answered",
-		Hunks:   []Hunk{{messagingDir + "/send.go", "if !sc.asked || !away ||", "if sc.asked || !away ||"}},
+		Hunks:   []Hunk{{messagingDir + "/commit.go", "if !r.asked || !away ||", "if r.asked || !away ||"}},
 		Package: messagingDir, Test: "TestUnknownOutcomeIsResolvedByLooking",
 	},
 	{
 		Name: "unknown-not-delivered", Breaks: "15: what was stored at an unknown moment is delivered",
-		Hunks:   []Hunk{{messagingDir + "/answer.go", "follows := res.Status == im.Stored || it.event || sc.asked", "follows := res.Status == im.Stored || it.event"}},
+		Hunks:   []Hunk{{messagingDir + "/settle.go", "follows := res.Status == im.Stored || it.event || asked", "follows := res.Status == im.Stored || it.event"}},
 		Package: messagingDir, Test: "TestUnknownOutcomeIsDelivered",
 	},
 	{
 		Name: "held-is-overtaken", Breaks: "20: a sender's order survives a roster change",
-		Hunks:   []Hunk{{messagingDir + "/hold.go", "if s.held[it.entry.Conversation] != nil && !it.event {", "if s.held[it.entry.Conversation] != nil && it.event {"}},
+		Hunks:   []Hunk{{messagingDir + "/commit.go", "if !it.event && s.held[c] != nil {", "if it.event && s.held[c] != nil {"}},
 		Package: messagingDir, Test: "TestNothingOvertakesWhatIsHeld",
 	},
 	{
@@ -35,28 +35,56 @@ var messages = []Mutant{
 	},
 	{
 		Name: "join-before-what-came-before", Breaks: "14: who is added is not pushed what came before",
-		Hunks:   []Hunk{{messagingDir + "/answer.go", "\t\ts.deliverer.Deliver(sc.delivery)\n\t\tclear(sc.delivery)\n\t\tsc.delivery = sc.delivery[:0]\n", ""}},
+		Hunks:   []Hunk{{messagingDir + "/settle.go", "func (s *Service) apply(it *item) {\n\ts.deliverAll()\n", "func (s *Service) apply(it *item) {\n"}},
 		Package: messagingDir, Test: "TestWhatCameBeforeAJoinLeavesBeforeIt",
 	},
 	{
 		Name: "event-not-applied", Breaks: "4: a roster change is applied before its entry is delivered",
-		Hunks:   []Hunk{{messagingDir + "/answer.go", "if it.apply != nil {", "if it.apply != nil && s.known != nil {"}},
+		Hunks:   []Hunk{{messagingDir + "/settle.go", "case it.apply != nil:", "case it.apply != nil && s.known != nil:"}},
 		Package: messagingDir, Test: "TestRemovalDuringAReadShowsNothingLater",
 	},
 	{
 		Name: "own-messages-unread", Breaks: "13: sending is reading",
-		Hunks:   []Hunk{{messagingDir + "/send.go", "\t\ts.markOwn(ctx, items)\n", ""}},
+		Hunks:   []Hunk{{messagingDir + "/settle.go", "\ts.markOwn(context.Background(), r)\n", ""}},
 		Package: messagingDir, Test: "TestUnreadIsExact",
 	},
 	{
 		Name: "refusal-without-a-look", Breaks: "22: a resend gets its seq, also of somebody who was removed since",
-		Hunks:   []Hunk{{messagingDir + "/send.go", "\ts.findRefused(ctx, items)\n", ""}},
+		Hunks:   []Hunk{{messagingDir + "/admit.go", "\t\ts.findRefused(ctx, items)\n", ""}},
 		Package: messagingDir, Test: "TestAResendOfSomebodyWhoWasRemoved",
 	},
 	{
 		Name: "turned-away-is-overtaken", Breaks: "20: nothing is stored before what was turned away",
-		Hunks:   []Hunk{{messagingDir + "/send.go", "\tcase it.behind():\n\t\treturn", "\tcase it.behind() && it.event:\n\t\treturn"}},
+		Hunks:   []Hunk{{messagingDir + "/commit.go", "\tcase it.behind():\n\t\treturn", "\tcase it.behind() && it.event:\n\t\treturn"}},
 		Package: messagingDir, Test: "TestRefusedByTheCommitterKeepsTheOrder",
+	},
+	{
+		Name: "committer-asks-the-stores", Breaks: "16: a store that one conversation waits for keeps nobody else waiting",
+		Hunks:   []Hunk{{messagingDir + "/hold.go", "s.admission.put(items, s.ask)", "s.ask(items)"}},
+		Package: messagingDir, Test: "TestAStallStopsItsConversationOnly",
+	},
+	{
+		Name: "change-is-overtaken", Breaks: "4: a roster change is applied before its entry is delivered, and what follows comes after it",
+		Hunks:   []Hunk{{messagingDir + "/settle.go", "a != nil {\n\t\t\ta.items = append(a.items, it)", "a != nil && !it.event {\n\t\t\ta.items = append(a.items, it)"}},
+		Package: messagingDir, Test: "TestWhatFollowsAChangeWaitsForIt",
+	},
+	{
+		Name: "position-before-the-delivery", Breaks: "12: no position passes what is not delivered",
+		Hunks: []Hunk{
+			{messagingDir + "/settle.go", "\t\t\ts.settleRound(r)\n", "\t\t\ts.settleRound(r)\n\t\t\ts.committing.Leave(r.turn)\n"},
+			{messagingDir + "/settle.go", "\t\ts.committing.Leave(r.turn)\n\t\ts.free.put(r)\n", "\t\ts.free.put(r)\n"},
+		},
+		Package: messagingDir, Test: "TestNoPositionPassesAChangeThatIsApplied",
+	},
+	{
+		Name: "refusal-looks-too-early", Breaks: "22: a resend gets its seq, also while the first one is being stored",
+		Hunks:   []Hunk{{messagingDir + "/admit.go", "err := s.appending.wait(ctx)", "err := ctx.Err()"}},
+		Package: messagingDir, Test: "TestARefusalWaitsForTheAppendThatWasBegun",
+	},
+	{
+		Name: "verdict-of-before", Breaks: "4: permission is decided when the message is stored",
+		Hunks:   []Hunk{{messagingDir + "/commit.go", "(e.Conversation.Kind() == im.KindGroup || it.asked >= maxAsked)", "true"}},
+		Package: messagingDir, Test: "TestABlockBeforeTheAppend",
 	},
 	{
 		Name: "queue-without-bound", Breaks: "9: what cannot be taken is rejected before it is queued",
@@ -130,7 +158,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "resend-reminds-nobody", Breaks: "5: what a node stored and did not deliver is told",
-		Hunks:   []Hunk{{messagingDir + "/answer.go", "s.deliverer.Remind(im.ParcelHead{", "_ = (im.ParcelHead{"}},
+		Hunks:   []Hunk{{messagingDir + "/settle.go", "s.deliverer.Remind(im.ParcelHead{", "_ = (im.ParcelHead{"}},
 		Package: messagingDir, Test: "TestAResendRemindsTheOthers",
 	},
 	{

@@ -101,7 +101,7 @@ var nodes = []Mutant{
 	},
 	{
 		Name: "refusal-settles-by-any-revision", Breaks: "2: who was told no, for good, is not stored after all",
-		Hunks:   []Hunk{{messagingDir + "/send.go", "return err == nil && head.Roster == it.deniedAt", "return err == nil && head.Roster > 0"}},
+		Hunks:   []Hunk{{messagingDir + "/admit.go", "return err == nil && head.Roster == it.deniedAt", "return err == nil && head.Roster > 0"}},
 		Package: messagingDir, Test: "TestARefusalThatSettles",
 	},
 	{

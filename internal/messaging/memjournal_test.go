@@ -1,0 +1,314 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// memJournal is a journal in memory that can be told to fail. It keeps the
+// contract of im.Journal.
+type memJournal struct {
+	mu       sync.Mutex
+	entries  map[im.ConversationID][]im.Entry
+	ids      map[idKey]idRow
+	marks    map[receiptKey]im.Mark
+	pos      uint64
+	timeline string
+	eras     im.Eras
+	appends  int
+	asked    int // for marks
+	// recallsAsked counts the questions for recalls.
+	recallsAsked int
+	// damaged conversations refuse every append, as one whose end cannot be read.
+	damaged map[im.ConversationID]bool
+	// busy conversations are locked by somebody else.
+	busy map[im.ConversationID]bool
+	// onHeads, onMarks, onLookup, onRead run before Heads, after SetMarks, before Lookup
+	// and Read, once.
+	onHeads, onMarks, onLookup, onRead func()
+	// unwritten: marks become durable with write.
+	unwritten bool
+	waiters   []func(error)
+	// fail, if set, is asked before (after=false) and after each append.
+	fail func(after bool) error
+}
+
+type (
+	idKey struct {
+		sender im.UserID
+		id     im.MessageID
+	}
+	idRow struct {
+		c    im.ConversationID
+		seq  uint64
+		hash uint64
+	}
+	receiptKey struct {
+		u im.UserID
+		c im.ConversationID
+	}
+)
+
+func newMemJournal() *memJournal {
+	return &memJournal{
+		entries: map[im.ConversationID][]im.Entry{}, ids: map[idKey]idRow{}, marks: map[receiptKey]im.Mark{}, timeline: "t1",
+		eras: im.Eras{{ID: 1}},
+	}
+}
+
+func (j *memJournal) Append(_ context.Context, batch []im.Append, out []im.Appended) error {
+	if err := j.fault(false); err != nil { // without the lock: reading goes on
+		return err
+	}
+	if err := j.append(batch, out); err != nil {
+		return err
+	}
+	return j.fault(true)
+}
+
+func (j *memJournal) fault(after bool) error {
+	j.mu.Lock()
+	fail := j.fail
+	j.mu.Unlock()
+	if fail == nil {
+		return nil
+	}
+	return fail(after)
+}
+
+func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i := range batch {
+		if j.damaged[batch[i].Entry.Conversation] {
+			return errors.New("checksum mismatch")
+		}
+	}
+	j.appends++
+	moved := map[im.ConversationID]bool{}
+	pos := j.pos + 1
+	for i := range batch {
+		a := &batch[i]
+		if j.busy[a.Entry.Conversation] {
+			out[i] = im.Appended{Status: im.Busy}
+			continue
+		}
+		key := idKey{a.Entry.Sender, a.Entry.ID}
+		if row, ok := j.ids[key]; ok {
+			if row.c != a.Entry.Conversation || row.hash != a.Hash {
+				out[i] = im.Appended{Status: im.IDConflict}
+				continue
+			}
+			e := j.entries[row.c][row.seq-1]
+			out[i] = im.Appended{Status: im.Duplicate, Seq: e.Seq, Count: e.Count, Time: e.Stored, Pos: e.Pos, Roster: e.Roster}
+			continue
+		}
+		list := j.entries[a.Entry.Conversation]
+		var last im.Entry
+		if len(list) > 0 {
+			last = list[len(list)-1]
+		}
+		if moved[a.Entry.Conversation] || last.Roster != a.IfRoster {
+			moved[a.Entry.Conversation] = true
+			out[i] = im.Appended{Status: im.RosterChanged, Roster: last.Roster}
+			continue
+		}
+		e := a.Entry
+		e.Seq, e.Pos, e.Stored, e.Count, e.Roster = last.Seq+1, pos, time.UnixMilli(int64(pos)), last.Count, last.Roster
+		if e.Countable() {
+			e.Count++
+		}
+		if a.SetRoster != 0 {
+			e.Roster = a.SetRoster
+		}
+		if a.Erase != 0 {
+			list[a.Erase-1].Content, list[a.Erase-1].Recalled = im.Content{}, true
+		}
+		j.entries[e.Conversation] = append(list, e)
+		j.ids[key] = idRow{e.Conversation, e.Seq, a.Hash}
+		j.pos = pos
+		out[i] = im.Appended{Status: im.Stored, Seq: e.Seq, Count: e.Count, Time: e.Stored, Pos: e.Pos, Roster: e.Roster}
+	}
+	return nil
+}
+
+func (j *memJournal) Read(_ context.Context, c im.ConversationID, from uint64, backward bool, limit int) ([]im.Entry, error) {
+	j.once(&j.onRead)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var got []im.Entry
+	for _, e := range j.entries[c] {
+		if backward && (from == 0 || e.Seq <= from) || !backward && e.Seq >= from {
+			got = append(got, e)
+		}
+	}
+	if len(got) > limit {
+		if backward {
+			got = got[len(got)-limit:]
+		} else {
+			got = got[:limit]
+		}
+	}
+	return slices.Clone(got), nil
+}
+
+func (j *memJournal) Heads(_ context.Context, cs []im.ConversationID, out []im.Head) error {
+	j.once(&j.onHeads)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i, c := range cs {
+		out[i] = im.Head{}
+		if n := len(j.entries[c]); n > 0 {
+			e := j.entries[c][n-1]
+			out[i] = im.Head{Seq: e.Seq, Count: e.Count, Time: e.Stored, Roster: e.Roster, Pos: e.Pos}
+		}
+	}
+	return nil
+}
+
+func (j *memJournal) Lookup(_ context.Context, batch []im.Append, out []im.Appended) error {
+	j.once(&j.onLookup)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i := range batch {
+		a := &batch[i]
+		row, ok := j.ids[idKey{a.Entry.Sender, a.Entry.ID}]
+		switch {
+		case !ok:
+			out[i] = im.Appended{Status: im.Absent}
+		case row.c != a.Entry.Conversation || row.hash != a.Hash:
+			out[i] = im.Appended{Status: im.IDConflict}
+		default:
+			e := j.entries[row.c][row.seq-1]
+			out[i] = im.Appended{Status: im.Duplicate, Seq: e.Seq, Count: e.Count, Time: e.Stored, Pos: e.Pos, Roster: e.Roster}
+		}
+	}
+	return nil
+}
+
+// once runs a hook without the lock and forgets it.
+func (j *memJournal) once(hook *func()) {
+	j.mu.Lock()
+	f := *hook
+	*hook = nil
+	j.mu.Unlock()
+	if f != nil {
+		f()
+	}
+}
+
+func (j *memJournal) SetMarks(_ context.Context, marks []im.Mark, w im.MarkWait) error {
+	defer j.once(&j.onMarks)
+	if w.Stored != nil {
+		defer j.wait(w.Stored)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, m := range marks {
+		k := receiptKey{m.User, m.Conversation}
+		old := j.marks[k]
+		if m.Read < old.Read {
+			m.Read, m.ReadCount = old.Read, old.ReadCount
+		}
+		m.Received = max(m.Received, old.Received)
+		if m.Received == old.Received && m.Read == old.Read {
+			continue
+		}
+		m.Pos = j.pos + 1
+		j.marks[k] = m
+	}
+	return nil
+}
+
+// wait has stored called at once, or by write.
+func (j *memJournal) wait(stored func(error)) {
+	j.mu.Lock()
+	held := j.unwritten
+	if held {
+		j.waiters = append(j.waiters, stored)
+	}
+	j.mu.Unlock()
+	if !held {
+		stored(nil)
+	}
+}
+
+// write makes durable what waits while marks are unwritten.
+func (j *memJournal) write() {
+	j.mu.Lock()
+	waiters := j.waiters
+	j.waiters = nil
+	j.mu.Unlock()
+	for _, stored := range waiters {
+		stored(nil)
+	}
+}
+
+func (j *memJournal) UserMarks(_ context.Context, u im.UserID) ([]im.Mark, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var got []im.Mark
+	for k, m := range j.marks {
+		if k.u == u {
+			got = append(got, m)
+		}
+	}
+	return got, nil
+}
+
+func (j *memJournal) Marks(_ context.Context, keys []im.MarkKey, out []im.Mark, _ bool) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.asked++
+	for i, k := range keys {
+		out[i] = j.marks[receiptKey{k.User, k.Conversation}]
+	}
+	return nil
+}
+
+// Recalled is what im.Recalls says; recallsAsked counts the questions.
+func (j *memJournal) Recalled(_ context.Context, spans []im.Span, limit int, out []im.Recalled) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.recallsAsked++
+	for i, s := range spans {
+		out[i] = im.Recalled{}
+		for _, e := range j.entries[s.Conversation] {
+			if !e.Recalled || !e.Countable() || e.Seq <= s.After || e.Seq > s.Until {
+				continue
+			}
+			if out[i].Count++; len(out[i].Seqs) < limit {
+				out[i].Seqs = append(out[i].Seqs, e.Seq)
+			}
+		}
+	}
+	return nil
+}
+
+func (j *memJournal) Position(context.Context) (im.Place, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return im.Place{Era: j.eras[len(j.eras)-1].ID, Pos: j.pos}, nil
+}
+
+// begin is the place of a journal without entries.
+func (j *memJournal) begin() string { return im.Place{Era: 1}.String() }
+
+func (j *memJournal) Holds(_ context.Context, p im.Place) (bool, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.eras.Hold(p, j.pos), nil
+}
+func (j *memJournal) Timeline() string { return j.timeline }
+func (j *memJournal) Close() error     { return nil }
+
+func (j *memJournal) setFail(f func(after bool) error) {
+	j.mu.Lock()
+	j.fail = f
+	j.mu.Unlock()
+}
