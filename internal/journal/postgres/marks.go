@@ -203,7 +203,7 @@ func (j *Journal) SetMarks(_ context.Context, set []im.Mark, w im.MarkWait) erro
 		}
 	}
 	if j.marks.waiting()+len(set) > maxDirtyMarks {
-		// Not written here: who sets them has other things to do (the committer).
+		// Not written here: who sets them has other things to do (messaging's settler).
 		return fmt.Errorf("%w: too many marks wait to be written", im.ErrJournalUnavailable)
 	}
 	if !j.marks.set(set, w) && w.Stored != nil {
