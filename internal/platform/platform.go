@@ -23,7 +23,7 @@ var ErrLocked = errors.New("locked by another process")
 func MkdirAll(path string) error {
 	switch st, err := os.Stat(path); {
 	case err == nil && !st.IsDir():
-		return &fs.PathError{Op: "mkdir", Path: path, Err: errors.New("it is no directory")}
+		return &fs.PathError{Op: "mkdir", Path: path, Err: errors.New("not a directory")}
 	case err == nil:
 		return nil
 	}
