@@ -56,7 +56,7 @@ func (r *remembered) apply(s *session) {
 	if !r.beats(s) {
 		return
 	}
-	if c.By.ID == s.actor.Device.ID { // it came back: nobody reads what we would say
+	if c.By.ID == s.actor.Device.ID { // the device itself connected anew: this connection is not read any more
 		s.finish("replaced", wire.CodeReplaced, "replaced by the same device", nil, false, finishTime)
 		return
 	}
