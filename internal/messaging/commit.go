@@ -295,8 +295,7 @@ func (s *Service) outcomes(r *round, storeErr error) {
 				again = map[im.ConversationID]bool{}
 			}
 			again[c] = true
-			it.anew()
-			s.hold(it)
+			s.holdAgain(it)
 			continue
 		}
 		if it.err == nil && !stored {

@@ -21,6 +21,7 @@ const (
 type held struct {
 	items    []*item // those that an admitter has are not among them
 	asking   bool    // an admitter has some
+	before   []*item // of a batch that was begun before those were given to the admitter
 	attempts int     // for the roster
 }
 
@@ -33,6 +34,18 @@ func (s *Service) hold(it *item) {
 	}
 	h.attempts = max(h.attempts, it.attempts)
 	h.items = append(h.items, it)
+}
+
+// holdAgain makes an item wait that was in a batch, and is decided anew. An admitter
+// may have got one that was behind it in the same batch.
+func (s *Service) holdAgain(it *item) {
+	it.anew()
+	if h := s.held[it.entry.Conversation]; h != nil && h.asking {
+		h.attempts = max(h.attempts, it.attempts)
+		h.before = append(h.before, it)
+		return
+	}
+	s.hold(it)
 }
 
 // admit gives what is held of a conversation to an admitter.
@@ -52,6 +65,7 @@ func (s *Service) schedule(r *round, c im.ConversationID) {
 	h := s.held[c]
 	h.attempts++
 	switch {
+	case h.asking: // the next attempt comes with what the admitter has
 	case h.attempts > retryAttempts:
 		s.giveUp(r, c, "the group is being changed; try again")
 	case h.attempts == 1:
@@ -87,12 +101,14 @@ func (s *Service) released(again []due, items []*item) []*item {
 			continue
 		}
 		delete(s.held, d.conversation)
+		retried := h.before
 		if !h.asking {
-			for _, it := range h.items {
-				it.attempts = h.attempts
-			}
+			retried = h.items
 		}
-		front = append(append(front, d.admitted...), h.items...)
+		for _, it := range retried {
+			it.attempts = h.attempts
+		}
+		front = append(append(append(front, h.before...), d.admitted...), h.items...)
 	}
 	return append(front, items...)
 }

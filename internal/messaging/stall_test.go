@@ -215,6 +215,44 @@ func TestARefusalWaitsForTheAppendThatWasBegun(t *testing.T) {
 	}
 }
 
+// Two messages of one sender in one batch: the second one waits for a store, the
+// first one is refused by the journal, because its roster was old. The first one once
+// came to stand behind the second.
+func TestAnOldRosterBeforeWhatWaitsForAStore(t *testing.T) {
+	w := newWorld(t)
+	g := im.Group("g")
+	if _, err := w.AppendEvent(t.Context(), im.Promise{ID: w.id(), Conversation: g, Event: im.Event{Type: im.EventGroupCreated}, SetRoster: 7}, nil); err != nil {
+		t.Fatal(err)
+	}
+	w.mustSend("alice", ab, "opened")
+	if _, err := w.members.MaySend(t.Context(), "alice", g); err != nil { // revision 0 is in RAM
+		t.Fatal(err)
+	}
+	w.members.setRoster(g, 7)
+	entered, release := w.holdAppend()
+	busy := w.start("alice", w.message(ab, "keeps the committer busy"))
+	<-entered
+	at := newGate(t)
+	w.journal.mu.Lock()
+	w.journal.onHeads = at.pass
+	w.journal.mu.Unlock()
+	reply := w.message(g, "the second, an answer to the first entry")
+	reply.ReplyTo = 1
+	all := []<-chan outcome{w.start("alice", w.message(g, "the first")), w.start("alice", reply), w.start("alice", w.message(g, "the third"))}
+	release()
+	if o := <-busy; o.err != nil {
+		t.Fatal(o.err)
+	}
+	at.in(t, 1)
+	w.mustSend("alice", ab, "the batch is over")
+	at.open()
+	for i, c := range all {
+		if o := <-c; o.err != nil || o.ack.Seq != uint64(i+2) {
+			t.Errorf("message %d: %+v", i+1, o)
+		}
+	}
+}
+
 // Who is blocked after the stores were asked, and before the append, is refused:
 // for a dm the append is conditional on nothing.
 func TestABlockBeforeTheAppend(t *testing.T) {

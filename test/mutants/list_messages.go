@@ -64,6 +64,11 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestAStallStopsItsConversationOnly",
 	},
 	{
+		Name: "asked-overtakes-retried", Breaks: "20: a sender's order survives a roster change, beside a message that waits for a store",
+		Hunks:   []Hunk{{messagingDir + "/hold.go", "h != nil && h.asking {\n\t\th.attempts", "h != nil && h.asking && h.attempts > 99 {\n\t\th.attempts"}},
+		Package: messagingDir, Test: "TestAnOldRosterBeforeWhatWaitsForAStore",
+	},
+	{
 		Name: "change-is-overtaken", Breaks: "4: a roster change is applied before its entry is delivered, and what follows comes after it",
 		Hunks:   []Hunk{{messagingDir + "/settle.go", "a != nil {\n\t\t\ta.items = append(a.items, it)", "a != nil && !it.event {\n\t\t\ta.items = append(a.items, it)"}},
 		Package: messagingDir, Test: "TestWhatFollowsAChangeWaitsForIt",
