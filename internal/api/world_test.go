@@ -94,7 +94,12 @@ func (m *worldMembers) MaySendNow(u im.UserID, c im.ConversationID) (uint64, boo
 	if c.Kind() == im.KindGroup {
 		return m.groups.MaySendNow(u, c)
 	}
-	return 0, false, nil
+	peer, ok := c.Peer(u)
+	if !ok {
+		return 0, false, nil
+	}
+	known, err := m.contacts.MaySendNow(u, peer)
+	return 0, known, err
 }
 
 func (m *worldMembers) MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error {

@@ -14,24 +14,27 @@ const (
 	// maxAdmitters is how many conversations are asked about at a time. The
 	// directory's connections are for others as well.
 	maxAdmitters = 8
+	// maxLookers is in how many conversations refused messages are looked for at a
+	// time: those who are refused must not keep others from being admitted.
+	maxLookers = 4
 	// askTime bounds what is asked about one conversation.
 	askTime = 10 * time.Second
 )
 
-// admission are the conversations with items that RAM cannot decide, in the order
-// in which they came.
+// admission are conversations with items that wait for a store, in the order in
+// which they came.
 type admission struct {
+	most    int // goroutines at a time
 	mu      sync.Mutex
 	waiting [][]*item
 	running int
 }
 
-// put has items of one conversation asked about by a goroutine of its own, at most
-// maxAdmitters at a time.
+// put has items of one conversation asked about by a goroutine of its own.
 func (a *admission) put(items []*item, ask func([]*item)) {
 	a.mu.Lock()
 	a.waiting = append(a.waiting, items)
-	start := a.running < maxAdmitters
+	start := a.running < a.most
 	if start {
 		a.running++
 	}
@@ -59,23 +62,37 @@ func (a *admission) run(ask func([]*item)) {
 }
 
 // ask asks the stores about items of one conversation, and gives them back to the
-// committer, which answers those that are refused in their turn.
+// committer, which answers those that are refused in their turn. Those that are
+// refused for good are looked for before (look).
 func (s *Service) ask(items []*item) {
 	ctx, cancel := context.WithTimeout(s.life, askTime)
 	defer cancel()
 	refused := false
 	for _, it := range items {
 		it.asked++
-		if im.ForNow(it.err) || it.behind() || it.withdrawn() {
+		if im.ForNow(it.err) || it.behind() || s.tooLate(it) {
 			continue // the committer refuses it
+		}
+		if err := ctx.Err(); err != nil {
+			it.err = s.late(ctx, err)
+			continue
 		}
 		it.admitted, it.err, it.deniedAt = true, nil, 0
 		it.err = s.late(ctx, s.guarded("decision", &it.entry, func() error { return s.mayStore(ctx, it) }))
 		refused = refused || it.forGood()
 	}
 	if refused {
-		s.findRefused(ctx, items)
+		s.looking.put(items, s.look)
+		return
 	}
+	s.queue.admitted(items)
+}
+
+// look looks for those of the items that are refused for good.
+func (s *Service) look(items []*item) {
+	ctx, cancel := context.WithTimeout(s.life, askTime)
+	defer cancel()
+	s.findRefused(ctx, items)
 	s.queue.admitted(items)
 }
 
@@ -192,8 +209,8 @@ func (s *Service) findRefused(ctx context.Context, items []*item) {
 	for _, it := range items {
 		switch {
 		case !it.forGood():
-		case err != nil:
-			it.err = cannotLook(err)
+		case err != nil: // it may be what is being stored just now
+			it.err = busy(true)
 		case it.actor.Doubt:
 			s.findDoubted(ctx, it)
 		default:
@@ -227,9 +244,18 @@ const neverRoster = math.MaxInt64
 // findDoubted looks for an item that another node may be about to store: under the
 // lock of its conversation, so that what that node began is over.
 func (s *Service) findDoubted(ctx context.Context, it *item) {
+	head, err := s.head(ctx, it.entry.Conversation)
+	if err == nil && head.Seq == 0 {
+		return // nothing was ever stored there
+	}
 	look := [1]im.Append{{Entry: it.entry, Hash: it.hash, IfRoster: neverRoster}}
 	var out [1]im.Appended
-	err := s.journal.Append(ctx, look[:], out[:])
+	if err == nil {
+		// One at a time: who waits for a lock holds a connection that the committer needs.
+		s.doubting.Lock()
+		err = s.journal.Append(ctx, look[:], out[:])
+		s.doubting.Unlock()
+	}
 	switch {
 	case err != nil:
 		it.err = cannotLook(err)

@@ -220,12 +220,10 @@ func (s *Service) decide(it *item) (verdict, error) {
 		return 0, it.err // it waited for others since: what is behind it was refused
 	case it.behind():
 		return 0, im.ErrBehind()
-	}
-	if it.withdrawn() || s.known != nil && s.now().Sub(it.queued) > staleAfter {
-		return 0, &im.Error{Code: im.CodeUnavailable, Message: "the message waited too long; nothing was stored", RetryAfter: time.Second}
-	}
-	if it.found.Status == im.Duplicate {
+	case it.found.Status == im.Duplicate:
 		return toAnswer, nil
+	case s.tooLate(it):
+		return 0, &im.Error{Code: im.CodeUnavailable, Message: "the message waited too long; nothing was stored", RetryAfter: time.Second}
 	}
 	if it.err != nil {
 		return 0, it.err // by an admitter
@@ -238,12 +236,18 @@ func (s *Service) decide(it *item) (verdict, error) {
 			it.ifRoster = roster
 		}
 		return toAppend, nil
-	case it.admitted && !known && (e.Conversation.Kind() == im.KindGroup || it.asked >= maxAsked):
-		return toAppend, nil // for a group the append is conditional on it
+	case it.admitted && !known && e.Conversation.Kind() == im.KindGroup:
+		return toAppend, nil // the append is conditional on it
 	case it.asked >= maxAsked:
 		return 0, &im.Error{Code: im.CodeUnavailable, Message: "who may write here changes all the time; try again", RetryAfter: time.Second}
 	}
 	return toAsk, nil
+}
+
+// tooLate tells that an item must not be stored any more: its sender took it back, or
+// somebody else was given it meanwhile.
+func (s *Service) tooLate(it *item) bool {
+	return it.withdrawn() || s.known != nil && s.now().Sub(it.queued) > staleAfter
 }
 
 // asksStore tells that something besides the permission is to be asked of a store

@@ -29,14 +29,15 @@ type fakeMembers struct {
 	recall   error
 	helped   []im.ConversationID
 	onHelp   func(im.ConversationID)
-	// onMaySend, if set, is asked by the committer and by Send.
+	// onMaySend, if set, is asked about every message: what it allows RAM knows once.
 	onMaySend func(im.UserID) error
+	allowed   map[receiptKey]int
 }
 
 func newFakeMembers() *fakeMembers {
 	return &fakeMembers{
 		deny: map[im.UserID]error{}, current: map[im.ConversationID]uint64{}, cached: map[im.ConversationID]uint64{},
-		rows: map[im.UserID][]im.Membership{}, promised: map[im.UserID][]im.Promised{},
+		rows: map[im.UserID][]im.Membership{}, promised: map[im.UserID][]im.Promised{}, allowed: map[receiptKey]int{},
 	}
 }
 
@@ -57,6 +58,9 @@ func (f *fakeMembers) MaySend(_ context.Context, u im.UserID, c im.ConversationI
 	if _, ok := f.cached[c]; !ok {
 		f.cached[c] = f.current[c]
 	}
+	if on != nil {
+		f.allowed[receiptKey{u, c}]++
+	}
 	return f.cached[c], f.deny[u]
 }
 
@@ -65,7 +69,13 @@ func (f *fakeMembers) MaySendNow(u im.UserID, c im.ConversationID) (uint64, bool
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	rev, known := f.cached[c]
-	return rev, known && f.deny[u] == nil && f.onMaySend == nil && u != "poison", nil
+	known = known && f.deny[u] == nil && u != "poison"
+	if k := (receiptKey{u, c}); known && f.onMaySend != nil {
+		if known = f.allowed[k] > 0; known {
+			f.allowed[k]--
+		}
+	}
+	return rev, known, nil
 }
 
 func (f *fakeMembers) MayRecall(context.Context, im.UserID, im.ConversationID, im.UserID) error {

@@ -34,6 +34,7 @@ func (s *Service) hold(it *item) {
 	}
 	h.attempts = max(h.attempts, it.attempts)
 	h.items = append(h.items, it)
+	s.queue.holds(1)
 }
 
 // holdAgain makes an item wait that was in a batch, and is decided anew. An admitter
@@ -43,6 +44,7 @@ func (s *Service) holdAgain(it *item) {
 	if h := s.held[it.entry.Conversation]; h != nil && h.asking {
 		h.attempts = max(h.attempts, it.attempts)
 		h.before = append(h.before, it)
+		s.queue.holds(1)
 		return
 	}
 	s.hold(it)
@@ -64,25 +66,32 @@ func (s *Service) schedule(r *round, c im.ConversationID) {
 	s.permissions.Refresh(c)
 	h := s.held[c]
 	h.attempts++
+	if h.attempts == helpAttempt {
+		s.permissions.Help(c)
+	}
 	switch {
-	case h.asking: // the next attempt comes with what the admitter has
 	case h.attempts > retryAttempts:
 		s.giveUp(r, c, "the group is being changed; try again")
+	case h.asking: // the next attempt comes with what the admitter has
 	case h.attempts == 1:
 		s.queue.retryNow(c)
 	default:
-		if h.attempts == helpAttempt {
-			s.permissions.Help(c)
-		}
 		time.AfterFunc(retryDelay*time.Duration(h.attempts), func() { s.queue.retryNow(c) })
 	}
 }
 
-// giveUp refuses what is held of a conversation.
+// giveUp refuses what is held of a conversation. What an admitter has of it comes
+// back to what is held behind it, and is refused as it is behind.
 func (s *Service) giveUp(r *round, c im.ConversationID, why string) {
 	h := s.held[c]
-	delete(s.held, c)
-	for _, it := range h.items {
+	over := h.items
+	if h.asking {
+		over, h.before, h.attempts = h.before, nil, 0
+	} else {
+		delete(s.held, c)
+	}
+	s.queue.holds(-len(over))
+	for _, it := range over {
 		it.err = im.Errorf(im.CodeUnavailable, "%s", why)
 		it.refused(it.err)
 		r.add(it, false)
@@ -108,6 +117,7 @@ func (s *Service) released(again []due, items []*item) []*item {
 		for _, it := range retried {
 			it.attempts = h.attempts
 		}
+		s.queue.holds(-len(h.before) - len(d.admitted) - len(h.items))
 		front = append(append(append(front, h.before...), d.admitted...), h.items...)
 	}
 	return append(front, items...)

@@ -73,6 +73,7 @@ type queue struct {
 	items  []*item
 	due    []due
 	asking int // conversations that are with an admitter, or in due by it
+	held   int // items that wait in their conversation, those with an admitter too
 	max    int
 	bytes  int // of all items without an answer
 	closed bool
@@ -94,7 +95,7 @@ func (q *queue) put(it *item) error {
 	case q.closed:
 		q.mu.Unlock()
 		return im.Errorf(im.CodeUnavailable, "the server is stopping")
-	case (len(q.items) >= q.max || q.bytes+it.bytes() > maxQueuedBytes) && !it.event:
+	case (len(q.items)+q.held >= q.max || q.bytes+it.bytes() > maxQueuedBytes) && !it.event:
 		q.mu.Unlock()
 		e := im.Errorf(im.CodeOverloaded, "too many messages are waiting to be stored")
 		e.RetryAfter = 200 * time.Millisecond
@@ -127,6 +128,13 @@ func (q *queue) retryNow(c im.ConversationID) {
 	q.due = append(q.due, due{conversation: c})
 	q.mu.Unlock()
 	q.signal()
+}
+
+// holds counts items that wait in their conversation.
+func (q *queue) holds(n int) {
+	q.mu.Lock()
+	q.held += n
+	q.mu.Unlock()
 }
 
 // asks notes that items are given to an admitter, and admitted that they are back.

@@ -8,7 +8,8 @@
 //     one batch after the other. It waits for the journal and for nothing else;
 //   - what RAM cannot decide (a permission that is not cached, a new dm, a recall, a
 //     reply, a refusal that may have been stored before) waits in its conversation,
-//     in order, while an admitter (admit.go) asks the stores, and comes again;
+//     in order, while an admitter (admit.go) asks the stores, and comes again. What
+//     is refused is looked for by others than those who admit;
 //   - the settler (settle.go) answers and delivers, while the committer is at the
 //     next batch. A change that has to be applied in the directory first is applied
 //     aside: its conversation waits for it in order, the others go on.
@@ -17,7 +18,7 @@
 //
 // Goroutines: the committer, the settler and one that finds positions to tell
 // (positions.go), started by New and ended by Close; at most maxAdmitters
-// admitters; one for each change that is being applied. Retries of conversations
+// admitters, and maxLookers who look for what is refused; one for each change that is being applied. Retries of conversations
 // whose roster is being changed wait on timers that only put items back into the
 // queue.
 //
@@ -148,6 +149,8 @@ type Service struct {
 
 	queue     queue
 	admission admission
+	looking   admission  // for what is refused
+	doubting  sync.Mutex // held while one is looked for that another node may store
 	appending appending
 	opened    opened
 	touched   touched
@@ -207,6 +210,8 @@ func New(o Options) *Service {
 		held:        map[im.ConversationID]*held{},
 		rounds:      make(chan *round),
 		applied:     make(chan applied),
+		admission:   admission{most: maxAdmitters},
+		looking:     admission{most: maxLookers},
 		drained:     make(chan struct{}),
 	}
 	s.settling.applying = map[im.ConversationID]*applying{}

@@ -190,16 +190,14 @@ func TestARefusalWaitsForTheAppendThatWasBegun(t *testing.T) {
 	entered, release := w.holdAppend()
 	first := w.start("alice", m)
 	<-entered
-	w.members.mu.Lock()
-	w.members.deny["alice"] = im.Errorf(im.CodePermissionDenied, "no")
-	w.members.mu.Unlock()
 	items := []*item{{
 		actor: im.Actor{User: "alice"}, entry: im.Entry{Conversation: ab, ID: m.ID, Sender: "alice", Kind: m.Kind, Content: m.Content}, hash: m.Hash(),
 		reply: func(im.Ack, error) {}, queued: time.Now(),
 	}}
 	w.queue.asks()
 	asked := make(chan struct{})
-	go func() { w.ask(items); close(asked) }()
+	items[0].err = im.Errorf(im.CodePermissionDenied, "no")
+	go func() { w.look(items); close(asked) }()
 	select {
 	case <-asked:
 		t.Error("it did not wait")
@@ -266,6 +264,41 @@ func TestABlockBeforeTheAppend(t *testing.T) {
 	w.journal.mu.Unlock()
 	_, err := w.send("alice", w.message(ab, "hi"))
 	wantCode(t, err, im.CodeNotContact)
+}
+
+// What waits for a store counts as queued: it is bounded as well.
+func TestOverloadCountsWhatWaitsForAStore(t *testing.T) {
+	const limit = 3 * maxAdmitters
+	w := newWorld(t, func(o *Options) { o.MaxQueued = limit })
+	w.mustSend("alice", ab, "opened")
+	at := newGate(t)
+	w.members.setOnMaySend(func(im.UserID) error { at.pass(); return nil })
+	var all []<-chan outcome
+	for i := range limit {
+		u := im.UserID(fmt.Sprintf("u%d", i))
+		all = append(all, w.start(u, w.message(im.DM("alice", u), "hi")))
+	}
+	at.in(t, maxAdmitters)
+	for held := 0; held < limit; { // the committer has seen all
+		w.queue.mu.Lock()
+		held = w.queue.held
+		w.queue.mu.Unlock()
+		time.Sleep(time.Millisecond)
+	}
+	_, err := w.send("late", w.message(im.DM("alice", "late"), "hi"))
+	wantCode(t, err, im.CodeOverloaded)
+	w.members.setOnMaySend(nil) // RAM knows again
+	at.open()
+	for _, c := range all {
+		if o := <-c; o.err != nil {
+			t.Error(o.err)
+		}
+	}
+	w.mustSend("later", im.DM("alice", "later"), "now")
+	if w.queue.mu.Lock(); w.queue.held != 0 {
+		t.Errorf("%d are counted as held", w.queue.held)
+	}
+	w.queue.mu.Unlock()
 }
 
 // change appends an event that makes a roster revision, and applies it.

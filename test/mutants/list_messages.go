@@ -50,7 +50,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "refusal-without-a-look", Breaks: "22: a resend gets its seq, also of somebody who was removed since",
-		Hunks:   []Hunk{{messagingDir + "/admit.go", "\t\ts.findRefused(ctx, items)\n", ""}},
+		Hunks:   []Hunk{{messagingDir + "/admit.go", "\ts.findRefused(ctx, items)\n", "\t_ = ctx\n"}},
 		Package: messagingDir, Test: "TestAResendOfSomebodyWhoWasRemoved",
 	},
 	{
@@ -88,12 +88,12 @@ var messages = []Mutant{
 	},
 	{
 		Name: "verdict-of-before", Breaks: "4: permission is decided when the message is stored",
-		Hunks:   []Hunk{{messagingDir + "/commit.go", "(e.Conversation.Kind() == im.KindGroup || it.asked >= maxAsked)", "true"}},
+		Hunks:   []Hunk{{messagingDir + "/commit.go", "it.admitted && !known && e.Conversation.Kind() == im.KindGroup", "it.admitted && !known"}},
 		Package: messagingDir, Test: "TestABlockBeforeTheAppend",
 	},
 	{
 		Name: "queue-without-bound", Breaks: "9: what cannot be taken is rejected before it is queued",
-		Hunks:   []Hunk{{messagingDir + "/queue.go", "(len(q.items) >= q.max || ", "(len(q.items) >= 1<<30 || "}},
+		Hunks:   []Hunk{{messagingDir + "/queue.go", "(len(q.items)+q.held >= q.max || ", "(len(q.items)+q.held >= 1<<30 || "}},
 		Package: messagingDir, Test: "TestOverloadRejectsBeforeItQueues",
 	},
 	{
