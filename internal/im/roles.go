@@ -113,6 +113,8 @@ type Actor struct {
 	// Doubt, of a send: another node had it before and may yet store it, so that even
 	// a refusal for good holds up what is behind it.
 	Doubt bool
+	// Had, of a send: when this process got it, if that was before it is asked to send.
+	Had time.Time
 }
 
 // Ack is the durable outcome of a send.

@@ -27,6 +27,10 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 		reply(im.Ack{}, err)
 		return
 	}
+	had := now
+	if !from.Had.IsZero() && from.Had.Before(now) {
+		had = from.Had // who passed it on counts from then (staleAfter)
+	}
 	it := s.items.get()
 	*it = item{
 		ctx:   ctx,
@@ -37,7 +41,7 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 		},
 		hash:   m.Hash(),
 		reply:  reply,
-		queued: now,
+		queued: had,
 	}
 	if err := s.queue.put(it); err != nil {
 		it.refused(err)

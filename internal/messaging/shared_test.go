@@ -185,6 +185,26 @@ func TestNothingIsStoredLate(t *testing.T) {
 	})
 }
 
+// A message that waited in this process before it came here is as old as it is: the
+// sender was told for good that it is not stored, and must not see it stored when the
+// node gets to it, ten seconds later. Found by cut-database (1 of 65,000).
+func TestNothingIsStoredThatWaitedElsewhere(t *testing.T) {
+	w := newWorld(t, shared(nil))
+	got := make(chan error, 1)
+	w.Send(t.Context(), im.Actor{User: "alice", Connection: "c", Had: time.Now().Add(-10 * time.Second)}, w.message(ab, "hi"), func(_ im.Ack, err error) { got <- err })
+	select {
+	case err := <-got:
+		wantCode(t, err, im.CodeUnavailable)
+	case <-time.After(patience()):
+		t.Fatal("no answer")
+	}
+	w.journal.mu.Lock()
+	defer w.journal.mu.Unlock()
+	if n := len(w.journal.entries[ab]); n != 0 {
+		t.Fatalf("%d entries were stored late", n)
+	}
+}
+
 // What waited too long takes what was sent behind it with it: otherwise it would be
 // stored elsewhere after that.
 func TestAStaleMessageIsNotOvertaken(t *testing.T) {

@@ -105,7 +105,7 @@ func TestCodec(t *testing.T) {
 		}
 	}
 	comes(t, "actor", putActor, (*reader).actor, func(a *im.Actor) {
-		a.Order, a.Turn, a.Doubt = nil, im.Turn{}, false // of sends, see putSend
+		a.Order, a.Turn, a.Doubt, a.Had = nil, im.Turn{}, false, time.Time{} // of sends, see putSend
 	})
 	comes(t, "send", func(b []byte, s *sending) []byte { return putSend(b, s) }, func(r *reader) sending {
 		a, m := r.send()

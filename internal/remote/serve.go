@@ -155,7 +155,7 @@ func (s *server) up(data []byte) {
 	for i := range head.sends {
 		t := task{to: a, ctx: a.ctx, cancel: a.cancel, number: head.first + i}
 		t.actor, t.msg = in.send()
-		t.actor.Order = a.order
+		t.actor.Order, t.actor.Had = a.order, a.heard
 		if in.err != nil || gap || t.number != next {
 			continue // read on: the requests come behind
 		}

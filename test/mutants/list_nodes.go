@@ -100,6 +100,11 @@ var nodes = []Mutant{
 		Package: "internal/remote", Test: "TestTwoVersionsOfTheBus",
 	},
 	{
+		Name: "as-old-as-its-turn", Breaks: "2: who was told no, for good, is not stored after all",
+		Hunks:   []Hunk{{messagingDir + "/send.go", "had = from.Had //", "_ = from.Had //"}},
+		Package: messagingDir, Test: "TestNothingIsStoredThatWaitedElsewhere",
+	},
+	{
 		Name: "refusal-settles-by-any-revision", Breaks: "2: who was told no, for good, is not stored after all",
 		Hunks:   []Hunk{{messagingDir + "/admit.go", "return err == nil && head.Roster == it.deniedAt", "return err == nil && head.Roster > 0"}},
 		Package: messagingDir, Test: "TestARefusalThatSettles",
