@@ -6,12 +6,12 @@ import (
 )
 
 // Turns counts what is under way, so that somebody can wait for everything that
-// began before. The zero value is ready. One waits at a time.
+// began before. The zero value is ready.
 type Turns struct {
 	mu      sync.Mutex
 	present int
 	open    [2]int
-	over    chan struct{} // closed when the turn that is waited for is over
+	over    chan struct{} // closed when the turn before the present one is over, if somebody waits
 }
 
 // Enter begins something and returns its turn, for Leave.
@@ -44,8 +44,10 @@ func (t *Turns) Wait(ctx context.Context) error {
 		}
 		over := chan struct{}(nil)
 		if t.open[before] > 0 {
-			over = make(chan struct{})
-			t.over = over
+			if t.over == nil {
+				t.over = make(chan struct{})
+			}
+			over = t.over
 		}
 		t.mu.Unlock()
 		if over == nil {

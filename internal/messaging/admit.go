@@ -203,7 +203,7 @@ func (s *Service) head(ctx context.Context, c im.ConversationID) (im.Head, error
 // must not be told that it was not stored.
 func (s *Service) findRefused(ctx context.Context, items []*item) {
 	// What this process was about to store when they were refused is stored by then.
-	err := s.appending.wait(ctx)
+	err := s.storing.Wait(ctx)
 	var plain []*item
 	var batch []im.Append
 	for _, it := range items {

@@ -69,52 +69,6 @@ func (p *rounds) put(r *round) {
 	p.pool.Put(r)
 }
 
-// appending counts the batches, so that somebody else can wait for those that were
-// begun.
-type appending struct {
-	mu          sync.Mutex
-	begun, over uint64
-	ended       chan struct{} // closed at the end of the next batch, if somebody waits
-}
-
-func (a *appending) begin() {
-	a.mu.Lock()
-	a.begun++
-	a.mu.Unlock()
-}
-
-func (a *appending) end() {
-	a.mu.Lock()
-	a.over++
-	if a.ended != nil {
-		close(a.ended)
-		a.ended = nil
-	}
-	a.mu.Unlock()
-}
-
-// wait returns when every batch that was begun before the call is over.
-func (a *appending) wait(ctx context.Context) error {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for begun := a.begun; a.over < begun; {
-		if a.ended == nil {
-			a.ended = make(chan struct{})
-		}
-		ended := a.ended
-		a.mu.Unlock()
-		select {
-		case <-ended:
-		case <-ctx.Done():
-		}
-		a.mu.Lock()
-		if ctx.Err() != nil && a.over < begun {
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
 func (s *Service) commitLoop() {
 	defer s.stopped.Done()
 	defer close(s.drained)
@@ -154,7 +108,7 @@ func batchLen(items []*item) int {
 func (s *Service) commit(items []*item) {
 	r := s.free.get()
 	r.turn = s.committing.Enter()
-	s.appending.begin()
+	storing := s.storing.Enter()
 	var wait []im.ConversationID
 	for _, it := range items {
 		c := it.entry.Conversation
@@ -180,7 +134,7 @@ func (s *Service) commit(items []*item) {
 		s.admit(c)
 	}
 	err := s.store(context.Background(), r)
-	s.appending.end()
+	s.storing.Leave(storing)
 	s.outcomes(r, err)
 	s.handOver(r)
 }
@@ -224,8 +178,7 @@ func (s *Service) decide(it *item) (verdict, error) {
 		return toAnswer, nil
 	case s.tooLate(it):
 		return 0, &im.Error{Code: im.CodeUnavailable, Message: "the message waited too long; nothing was stored", RetryAfter: time.Second}
-	}
-	if it.err != nil {
+	case it.err != nil:
 		return 0, it.err // by an admitter
 	}
 	e := &it.entry

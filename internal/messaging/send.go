@@ -51,8 +51,8 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 }
 
 // AppendEvent stores an entry of the server's own making and returns its seq.
-// apply, if not nil, runs once the entry is durable, before it is delivered and
-// before anything later is decided; it must be idempotent, because a promise
+// apply, if not nil, runs once the entry is durable, before it or anything behind it
+// in its conversation is delivered or answered; it must be idempotent, because a promise
 // that was stored before is applied again. An error of apply is returned; the
 // entry is stored all the same and the promise must be driven again.
 func (s *Service) AppendEvent(ctx context.Context, p im.Promise, apply func(seq uint64) error) (uint64, error) {

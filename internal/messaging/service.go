@@ -23,7 +23,7 @@
 // queue.
 //
 // Locks: queue.mu guards the queue; admission.mu what waits for admitters;
-// appending.mu how far appends are; opened.mu the dms that are known to be open;
+// opened.mu the dms that are known to be open;
 // touched.mu the recent mark changes. None is held while calling out, and they
 // are never held together. One of marking's is held, and taken before touched.mu,
 // while a mark is moved and told of.
@@ -151,7 +151,6 @@ type Service struct {
 	admission admission
 	looking   admission  // for what is refused
 	doubting  sync.Mutex // held while one is looked for that another node may store
-	appending appending
 	opened    opened
 	touched   touched
 	marking   marking
@@ -168,10 +167,11 @@ type Service struct {
 	applied  chan applied
 	settling settling // owned by the settler
 
-	// committing are the batches under way, moving the marks that are not told yet.
+	// storing are the batches that are not appended yet, committing those that are not
+	// delivered, moving the marks that are not told yet.
 	// broken: the journal failed; untold: a mark was moved that nobody was told of.
-	committing, moving im.Turns
-	broken, untold     atomic.Bool
+	storing, committing, moving im.Turns
+	broken, untold              atomic.Bool
 
 	life    context.Context // until Close has answered what was queued
 	end     context.CancelFunc

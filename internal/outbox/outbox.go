@@ -58,8 +58,8 @@ type Store interface {
 // Appender appends promised entries to the journal.
 type Appender interface {
 	// AppendEvent stores the entry durably, or finds that it is stored already,
-	// calls apply (nil: nothing) with its seq before the entry is delivered and before any later
-	// entry is stored, and returns the seq. An error of apply is returned.
+	// calls apply (nil: nothing) with its seq before the entry, or anything behind it in
+	// its conversation, is delivered, and returns the seq. An error of apply is returned.
 	AppendEvent(ctx context.Context, p im.Promise, apply func(seq uint64) error) (uint64, error)
 }
 

@@ -83,7 +83,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "refusal-looks-too-early", Breaks: "22: a resend gets its seq, also while the first one is being stored",
-		Hunks:   []Hunk{{messagingDir + "/admit.go", "err := s.appending.wait(ctx)", "err := ctx.Err()"}},
+		Hunks:   []Hunk{{messagingDir + "/admit.go", "err := s.storing.Wait(ctx)", "err := ctx.Err()"}},
 		Package: messagingDir, Test: "TestARefusalWaitsForTheAppendThatWasBegun",
 	},
 	{
