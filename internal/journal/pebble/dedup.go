@@ -212,29 +212,34 @@ func (a *appender) onDisk(it *im.Append, o *im.Appended, c *conversation) (bool,
 	if hash != it.Hash {
 		return true, nil
 	}
-	// The id's conversation is not kept with it: the entry at this place either is
-	// the one with the id, or the id belongs to another conversation.
 	epoch, err := a.epochOf(c, seq)
 	if err != nil {
 		return false, err
 	}
 	a.key = appendEntryKey(a.key[:0], epoch, e.Conversation, seq)
-	value, err := get(a.j.db, a.key)
-	if err != nil {
-		return false, a.j.explain(err)
-	}
-	if value == nil {
-		return true, nil
+	*o, err = a.j.storedAt(a.key, e, seq)
+	return err == nil, err
+}
+
+// storedAt tells whether the entry with a key is the one with the id and sender of
+// e, whose hash is right: a Duplicate, otherwise an IDConflict. An id's conversation
+// is not kept with it: the entry at this place either is the one with the id, or the
+// id belongs to another conversation.
+func (j *Journal) storedAt(key []byte, e *im.Entry, seq uint64) (im.Appended, error) {
+	other := im.Appended{Status: im.IDConflict}
+	value, err := get(j.db, key)
+	if value == nil || err != nil {
+		return other, j.explain(err)
 	}
 	var original im.Entry
 	sender, err := decodeHead(value, &original)
 	if err != nil {
-		return false, a.j.badRecord(e.Conversation, seq, err)
+		return other, j.badRecord(e.Conversation, seq, err)
 	}
-	if original.ID == e.ID && string(sender) == string(e.Sender) {
-		*o = im.Appended{
-			Status: im.Duplicate, Seq: seq, Count: original.Count, Time: original.Stored, Pos: original.Pos, Roster: original.Roster,
-		}
+	if original.ID != e.ID || string(sender) != string(e.Sender) {
+		return other, nil
 	}
-	return true, nil
+	return im.Appended{
+		Status: im.Duplicate, Seq: seq, Count: original.Count, Time: original.Stored, Pos: original.Pos, Roster: original.Roster,
+	}, nil
 }

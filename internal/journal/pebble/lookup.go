@@ -1,7 +1,6 @@
 package pebble
 
 import (
-	"bytes"
 	"context"
 	"errors"
 
@@ -23,17 +22,13 @@ func (j *Journal) Lookup(ctx context.Context, batch []im.Append, out []im.Append
 		return err
 	}
 	defer j.life.RUnlock()
-	segments, err := j.newSegmentReader()
-	if err != nil {
-		return err
-	}
-	defer segments.close()
-	l := lookup{j: j, segments: segments, durable: j.position()}
+	l := lookup{j: j, durable: j.position()}
 	for i := range batch {
-		if err := ctx.Err(); err != nil {
-			return err
+		err := ctx.Err()
+		if err == nil {
+			out[i], err = l.find(&batch[i])
 		}
-		if out[i], err = l.find(&batch[i]); err != nil {
+		if err != nil {
 			return j.damage(batch[i].Entry.Conversation, err)
 		}
 	}
@@ -42,10 +37,9 @@ func (j *Journal) Lookup(ctx context.Context, batch []im.Append, out []im.Append
 
 // lookup finds ids as of one position.
 type lookup struct {
-	j        *Journal
-	segments *segmentReader
-	durable  uint64
-	key      []byte
+	j       *Journal
+	durable uint64
+	key     []byte
 }
 
 func (l *lookup) find(it *im.Append) (im.Appended, error) {
@@ -61,31 +55,28 @@ func (l *lookup) find(it *im.Append) (im.Appended, error) {
 	case hash != it.Hash:
 		return im.Appended{Status: im.IDConflict}, nil
 	}
-	// The id's conversation is not kept with it: see appender.onDisk.
-	s, err := l.segments.at(e.Conversation, seq)
+	epoch, err := l.epoch(e.Conversation, seq)
 	if err != nil {
 		return im.Appended{}, err
 	}
-	l.key = appendEntryKey(l.key[:0], s.epoch, e.Conversation, seq)
-	if value, err = get(l.j.db, l.key); err != nil {
-		return im.Appended{}, l.j.explain(err)
+	l.key = appendEntryKey(l.key[:0], epoch, e.Conversation, seq)
+	o, err := l.j.storedAt(l.key, e, seq)
+	if o.Pos > l.durable { // an append is under way
+		o = im.Appended{Status: im.Absent}
 	}
-	var original im.Entry
-	if s.first == 0 || value == nil {
-		return im.Appended{Status: im.IDConflict}, nil
+	return o, err
+}
+
+// epoch is where an entry of the conversation with this seq lies, if there is one.
+// It is read after the id, so what an append wrote with the id is seen.
+func (l *lookup) epoch(c im.ConversationID, seq uint64) (uint32, error) {
+	r, err := l.j.newSegmentReader()
+	if err != nil {
+		return 0, err
 	}
-	sender, err := decodeHead(value, &original)
-	switch {
-	case err != nil:
-		return im.Appended{}, l.j.badRecord(e.Conversation, seq, err)
-	case original.ID != e.ID || !bytes.Equal(sender, []byte(e.Sender)):
-		return im.Appended{Status: im.IDConflict}, nil
-	case original.Pos > l.durable: // an append is under way
-		return im.Appended{Status: im.Absent}, nil
-	}
-	return im.Appended{
-		Status: im.Duplicate, Seq: seq, Count: original.Count, Time: original.Stored, Pos: original.Pos, Roster: original.Roster,
-	}, nil
+	defer r.close()
+	s, err := r.at(c, seq)
+	return s.epoch, err
 }
 
 // value is what is kept of an id, nil if it is not there.
