@@ -82,24 +82,27 @@ func (f *benchFlags) start(ctx context.Context, set ...string) (*bench.Server, e
 	return bench.Attach(f.Server, f.TCP, f.Admin, key, f.PID)
 }
 
-// print writes a table for people, or exactly one JSON object, and fails when
-// a promise was broken.
+// print shows a report, and fails when a promise was broken.
 func (f *benchFlags) print(r *bench.Report, err error) error {
 	if err != nil {
 		return err
 	}
 	r.Version, r.Server.Version = version, f.serverVersion
-	if f.JSON {
-		enc := json.NewEncoder(os.Stdout)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(r)
-	} else {
-		err = r.Table(os.Stdout)
-	}
+	err = show(f.JSON, r)
 	if broken := r.Failed(); broken != "" {
 		return errors.Join(err, errors.New(broken))
 	}
 	return err
+}
+
+// show writes a result to stdout, as one JSON object or as a table for people.
+func show(asJSON bool, r interface{ Table(io.Writer) error }) error {
+	if !asJSON {
+		return r.Table(os.Stdout)
+	}
+	enc := json.NewEncoder(os.Stdout)
+	enc.SetIndent("", "  ")
+	return enc.Encode(r)
 }
 
 type benchChatCmd struct {
@@ -274,13 +277,7 @@ func (c *benchStoreCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("bench store: %w", err)
 	}
-	if c.JSON {
-		enc := json.NewEncoder(os.Stdout)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(r)
-	} else {
-		err = r.Table(os.Stdout)
-	}
+	err = show(c.JSON, r)
 	if r.Lost+r.Duplicated+r.Disordered > 0 {
 		return errors.Join(err, fmt.Errorf("%d messages were lost, %d duplicated, %d out of order", r.Lost, r.Duplicated, r.Disordered))
 	}
@@ -394,13 +391,7 @@ func (c *benchCompareCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
-		enc := json.NewEncoder(os.Stdout)
-		enc.SetIndent("", "  ")
-		err = enc.Encode(r)
-	} else {
-		err = r.Table(os.Stdout)
-	}
+	err = show(c.JSON, r)
 	if worse := r.Worse(c.MaxCPU, c.MaxAlloc); worse != "" {
 		return errors.Join(err, errors.New(worse))
 	}

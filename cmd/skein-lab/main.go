@@ -7,14 +7,9 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
-	"github.com/alecthomas/kong"
+	"github.com/skein-im/skein/cmd/internal/command"
 )
 
 // version is set by the build (-ldflags -X main.version=…).
@@ -33,34 +28,5 @@ func (versionCmd) Run() error {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var c cli
-	parser, err := kong.New(&c,
-		kong.Name("skein-lab"),
-		kong.Description("Measures Skein servers: load generators, virtual users, and the floor to compare with."),
-		kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-	)
-	if err != nil {
-		fail(err)
-	}
-	k, err := parser.Parse(os.Args[1:])
-	if err != nil {
-		var pe *kong.ParseError
-		if errors.As(err, &pe) {
-			_ = pe.Context.PrintUsage(true) // stderr is gone; the exit code tells
-		}
-		fmt.Fprintln(os.Stderr, "skein-lab:", err)
-		os.Exit(2)
-	}
-	if err := k.Run(); err != nil {
-		fail(err)
-	}
-}
-
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "skein-lab:", err)
-	os.Exit(1)
+	command.Main("skein-lab", "Measures Skein servers: load generators, virtual users, and the floor to compare with.", &cli{})
 }

@@ -4,16 +4,7 @@
 // something is bad); 2 the command line is wrong.
 package main
 
-import (
-	"context"
-	"errors"
-	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
-
-	"github.com/alecthomas/kong"
-)
+import "github.com/skein-im/skein/cmd/internal/command"
 
 // version is set by the build (-ldflags -X main.version=…).
 var version = "dev"
@@ -36,42 +27,5 @@ type cli struct {
 }
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	var c cli
-	parser, err := kong.New(&c,
-		kong.Name("skein"),
-		kong.Description("A self-hosted chat server: one binary, no database to install."),
-		kong.UsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-	)
-	if err != nil {
-		fail(err)
-	}
-	k, err := parser.Parse(os.Args[1:])
-	if err != nil {
-		var pe *kong.ParseError
-		if errors.As(err, &pe) {
-			_ = pe.Context.PrintUsage(true) // stderr is gone; the exit code tells
-		}
-		fmt.Fprintln(os.Stderr, "skein:", err)
-		os.Exit(2)
-	}
-	if err := k.Run(); err != nil {
-		fail(err)
-	}
-}
-
-// usageError is a command line that is wrong in a way that its parser cannot see.
-type usageError string
-
-func (e usageError) Error() string { return string(e) }
-
-func fail(err error) {
-	fmt.Fprintln(os.Stderr, "skein:", err)
-	if errors.As(err, new(usageError)) {
-		os.Exit(2)
-	}
-	os.Exit(1)
+	command.Main("skein", "A self-hosted chat server: one binary, no database to install.", &cli{})
 }
