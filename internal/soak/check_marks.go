@@ -66,7 +66,9 @@ func floorOf(before []moment, rec *Record) uint64 {
 // machine with much to do it takes a little longer.
 const markDurable = 2 * time.Second
 
-// crashed tells whether a fault began before a mark of that time was durable.
+// crashed tells whether a fault began before a mark of that time was durable. A
+// device on a busy machine writes an answer down later than it was given, so the
+// fault may seem to be the earlier one.
 func (c *checker) crashed(mono int64) bool {
 	return slices.ContainsFunc(c.run.Crashes, func(at int64) bool {
 		return at > mono-int64(markDurable) && at < mono+int64(markDurable)
