@@ -43,8 +43,8 @@
 //     committer notes a refusal before it decides about the next item.
 //  7. Nothing here is right only as long as nobody else appends: with Known set,
 //     other processes do.
-//  8. No send waits for a store on behalf of another conversation, but for the
-//     journal's append.
+//  8. What RAM can decide waits for no store but the journal's append, whatever other
+//     conversations wait for.
 package messaging
 
 import (
