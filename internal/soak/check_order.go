@@ -172,8 +172,8 @@ func (c *checker) checkHeads() {
 				}
 				facts = facts[1:]
 			}
-			if q.Seq >= floor.seq {
-				continue
+			if q.Seq >= floor.seq || !c.member.mayAny(q.User, k.conversation, q.Seq+1, floor.seq) {
+				continue // who left is answered as far as they may see
 			}
 			broken := HeadBack
 			if floor.ack {

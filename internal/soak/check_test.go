@@ -237,6 +237,8 @@ func TestCleanHistory(t *testing.T) {
 	s.ok("bob/1", late)
 	s.deliver(late)
 	s.say("bob/1", dm, "next")
+	// Who has left, and does not know it yet, is answered as far as they may see.
+	s.asks("cid/1", grp, 3)
 	// cid comes back and sees nothing of what was between.
 	s.event([]string{"cid"}, nil)
 	s.rec("cid/1", Record{Kind: Gap, Conversation: grp, Seq: 4, Count: 4})
@@ -472,6 +474,10 @@ var violations = []violation{
 		s.ok("ann/1", s.store("ann/1", dm, "new"))
 		s.asks("bob/1", dm, 2)
 	}, nil, []Invariant{StaleRead}},
+	{"who is back is answered as if they were not", func(s *story) {
+		s.event([]string{"cid"}, nil)
+		s.asks("cid/1", grp, 3)
+	}, nil, []Invariant{HeadBack}},
 	{"the head goes back", func(s *story) {
 		s.invoke("ann/1", dm, "new")
 		s.store("ann/1", dm, "new")

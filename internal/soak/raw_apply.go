@@ -111,6 +111,7 @@ func (c *rawClient) place(v *rawConv, e Entry) {
 		return
 	}
 	v.early[e.Seq] = e
+	c.prove(e)
 	switch joined := slices.Contains(e.Joined, c.o.User) && strings.HasPrefix(v.name, "grp:"); {
 	case joined && !v.known:
 		v.known, v.begin, v.first, v.cursor = true, e.Seq, e.Seq, e.Seq-1
@@ -139,7 +140,6 @@ func (c *rawClient) settle(v *rawConv) {
 		})
 		v.cursor = e.Seq
 		v.entries = append(v.entries, e)
-		c.prove(e)
 		v.erase(e.Target)
 		if slices.Contains(e.Left, c.o.User) && e.Seq >= max(v.first, v.told) {
 			if v.until = e.Seq; v.head > e.Seq {
@@ -155,7 +155,8 @@ func (c *rawClient) settle(v *rawConv) {
 	c.fill(v)
 }
 
-// prove remembers the newest entry.
+// prove remembers the newest entry, also one that is applied later: it must not be
+// applied in another history.
 func (c *rawClient) prove(e Entry) {
 	if e.pos <= c.newest.GetPos() {
 		return

@@ -128,3 +128,58 @@ func TestServerPutBackWhilePushesWait(t *testing.T) {
 		})
 	}
 }
+
+// A message is acknowledged while the pushes before it are lost. Before they are
+// pulled the server is put back to where everything is that the device applied. What
+// waits is of the history that is gone: it is not shown in the one in its place, and
+// the message is sent again, also by a device that was started anew meanwhile.
+func TestServerPutBackWhileAnAckWaits(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		restart bool
+		resets  int
+	}{{"the connection is lost", false, 1}, {"the device is started anew", true, 0}} {
+		t.Run(tt.name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, r *rig) {
+				c := r.dial()
+				r.sayMany(dm, "bob", 3)
+				synctest.Wait()
+				r.do(func() {
+					r.onPush = func(*fakeConn, *wire.Entry) []*wire.Entry { return nil }
+					r.onFrame = func(_ *fakeConn, f *wire.ClientFrame) bool { return f.GetPull() != nil }
+				})
+				r.sayMany(dm, "bob", 2)
+				if _, err := c.Conversation(dm).Send(bg, "mine"); err != nil {
+					t.Fatal(err)
+				}
+				pause(time.Second)
+				if tt.restart {
+					r.end()
+				}
+				r.do(func() {
+					eq(t, "stored before the server goes back", len(r.journal[dm]), 6)
+					r.onPush, r.onFrame = nil, nil
+					r.journal[dm], r.changes, r.pos = r.journal[dm][:3], r.changes[:3], 3
+					clear(r.byID)
+					for _, c := range r.conns {
+						c.close()
+					}
+				})
+				r.sayMany(dm, "bob", 5)
+				if tt.restart {
+					r.dial()
+				}
+				pause(time.Minute)
+				r.checkStore(dm)
+				eq(t, "resets", len(eventsOf[*ResetEvent](r.events)), tt.resets)
+				mine := 0
+				for _, e := range r.journal[dm] {
+					if e.Sender == "alice" {
+						mine++
+					}
+				}
+				eq(t, "messages of the device", mine, 1)
+			})
+		})
+	}
+}

@@ -94,6 +94,11 @@ func (p *Pending) resolve(m *Message, err error) {
 func (o *outbox) init(k *core, recs []OutboxRecord) {
 	o.items, o.queues = map[MessageID]*item{}, map[string]*sendQueue{}
 	for _, r := range recs {
+		// What was acknowledged and not applied is sent once more: its answer tells
+		// whether the server has it still, and where. SPEC §7.8.
+		if r.State == OutboxStored {
+			r.State, r.Seq = OutboxPending, 0
+		}
 		it := &item{rec: r}
 		o.items[it.id()] = it
 		k.lastN = max(k.lastN, r.N)

@@ -104,6 +104,13 @@ func (k *core) newest() *wire.Newest {
 		if e := cv.rec.Last; e != nil && e.Pos > newest.GetPos() {
 			newest = e
 		}
+		// What waits for the entries before it will be applied: it has to be of the
+		// same history.
+		for _, e := range cv.early {
+			if e.Pos > newest.GetPos() {
+				newest = e
+			}
+		}
 	}
 	if newest == nil {
 		return nil
