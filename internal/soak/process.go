@@ -280,7 +280,9 @@ func (p *Process) Close() error {
 	}
 	r, err := p.ask(l, processRequest{Do: "close"})
 	p.unread = r.Numbers
-	err = errors.Join(err, l.in.Close())
+	if closed := l.in.Close(); !errors.Is(closed, os.ErrClosed) { // that is so when it ended by itself meanwhile
+		err = errors.Join(err, closed)
+	}
 	select {
 	case <-l.ended:
 	case <-time.After(callTime):
