@@ -139,7 +139,7 @@ func TestManyPushesAreWrittenAside(t *testing.T) {
 		w := newWorld(t)
 		var users []im.UserID
 		var peers []*scriptConn
-		for i := range pushesHere + 50 {
+		for i := range pushesFirst + 50 {
 			u := im.UserID(fmt.Sprintf("u%d", i))
 			users = append(users, u)
 			peers = append(peers, w.parked(string(u), "1", wire.Protobuf()))

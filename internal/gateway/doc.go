@@ -12,12 +12,16 @@
 // new one each time it comes back; a parked session has none, and is changed by
 // nobody. One for the timer wheel; on demand and bounded, a writer for a
 // connection whose peer reads slowly, at most callWorkers for a session's Calls,
-// and one that re-verifies rosters. Parcels and acks are queued and written on
-// the goroutine that calls Dispatch; nothing it calls waits for a peer.
+// one that re-verifies rosters, and as many writers as the process uses cores.
+//
+// Whoever calls Dispatch queues, and writes to a few sockets at most: more are the
+// writers' (writers.go), each with the sessions that are its own. What a session
+// answers itself its own goroutine writes. Nothing of this waits for a peer.
 //
 // Lock order, outer to inner:
 //
 //	presence.mu → groupShard.mu → group.mu or toldShard.mu → loads.mu → userShard.mu → session.links → outbox.mu → dirty.mu
+//	writer.mu → metrics.mu
 //
 // wheel.mu, connections.mu, verifier.mu, controls.mu and Gateway.mu are leaves. No lock is held
 // while Logic, Options.Standing or a socket write runs.
@@ -36,5 +40,8 @@
 //     Resync, answers never are (reading stops instead);
 //   - on one connection nothing of a conversation overtakes anything: acks, pushes
 //     and heads are queued in the order of the seqs (answers.go, told.go);
+//   - one goroutine at a time writes to a connection, in the order of its queue;
+//   - who delivers writes to no more than writeHere sockets for each Flush, and a
+//     session waits for its writer once, whatever is queued for it meanwhile;
 //   - a frame is encoded once per codec and framing, however many get it.
 package gateway

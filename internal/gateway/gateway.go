@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -42,7 +43,7 @@ type Gateway struct {
 	places    chan *session // that wait for their position to be looked up
 	metrics   *metrics
 	dirty     dirty
-	fanOut    fanOut
+	writers   *writers
 	pools     pools
 
 	// wg counts connections, call workers, the verifier and the wheel.
@@ -69,6 +70,7 @@ func New(o Options) *Gateway {
 		g.node = hex.EncodeToString(b[:])
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
+	g.writers = newWriters(g, runtime.GOMAXPROCS(0))
 	g.wheel = newWheel(tickFor(&g.o))
 	g.parkTicks = g.wheel.ticks(parkAfter)
 	g.ping = wire.NewServerFrame(&wire.Ping{})
@@ -101,7 +103,8 @@ func (g *Gateway) admit(c wire.Conn) (*session, error) {
 	if k == nil {
 		return nil, im.Errorf(im.CodeCodecUnsupported, "this server does not speak %s", info.Codec)
 	}
-	s := &session{g: g, conn: c, kind: k, id: im.ConnectionID(g.node + "-" + strconv.FormatUint(g.nextID.Add(1), 36))}
+	n := g.nextID.Add(1)
+	s := &session{g: g, conn: c, kind: k, id: im.ConnectionID(g.node + "-" + strconv.FormatUint(n, 36)), writer: g.writers.shard(n)}
 	s.ob.hold = true
 	// After the Hello it may park at once: most that log in have nothing to say.
 	s.seen.Store(g.wheel.now.Load() - g.parkTicks)

@@ -82,20 +82,33 @@ func (m *metrics) delivered(es []im.Entry) {
 	m.mu.Unlock()
 }
 
-// flushed observes how long what was queued took.
-func (m *metrics) flushed() {
+// stored takes the stamps of what has just been queued.
+func (m *metrics) stored(to []time.Time) []time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.stamps) == 0 {
-		return
-	}
+	to = append(to, m.stamps...)
+	m.stamps = m.stamps[:0]
+	return to
+}
+
+// written observes how long what was stored then took to be written.
+func (m *metrics) written(stamps []time.Time) {
 	now := m.g.o.Now()
-	for _, t := range m.stamps {
+	for _, t := range stamps {
 		if !t.IsZero() {
 			m.deliverSeconds.Observe(max(now.Sub(t).Seconds(), 0))
 		}
 	}
-	m.stamps = m.stamps[:0]
+}
+
+// flushed is written for what nobody else takes the stamps of.
+func (m *metrics) flushed() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.stamps) > 0 {
+		m.written(m.stamps)
+		m.stamps = m.stamps[:0]
+	}
 }
 
 // ended counts why a session ended.

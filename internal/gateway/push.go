@@ -3,8 +3,6 @@ package gateway
 import (
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -19,7 +17,7 @@ const maxAuthors = 8
 // authors, who get acks instead, share one encoding per codec and framing.
 //
 // message path 6/6: encode once per codec, bounded queue (outbox.go), coalesced
-// write (Flush).
+// write (writers.go).
 type delivery struct {
 	g       *Gateway
 	entries []im.Entry
@@ -152,115 +150,5 @@ func (g *Gateway) acked(e *im.Entry, o im.ConnectionID) {
 func (g *Gateway) ackedAll(es []im.Entry, origin []im.ConnectionID) {
 	for i, o := range origin {
 		g.acked(&es[i], o)
-	}
-}
-
-// dirty is the sessions that have something to write since the last Flush.
-type dirty struct {
-	mu    sync.Mutex
-	list  []*session
-	spare []*session
-}
-
-// markDirty has the next Flush write this session.
-func (s *session) markDirty() {
-	if s.dirty.Swap(true) {
-		return
-	}
-	d := &s.g.dirty
-	d.mu.Lock()
-	d.list = append(d.list, s)
-	d.mu.Unlock()
-}
-
-// Flush writes what was queued, one write per touched connection (im.Dispatch).
-// It waits for nobody: what a peer does not take at once is written by a
-// goroutine of that connection. Acks go out first; of a great many pushes most
-// are left to another goroutine, so that a large group does not hold up
-// everybody's next commit.
-func (g *Gateway) Flush() {
-	d := &g.dirty
-	d.mu.Lock()
-	list := d.list
-	d.list, d.spare = d.spare, nil
-	d.mu.Unlock()
-	late, pushes, many, now := 0, 0, []*session(nil), time.Time{}
-	for i, s := range list {
-		list[i] = nil
-		if s.ob.holding.Load() > 0 {
-			if now.IsZero() {
-				now = g.o.Now()
-			}
-			if s.giveUp(now) { // looked at again with the next Flush
-				list[late] = s
-				late++
-				s.flush()
-				continue
-			}
-		}
-		wait, must := s.ob.waits()
-		switch {
-		case wait:
-			list[late] = s
-			late++
-			continue
-		case !must:
-			if pushes++; pushes > pushesHere {
-				s.dirty.Store(false) // an ack that comes now need not wait for it
-				many = append(many, s)
-				continue
-			}
-		}
-		s.dirty.Store(false)
-		s.flush()
-	}
-	g.metrics.flushed()
-	if len(many) > 0 {
-		g.fanOut.add(many)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.list = append(d.list, list[:late]...)
-	clear(list[:late])
-	if d.spare == nil && cap(list) <= 1<<14 {
-		d.spare = list[:0]
-	}
-}
-
-// pushesHere is how many sessions with nothing but pushes one Flush writes to
-// itself: about a millisecond's work.
-const pushesHere = 256
-
-// fanOut writes to the sessions that Flush leaves to it. Its goroutine runs
-// while there are any.
-type fanOut struct {
-	mu      sync.Mutex
-	list    []*session
-	running bool
-}
-
-func (f *fanOut) add(list []*session) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.list = append(f.list, list...)
-	if !f.running {
-		f.running = true
-		go f.run() // ends by itself: a flush never waits
-	}
-}
-
-func (f *fanOut) run() {
-	for {
-		f.mu.Lock()
-		list := f.list
-		f.list = nil
-		f.running = len(list) > 0
-		f.mu.Unlock()
-		if len(list) == 0 {
-			return
-		}
-		for _, s := range list {
-			s.flush()
-		}
 	}
 }

@@ -69,7 +69,11 @@ type session struct {
 	// waiting: the server itself does not read (backpressure, authentication), so silence proves nothing.
 	waiting atomic.Bool
 	dirty   atomic.Bool
-	ready   bool
+	// writer is which of the writers is this session's; queued tells in which of its
+	// queues it waits, guarded by the writer's mu.
+	writer uint16
+	queued struct{ soon, later bool }
+	ready  bool
 	// doubted: the stores went back, and what the client knows may be of what they
 	// were, until it has synced. Its marks do not count. Guarded by ob.mu.
 	doubted bool

@@ -174,4 +174,34 @@ var gateways = []Mutant{
 		Hunks:   []Hunk{{gatewayDir + "/session.go", "\tif c.class == limits.Sends {\n\t\ts.settleSends()\n\t}\n", ""}},
 		Package: gatewayDir, Test: "TestAnswersKeepTheOrderOfTheSends",
 	},
+	{
+		Name: "flush-writes-to-all", Breaks: "8: who delivers writes to no more than a few sockets",
+		Hunks:   []Hunk{{gatewayDir + "/writers.go", "\tdefault:\n\t\tf.many, f.handed = true, true\n", "\tdefault:\n\t\ts.flush()\n\t\treturn\n"}},
+		Package: gatewayDir, Test: "TestManyAreTheWriters",
+	},
+	{
+		Name: "writers-queue-grows", Breaks: "7: a session waits for its writer once",
+		Hunks:   []Hunk{{gatewayDir + "/writers.go", "case first && !s.queued.soon:", "case first:"}},
+		Package: gatewayDir, Test: "TestWritersQueuesAreBounded",
+	},
+	{
+		Name: "writers-late-queue-grows", Breaks: "7: a session waits for its writer once",
+		Hunks:   []Hunk{{gatewayDir + "/writers.go", "case !first && !s.queued.soon && !s.queued.later:", "case !first:"}},
+		Package: gatewayDir, Test: "TestWritersQueuesAreBounded",
+	},
+	{
+		Name: "acks-behind-many-pushes", Breaks: "7: an ack passes the pushes of a large group",
+		Hunks:   []Hunk{{gatewayDir + "/writers.go", "f.write(s, must || f.pushes <= pushesFirst)", "f.write(s, !must && f.pushes <= pushesFirst)"}},
+		Package: gatewayDir, Test: "TestAcksPassManyPushes",
+	},
+	{
+		Name: "two-write-to-one", Breaks: "8: one goroutine at a time writes to a connection",
+		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "if o.writing || o.hold || o.closed || !s.next() {", "if o.hold || o.closed || !s.next() {"}},
+		Package: gatewayDir, Test: "TestOneWritesAtATime",
+	},
+	{
+		Name: "one-writer-for-all", Breaks: "8: a writer that is held up holds up its own sessions only",
+		Hunks:   []Hunk{{gatewayDir + "/writers.go", "return uint16(n % uint64(len(w.all)))", "return uint16(n * 0)"}},
+		Package: gatewayDir, Test: "TestWritersAreApart",
+	},
 }
