@@ -26,9 +26,9 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// floor runs the bare server in this process, behind a proxy that does to the
+// bareServer runs the bare server in this process, behind a proxy that does to the
 // frames what tamper says: it returns what is passed on in place of a frame.
-func floor(t *testing.T, tamper func(*wire.ServerFrame) []*wire.ServerFrame) Starter {
+func bareServer(t *testing.T, tamper func(*wire.ServerFrame) []*wire.ServerFrame) Starter {
 	ctx, cancel := context.WithCancel(context.Background())
 	s, addrs, err := prepare(2)
 	if err != nil {
@@ -145,7 +145,7 @@ func TestChatAccountsForEveryMessage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := options()
-			r, err := Chat(context.Background(), o, floor(t, c.tamper), false)
+			r, err := Chat(context.Background(), o, bareServer(t, c.tamper), false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -193,7 +193,7 @@ func TestBroadcastAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	o := options()
 	o.Connections, o.Rounds, o.Workers = 40, 2, 2
-	r, err := Broadcast(context.Background(), o, floor(t, honest))
+	r, err := Broadcast(context.Background(), o, bareServer(t, honest))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestGroupLossAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	o := options()
 	o.Connections, o.Rounds, o.Workers = 40, 1, 2
-	start := floor(t, once(60, func(*wire.ServerFrame) []*wire.ServerFrame { return nil }))
+	start := bareServer(t, once(60, func(*wire.ServerFrame) []*wire.ServerFrame { return nil }))
 	o.RoundTime = time.Second
 	if _, err := Broadcast(context.Background(), o, start); err == nil || !strings.Contains(err.Error(), "30 of 31 members") && !strings.Contains(err.Error(), "7 of 8 members") {
 		t.Fatalf("one member's message was dropped: %v", err)
@@ -233,7 +233,7 @@ func TestOpenLoopCountsWaiting(t *testing.T) {
 	}
 	o := options()
 	o.Messages, o.Rate, o.Duration = 0, 400, 2500*time.Millisecond
-	r, err := Chat(context.Background(), o, floor(t, stall), false)
+	r, err := Chat(context.Background(), o, bareServer(t, stall), false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha1"
 	"encoding/base64"
 	"encoding/binary"
@@ -11,23 +12,35 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/skein-im/skein/wire"
 )
 
-// conn is a lean client connection: frames in, frames out, no store. Reading
-// belongs to one goroutine; writes are batched by the caller with queue and
-// flush, also from one goroutine at a time.
+// conn is a lean client connection: frames in, frames out, no store. While it logs
+// in, and in the scenario resume, one goroutine reads and writes and waits; later
+// on its user's loop feeds it. Writes are batched by the caller with queue and flush.
 type conn struct {
-	net.Conn
-	codec wire.Codec
-	ws    bool
-	r     *bufio.Reader
-	out   []byte
-	frame []byte
-	in    []byte
+	socket
+	codec   wire.Codec
+	pb      bool // the codec is protobuf: the hot frames are made and read by hand
+	framing framing
+	out     []byte // framed, not written yet
+	frame   []byte
+	in      []byte // read, in[at:] not used yet
+	at      int
+}
+
+// socket is what carries a conn's bytes: the runtime's connection at first, then
+// what the loop made of it.
+type socket interface {
+	Read(p []byte) (int, error)
+	// Write writes all, or what the socket takes at once and no error.
+	Write(p []byte) (int, error)
+	SetReadDeadline(t time.Time) error
+	Close() error
 }
 
 // dial connects and does the handshake of the transport. target is ws://…/ws
@@ -37,7 +50,7 @@ func dial(target, source string, codec wire.Codec) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := net.Dialer{Timeout: 60 * time.Second}
+	d := net.Dialer{Timeout: 60 * time.Second, KeepAlive: -1} // the protocol has its own, and the timers cost system calls
 	if source != "" {
 		d.LocalAddr = &net.TCPAddr{IP: net.ParseIP(source)}
 	}
@@ -45,13 +58,13 @@ func dial(target, source string, codec wire.Codec) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: nc, codec: codec, ws: u.Scheme == "ws", r: bufio.NewReaderSize(nc, 2048)}
+	ws := u.Scheme == "ws"
+	c := &conn{socket: nc, codec: codec, pb: codec.Name() == wire.ProtobufName, framing: newFraming(ws, true, codec)}
 	nc.SetDeadline(time.Now().Add(60 * time.Second))
-	if c.ws {
+	if ws {
 		err = c.upgrade(u)
 	} else {
-		c.out = binary.BigEndian.AppendUint32(c.out, uint32(len(codec.Name())))
-		c.out = append(c.out, codec.Name()...)
+		c.out = c.framing.append(c.out, []byte(codec.Name()))
 	}
 	if err != nil {
 		nc.Close()
@@ -63,8 +76,22 @@ func dial(target, source string, codec wire.Codec) (*conn, error) {
 
 func (c *conn) upgrade(u *url.URL) error {
 	const key = "c2tlaW4gYmVuY2htYXJrIQ==" // any 16 bytes
-	fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: %s\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: %s\r\n\r\n", u.Path, u.Host, key, c.codec.Name())
-	resp, err := http.ReadResponse(c.r, nil)
+	_, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: %s\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: %s\r\n\r\n", u.Path, u.Host, key, c.codec.Name())
+	for err == nil {
+		end := bytes.Index(c.in, []byte("\r\n\r\n"))
+		if end < 0 {
+			err = c.more()
+			continue
+		}
+		c.at = end + 4
+		return accepted(c.in[:c.at], key)
+	}
+	return err
+}
+
+// accepted looks at the answer to an upgrade.
+func accepted(answer []byte, key string) error {
+	resp, err := http.ReadResponse(reader(answer), nil)
 	if err != nil {
 		return err
 	}
@@ -72,59 +99,40 @@ func (c *conn) upgrade(u *url.URL) error {
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		return fmt.Errorf("upgrade: %s", resp.Status)
 	}
-	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
-	if resp.Header.Get("Sec-WebSocket-Accept") != base64.StdEncoding.EncodeToString(sum[:]) {
+	if resp.Header.Get("Sec-WebSocket-Accept") != acceptOf(key) {
 		return errors.New("upgrade: wrong Sec-WebSocket-Accept")
 	}
 	return nil
 }
 
+func reader(p []byte) *bufio.Reader { return bufio.NewReader(bytes.NewReader(p)) }
+
+// acceptOf is what a server answers to a WebSocket's key.
+func acceptOf(key string) string {
+	sum := sha1.Sum([]byte(key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
 // queue encodes a frame behind those that wait for flush.
 func (c *conn) queue(f *wire.ClientFrame) error {
 	var err error
-	if c.frame, err = c.codec.Append(c.frame[:0], f); err != nil {
-		return err
+	if c.frame, err = c.codec.Append(c.frame[:0], f); err == nil {
+		c.out = c.framing.append(c.out, c.frame)
 	}
-	n := len(c.frame)
-	if !c.ws {
-		c.out = binary.BigEndian.AppendUint32(c.out, uint32(n))
-		c.out = append(c.out, c.frame...)
-		return nil
-	}
-	op := byte(0x81)
-	if c.codec.Binary() {
-		op = 0x82
-	}
-	switch {
-	case n < 126:
-		c.out = append(c.out, op, 0x80|byte(n))
-	case n < 1<<16:
-		c.out = append(c.out, op, 0x80|126)
-		c.out = binary.BigEndian.AppendUint16(c.out, uint16(n))
-	default:
-		c.out = append(c.out, op, 0x80|127)
-		c.out = binary.BigEndian.AppendUint64(c.out, uint64(n))
-	}
-	mask := [4]byte{0x5a, 0x13, 0xc7, 0x21}
-	c.out = append(c.out, mask[:]...)
-	at := len(c.out)
-	c.out = append(c.out, c.frame...)
-	for i := range c.frame {
-		c.out[at+i] ^= mask[i&3]
-	}
-	return nil
+	return err
 }
 
+// flush writes what is queued, or as much as the socket takes.
 func (c *conn) flush() error {
 	if len(c.out) == 0 {
 		return nil
 	}
-	_, err := c.Write(c.out)
-	c.out = c.out[:0]
+	n, err := c.Write(c.out)
+	c.out = append(c.out[:0], c.out[n:]...)
 	return err
 }
 
-// read returns the next frame.
+// read waits for the next frame.
 func (c *conn) read() (*wire.ServerFrame, error) {
 	payload, err := c.readMessage()
 	if err != nil {
@@ -134,45 +142,47 @@ func (c *conn) read() (*wire.ServerFrame, error) {
 	return f, c.codec.Decode(payload, f)
 }
 
-// buffered reports whether more has arrived already.
-func (c *conn) buffered() bool { return c.r.Buffered() > 0 }
-
+// readMessage waits for the next message; its bytes are valid until the next call.
 func (c *conn) readMessage() ([]byte, error) {
-	if !c.ws {
-		var h [4]byte
-		if _, err := io.ReadFull(c.r, h[:]); err != nil {
-			return nil, err
-		}
-		return c.take(int(binary.BigEndian.Uint32(h[:])))
-	}
 	for {
-		var h [8]byte
-		if _, err := io.ReadFull(c.r, h[:2]); err != nil {
+		op, payload, n, err := c.framing.next(c.in[c.at:])
+		if err == nil && n == 0 {
+			err = c.more()
+		}
+		if err != nil {
 			return nil, err
 		}
-		op, n := h[0]&0x0f, int(h[1]&0x7f)
-		switch n {
-		case 126:
-			if _, err := io.ReadFull(c.r, h[:2]); err != nil {
-				return nil, err
-			}
-			n = int(binary.BigEndian.Uint16(h[:2]))
-		case 127:
-			if _, err := io.ReadFull(c.r, h[:8]); err != nil {
-				return nil, err
-			}
-			n = int(binary.BigEndian.Uint64(h[:8]))
+		if c.at += n; n == 0 {
+			continue
 		}
-		payload, err := c.take(n)
-		switch {
-		case err != nil:
-			return nil, err
-		case op == 8:
-			return nil, closedBy(payload)
-		case op == 1 || op == 2:
-			return payload, nil
+		if text, err := messageOf(op, payload); text || err != nil {
+			return payload, err
 		}
 	}
+}
+
+// messageOf tells whether a WebSocket's frame is a message, as everything is on a
+// stream; the end of the connection is an error.
+func messageOf(op byte, payload []byte) (bool, error) {
+	switch op {
+	case 0, 1, 2:
+		return true, nil
+	case 8:
+		return false, closedBy(payload)
+	}
+	return false, nil
+}
+
+// more waits for more to read.
+func (c *conn) more() error {
+	c.in, c.at = append(c.in[:0], c.in[c.at:]...), 0
+	c.in = slices.Grow(c.in, max(2048, len(c.in)))
+	n, err := c.Read(c.in[len(c.in):cap(c.in)])
+	c.in = c.in[:len(c.in)+n]
+	if n > 0 {
+		return nil
+	}
+	return err
 }
 
 func closedBy(payload []byte) error {
@@ -180,18 +190,6 @@ func closedBy(payload []byte) error {
 		return io.EOF
 	}
 	return fmt.Errorf("closed with %d %s", binary.BigEndian.Uint16(payload), payload[2:])
-}
-
-func (c *conn) take(n int) ([]byte, error) {
-	if n > 16<<20 {
-		return nil, fmt.Errorf("frame of %d bytes", n)
-	}
-	if cap(c.in) < n {
-		c.in = make([]byte, n+n/2)
-	}
-	c.in = c.in[:n]
-	_, err := io.ReadFull(c.r, c.in)
-	return c.in, err
 }
 
 // device is what every virtual user's connection is.
@@ -203,6 +201,10 @@ func device() *wire.Device {
 type login struct {
 	timeline, position string
 	conversations      []*wire.ConversationState
+	// sends is the rate the server lets a device send at, nil if it does not say;
+	// idle after how long a silent client pings.
+	sends *wire.Rate
+	idle  time.Duration
 	// bytes of the Welcome and the first delta; pages is how many deltas it took.
 	bytes, pages int
 }
@@ -217,7 +219,7 @@ func (c *conn) hello(token, timeline, position string) (*login, error) {
 	if err := errors.Join(c.queue(f), c.flush()); err != nil {
 		return nil, err
 	}
-	l := &login{}
+	l := &login{idle: idleTime}
 	for {
 		payload, err := c.readMessage()
 		if err != nil {
@@ -230,6 +232,10 @@ func (c *conn) hello(token, timeline, position string) (*login, error) {
 		switch x := got.Frame.(type) {
 		case *wire.ServerFrame_Welcome:
 			l.bytes += len(payload)
+			l.sends = x.Welcome.GetLimits().GetSends()
+			if ms := x.Welcome.GetHeartbeat().GetIdleMs(); ms > 0 {
+				l.idle = time.Duration(ms) * time.Millisecond
+			}
 		case *wire.ServerFrame_Error:
 			return nil, fmt.Errorf("%s: %s", x.Error.Code, x.Error.Message)
 		case *wire.ServerFrame_Kick:
@@ -260,6 +266,9 @@ func (c *conn) hello(token, timeline, position string) (*login, error) {
 		}
 	}
 }
+
+// idleTime is after how long a client pings if the server does not say.
+const idleTime = 30 * time.Second
 
 // syncPage is how many conversations a page of the list has.
 const syncPage = 500

@@ -17,6 +17,15 @@ func processCPU() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
+// processSwitches is how often this process' threads were switched to and from.
+func processSwitches() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return float64(u.Nvcsw + u.Nivcsw)
+}
+
 // onDisk is what a file takes on the disk.
 func onDisk(info fs.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"sync"
+	"time"
 )
 
 // A message's id carries who sent it and which of theirs it is, so that its
@@ -113,6 +114,16 @@ type stream struct {
 	pulling bool
 	// pulled are the seqs that a pull brought and no push did yet.
 	pulled []uint64
+
+	// base is the seq at the position that digests count from, pinged the one that
+	// the last digest told.
+	base, pinged uint64
+	underway     int // messages without an answer
+	// refused: the message first was refused for now, and the next one takes its
+	// place, when nothing is under way and not before retry.
+	refused bool
+	first   [16]byte
+	retry   time.Time
 }
 
 // verdict is what is wrong with an entry that came. Nothing is with one that was

@@ -27,7 +27,7 @@ func (r *run) phase(ctx context.Context, name string, rate float64, settle, d ti
 	r.o.progress("%s", name)
 	c := command{Do: doStart}
 	if rate > 0 {
-		c = command{Do: doPace, GapMax: time.Duration(2 * float64(time.Second) * float64(r.o.Connections) / rate)}
+		c = command{Do: doPace, Rate: rate}
 	}
 	if _, err := r.all(ctx, func(int) command { return c }); err != nil {
 		return nil, nil, err
@@ -84,8 +84,7 @@ func (r *run) overload(ctx context.Context) error {
 // recover offers half of the peak again and waits until acks are as before.
 func (r *run) recover(ctx context.Context, x *OverloadReport) error {
 	r.o.progress("half of it again")
-	gap := time.Duration(4 * float64(time.Second) * float64(r.o.Connections) / x.PeakPerS)
-	if _, err := r.all(ctx, func(int) command { return command{Do: doPace, GapMax: gap} }); err != nil {
+	if _, err := r.all(ctx, func(int) command { return command{Do: doPace, Rate: x.PeakPerS / 2} }); err != nil {
 		return err
 	}
 	begin := time.Now()

@@ -2,119 +2,134 @@ package bench
 
 import (
 	"container/heap"
-	"runtime"
+	"math"
+	"math/rand/v2"
 	"sync"
 	"time"
 )
 
-// pacer sends at the intended times for all users of a worker, on a thread of
-// its own: the runtime's timers are late by up to a millisecond, which would
-// count against the server.
-type pacer struct {
+// times is what the users of a worker do by the clock. Who runs the loop calls
+// turn; anybody may add, and rings the loop if it comes before what it waits for.
+type times struct {
+	t *traffic
+
 	mu     sync.Mutex
 	due    dueHeap
-	late   dueHeap // marks
+	rate   arrivals
 	closed bool
-	done   sync.WaitGroup
 }
 
-type dueUser struct {
-	at time.Time
-	u  *user
+// due is what a user does at a time.
+type due struct {
+	at   time.Time
+	u    *user
+	what func(*user, time.Time)
 }
 
-func newPacer() *pacer { return &pacer{} }
-
-// at has the user's messages sent from that time on.
-func (p *pacer) at(u *user, at time.Time) {
+// add has the user do something at that time, under its lock.
+func (p *times) add(u *user, at time.Time, what func(*user, time.Time)) {
 	p.mu.Lock()
-	heap.Push(&p.due, dueUser{at, u})
+	heap.Push(&p.due, due{at, u, what})
 	p.mu.Unlock()
 }
 
-// marks has the user's marks sent at that time, if nothing took them along.
-func (p *pacer) marks(u *user, at time.Time) {
+// offer has messages sent at a rate from now on, 0: none.
+func (p *times) offer(rate float64) {
 	p.mu.Lock()
-	heap.Push(&p.late, dueUser{at, u})
+	p.rate = newArrivals(rate, time.Now())
 	p.mu.Unlock()
 }
 
-func (p *pacer) close() {
+func (p *times) close() {
 	p.mu.Lock()
 	p.closed = true
 	p.mu.Unlock()
-	p.done.Wait()
 }
 
-func (p *pacer) run(t *traffic) {
-	p.done.Go(func() {
-		runtime.LockOSThread() // it sleeps in the kernel
-		for p.turn() {
-			nap(p.idle())
-		}
-	})
-}
-
-// idle is how long nothing is due, at most a millisecond: marks may come.
-func (p *pacer) idle() time.Duration {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.due) == 0 {
-		return time.Millisecond
-	}
-	return min(max(time.Until(p.due[0].at), 50*time.Microsecond), time.Millisecond)
-}
-
-// turn does what is due and reports whether to go on.
-func (p *pacer) turn() bool {
-	for {
+// turn does what is due and returns when something is again, the zero time if
+// never; false: it is over. It does not do too much at once: who reads the
+// connections is waiting.
+func (p *times) turn() (next time.Time, ok bool) {
+	for range 64 {
 		now := time.Now()
 		p.mu.Lock()
-		if p.closed {
+		var do due
+		switch {
+		case p.closed:
 			p.mu.Unlock()
-			return false
-		}
-		var send, marks *user
-		if len(p.due) > 0 && !p.due[0].at.After(now) {
-			send = heap.Pop(&p.due).(dueUser).u
-		}
-		if len(p.late) > 0 && !p.late[0].at.After(now) {
-			marks = heap.Pop(&p.late).(dueUser).u
+			return next, false
+		case p.rate.due(now):
+			do = due{p.rate.next, p.t.anyone(), (*user).owe}
+			p.rate.draw()
+		case len(p.due) > 0 && !p.due[0].at.After(now):
+			do = heap.Pop(&p.due).(due)
+		default:
+			next = p.rate.next
+			if len(p.due) > 0 && (next.IsZero() || p.due[0].at.Before(next)) {
+				next = p.due[0].at
+			}
+			p.mu.Unlock()
+			return next, true
 		}
 		p.mu.Unlock()
-		if send == nil && marks == nil {
-			return true
-		}
-		if send != nil {
-			send.mu.Lock()
-			next := send.sendDue(now)
-			send.mu.Unlock()
-			if !next.IsZero() {
-				p.at(send, next)
-			}
-		}
-		if marks != nil {
-			marks.mu.Lock()
-			marks.waiting = time.Time{}
-			if len(marks.marked) > 0 {
-				marks.write()
-			}
-			marks.mu.Unlock()
+		if do.u != nil {
+			do.u.mu.Lock()
+			do.what(do.u, do.at)
+			do.u.mu.Unlock()
 		}
 	}
+	return time.Now(), true
+}
+
+// arrivals are the times of messages at a rate, as those of many who do not know
+// of each other: at random within a second, but in every second as many as the
+// rate says. So a low rate is kept, too.
+type arrivals struct {
+	next time.Time // zero: none
+
+	rate  float64
+	begin time.Time
+	span  float64 // seconds in which the number is exact
+	block int     // which span since begin
+	left  int     // messages left in it
+	at    float64 // of the last one, as a share of the span
+}
+
+func newArrivals(rate float64, now time.Time) arrivals {
+	a := arrivals{rate: rate, begin: now, span: math.Max(1, 1/rate), block: -1}
+	if rate > 0 {
+		a.draw()
+	}
+	return a
+}
+
+func (a *arrivals) due(now time.Time) bool { return !a.next.IsZero() && !a.next.After(now) }
+
+// draw finds the next time: the earliest of the span's left ones, which are spread
+// evenly over its rest.
+func (a *arrivals) draw() {
+	for a.left == 0 {
+		a.block++
+		before := math.Floor(float64(a.block) * a.rate * a.span)
+		a.left = int(math.Floor(float64(a.block+1)*a.rate*a.span) - before)
+		a.at = 0
+	}
+	a.at = 1 - (1-a.at)*math.Pow(1-rand.Float64(), 1/float64(a.left))
+	a.left--
+	a.next = a.begin.Add(time.Duration((float64(a.block) + a.at) * a.span * float64(time.Second)))
 }
 
 // dueHeap is ordered by time.
-type dueHeap []dueUser
+type dueHeap []due
 
 func (h dueHeap) Len() int           { return len(h) }
 func (h dueHeap) Less(i, j int) bool { return h[i].at.Before(h[j].at) }
 func (h dueHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *dueHeap) Push(x any)        { *h = append(*h, x.(dueUser)) }
+func (h *dueHeap) Push(x any)        { *h = append(*h, x.(due)) }
 func (h *dueHeap) Pop() any {
 	old := *h
 	x := old[len(old)-1]
-	old[len(old)-1] = dueUser{}
+	old[len(old)-1] = due{}
 	*h = old[:len(old)-1]
 	return x
 }

@@ -51,10 +51,8 @@ func Resume(ctx context.Context, o Options, start Starter) (*Report, error) {
 			return err
 		}
 		o.progress("  %d messages to fill the lists", o.Connections*o.Conversations)
-		for _, do := range []string{doFill, doLeave} {
-			if _, err := r.every(ctx, do); err != nil {
-				return err
-			}
+		if _, err := r.every(ctx, doFill); err != nil {
+			return err
 		}
 		promised, err := r.change(ctx, rest[0], groups)
 		if err != nil {
@@ -143,31 +141,18 @@ type resumer struct {
 	timeline, position string
 }
 
-func newResume(p *plan) *resume { return &resume{plan: p} }
-
-func (r *resume) connect(ctx context.Context) (err error) {
-	if r.codec, err = codecByName(r.plan.Options.Codec); err != nil {
-		return err
+func newResume(p *plan) (*resume, error) {
+	codec, err := codecByName(p.Options.Codec)
+	r := &resume{plan: p, codec: codec, clients: make([]*resumer, len(p.Users))}
+	for i, u := range p.Users {
+		r.clients[i] = &resumer{userPlan: u, target: p.Targets[(p.First+i)%len(p.Targets)]}
 	}
-	r.clients = make([]*resumer, len(r.plan.Users))
-	for i, u := range r.plan.Users {
-		r.clients[i] = &resumer{userPlan: u, target: r.plan.Targets[(r.plan.First+i)%len(r.plan.Targets)]}
-	}
-	return r.each(ctx, 64, func(c *resumer) error {
-		if err := c.dial(r); err != nil {
-			return err
-		}
-		l, err := c.hello(c.Token, "", "")
-		if err == nil {
-			c.timeline, c.position = l.timeline, l.position
-		}
-		return err
-	})
+	return r, err
 }
 
 func (c *resumer) dial(r *resume) (err error) {
 	if c.conn, err = dial(c.target, r.plan.Source, r.codec); err == nil {
-		c.SetDeadline(time.Now().Add(5 * time.Minute))
+		err = c.SetReadDeadline(time.Now().Add(5 * time.Minute))
 	}
 	return err
 }
@@ -192,14 +177,29 @@ func (r *resume) close() {
 func (r *resume) do(ctx context.Context, c command) (*answer, error) {
 	switch c.Do {
 	case doFill:
-		return &answer{}, r.each(ctx, 64, func(c *resumer) error { return c.fill(r.plan.Pool) })
-	case doLeave:
-		return &answer{}, r.each(ctx, 64, (*resumer).leave)
+		return &answer{}, r.each(ctx, 64, func(c *resumer) error { return c.visit(r) })
 	case doReturn:
 		s, err := r.comeBack(ctx, c.Promised)
 		return &answer{Storm: s}, err
 	}
 	return nil, fmt.Errorf("a client of this scenario cannot %q", c.Do)
+}
+
+// visit logs in, fills the list, and leaves again: who waited for the others would
+// have to be kept alive.
+func (c *resumer) visit(r *resume) error {
+	if err := c.dial(r); err != nil {
+		return err
+	}
+	l, err := c.hello(c.Token, "", "")
+	if err == nil {
+		c.timeline, c.position = l.timeline, l.position
+		err = c.fill(r.plan.Pool)
+	}
+	if err != nil {
+		return err
+	}
+	return c.leave()
 }
 
 // fill writes one message to each account of the pool.

@@ -15,9 +15,6 @@ func Chat(ctx context.Context, o Options, start Starter, half bool) (*Report, er
 	if o.Connections < 2 {
 		return nil, fmt.Errorf("chat needs two connections or more")
 	}
-	if o.Rate > 0 {
-		o.spread()
-	}
 	load := func(r *run) error {
 		users, err := r.s.register(ctx, r.o, r.o.Connections)
 		if err != nil {
@@ -38,19 +35,12 @@ func Chat(ctx context.Context, o Options, start Starter, half bool) (*Report, er
 	if half {
 		again := o
 		again.Rate, again.Floor = report.AckedPerS/2, false
-		again.spread()
 		o.progress("the same at half that rate")
 		if report.HalfRate, err = withServer(ctx, &again, start, load); err != nil {
 			return nil, err
 		}
 	}
 	return report, nil
-}
-
-// spread turns a rate of all into a gap of each, random around the mean.
-func (o *Options) spread() {
-	o.GapMin = 0
-	o.GapMax = time.Duration(2 * float64(time.Second) * float64(o.Connections) / o.Rate)
 }
 
 // Idle logs users in and leaves them alone: memory per connection and the CPU
@@ -193,7 +183,6 @@ func Online(ctx context.Context, o Options, start Starter) (*Report, error) {
 	case o.GroupOnline > o.GroupSize || o.GroupOnline > o.Connections:
 		return nil, fmt.Errorf("%d members of a group online: it has %d members, and there are %d connections", o.GroupOnline, o.GroupSize, o.Connections)
 	}
-	o.spread()
 	return withServer(ctx, &o, start, func(r *run) error {
 		users, err := r.s.register(ctx, r.o, o.Connections+o.GroupSize-o.GroupOnline)
 		if err != nil {

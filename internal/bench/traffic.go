@@ -50,8 +50,11 @@ type stats struct {
 	Unanswered uint64  `json:"unanswered"`
 	Lost       uint64  `json:"lost"`
 	Frames     uint64  `json:"frames"`
+	Pings      uint64  `json:"pings"`
+	Resyncs    uint64  `json:"resyncs"`
 	Finished   bool    `json:"finished"` // every user sent its Messages and has its answers
 	CPU        float64 `json:"cpu_s"`
+	Switches   float64 `json:"switches"` // context switches
 	Ack        counted `json:"ack"`
 	Delivery   counted `json:"delivery"`
 	Direct     counted `json:"direct"`
@@ -60,13 +63,17 @@ type stats struct {
 
 // traffic is a worker's share of the users and their conversations.
 type traffic struct {
-	plan   *plan
-	users  []*user
-	topics map[string]*topic
-	pace   *pacer
+	plan    *plan
+	users   []*user
+	writers []*user // those who have somebody to write to
+	topics  map[string]*topic
+	times   *times
+	loop    *loop
 
-	// gapMin and gapMax are the present pace in nanoseconds; both 0: a closed loop.
+	// gapMin and gapMax are the present pace of each user in nanoseconds; open is that
+	// there is one, of each or of all. Otherwise it is a closed loop.
 	gapMin, gapMax atomic.Int64
+	open           atomic.Bool
 
 	counting atomic.Bool // warm-up is over
 	stopping atomic.Bool
@@ -78,53 +85,77 @@ type traffic struct {
 	direct, lastMember histogram
 	round              atomic.Pointer[round]
 
-	sent, acked, rejected, delivered, pulled, overtaken, duplicated, disordered, frames atomic.Uint64
+	sent, acked, rejected, delivered, pulled, overtaken, duplicated, disordered, frames, pings, resyncs atomic.Uint64
 
-	failed  chan error
-	readers sync.WaitGroup
+	failed chan error
 }
 
 func newTraffic(p *plan) *traffic {
 	t := &traffic{plan: p, topics: map[string]*topic{}, failed: make(chan error, 1)}
-	t.setPace(p.Options.GapMin, p.Options.GapMax)
+	t.times = &times{t: t}
+	t.users = make([]*user, len(p.Users))
+	for i := range t.users {
+		t.users[i] = newUser(t, i)
+	}
+	for _, u := range t.users {
+		if u.join(); len(u.friends)+len(u.groups) > 0 {
+			t.writers = append(t.writers, u)
+		}
+	}
 	return t
 }
 
-// connect logs all users in, some at a time, and starts reading.
+// connect logs all users in, some at a time. Who is logged in is kept alive.
 func (t *traffic) connect(ctx context.Context) error {
 	codec, err := codecByName(t.plan.Options.Codec)
 	if err != nil {
 		return err
 	}
-	t.users = make([]*user, len(t.plan.Users))
-	err = each(ctx, len(t.users), 64, func(i int) error {
-		u := newUser(t, i)
-		var err error
-		target := t.plan.Targets[u.index%len(t.plan.Targets)]
-		if u.conn, err = dial(target, t.plan.Source, codec); err != nil {
-			return fmt.Errorf("%s: %w", u.id, err)
-		}
-		u.SetReadDeadline(time.Now().Add(2 * time.Minute))
-		if u.login, err = u.hello(u.token, "", ""); err != nil {
-			u.Close()
-			return fmt.Errorf("%s: %w", u.id, err)
-		}
-		u.SetReadDeadline(time.Time{})
-		t.users[i] = u
-		return nil
-	})
-	if err != nil {
-		t.close()
+	if t.loop, err = newLoop(t); err != nil {
 		return err
 	}
+	return each(ctx, len(t.users), 64, func(i int) error {
+		u := t.users[i]
+		c, err := dial(t.plan.Targets[u.index%len(t.plan.Targets)], t.plan.Source, codec)
+		if err != nil {
+			return fmt.Errorf("%s: %w", u.id, err)
+		}
+		_ = c.SetReadDeadline(time.Now().Add(2 * time.Minute)) // if that failed the next read does
+		l, err := c.hello(u.token, "", "")
+		if err != nil {
+			c.Close()
+			return fmt.Errorf("%s: %w", u.id, err)
+		}
+		_ = c.SetReadDeadline(time.Time{})
+		u.mu.Lock()
+		u.conn = c
+		u.enter(l, time.Now())
+		u.mu.Unlock()
+		if err := t.loop.take(u); err != nil {
+			return fmt.Errorf("%s: %w", u.id, err)
+		}
+		t.loop.ring() // it has a time to keep
+		return t.err()
+	})
+}
+
+// sends is the rate that the server lets each device send at, 0 if it has no bound.
+func (t *traffic) sends() float64 {
 	for _, u := range t.users {
-		u.join()
+		u.mu.Lock()
+		rate := u.sends.GetPerSecond()
+		u.mu.Unlock()
+		return rate
 	}
-	t.pace = newPacer()
-	for _, u := range t.users {
-		t.readers.Go(u.readLoop)
+	return 0
+}
+
+// anyone is a user who writes next, at random.
+func (t *traffic) anyone() *user {
+	if len(t.writers) == 0 {
+		return nil
 	}
-	return nil
+	return t.writers[rand.IntN(len(t.writers))]
 }
 
 // each runs f for 0 … n-1, some at a time, until one fails.
@@ -165,53 +196,37 @@ func (t *traffic) topicOf(name string) *topic {
 	return at
 }
 
-// start lets the users send.
+// start lets the users send, at the pace of the options.
 func (t *traffic) start() {
-	o := &t.plan.Options
-	t.pace.run(t)
-	if o.Scenario == ScenarioBroadcast || o.Scenario == ScenarioIdle {
+	if s := t.plan.Options.Scenario; s == ScenarioBroadcast || s == ScenarioIdle {
+		t.open.Store(true) // the coordinator says when
 		return
 	}
-	if t.closedLoop() {
-		for _, u := range t.users {
-			u.mu.Lock()
-			u.free = max(o.Window, 1)
-			u.answer()
-			u.mu.Unlock()
-		}
-		return
-	}
-	t.schedule()
+	t.change(t.plan.Options.Rate, t.plan.Options.GapMin, t.plan.Options.GapMax)
 }
 
-func (t *traffic) setPace(gapMin, gapMax time.Duration) {
+func (t *traffic) closedLoop() bool { return !t.open.Load() }
+
+// change sets another pace, from now on: a rate of all users, of all workers, gaps
+// between the messages of each, or, if there are none, a closed loop.
+func (t *traffic) change(rate float64, gapMin, gapMax time.Duration) {
 	t.gapMin.Store(int64(gapMin))
 	t.gapMax.Store(int64(gapMax))
-}
-
-func (t *traffic) closedLoop() bool {
-	s := t.plan.Options.Scenario
-	return t.gapMax.Load() == 0 && s != ScenarioBroadcast && s != ScenarioIdle
-}
-
-// change sets another pace for an open loop, from now on.
-func (t *traffic) change(gapMin, gapMax time.Duration) {
-	t.setPace(gapMin, gapMax)
-	t.schedule()
-}
-
-// schedule gives every user the time of its next message.
-func (t *traffic) schedule() {
+	t.open.Store(rate > 0 || gapMax > 0)
+	t.times.offer(rate * float64(len(t.users)) / float64(t.plan.Options.Connections))
 	now := time.Now()
 	for _, u := range t.users {
 		u.mu.Lock()
-		u.next = now.Add(time.Duration(rand.Int64N(int64(u.gap()) + 1)))
-		if !u.paced {
-			u.paced = true
-			t.pace.at(u, u.next)
+		u.owed = nil
+		if u.paced = rate == 0 && gapMax > 0; u.paced {
+			u.next = now.Add(time.Duration(rand.Int64N(int64(u.gap()) + 1)))
+			t.times.add(u, u.next, (*user).oweNext)
 		}
+		u.free = max(t.plan.Options.Window, 1) - len(u.wait)
+		u.answer(now)
 		u.mu.Unlock()
 	}
+	t.loop.ring()
 }
 
 // stop ends the sending, waits until everything acknowledged has arrived or
@@ -271,7 +286,8 @@ func (t *traffic) lost(promised map[string][]ackedSeq) (lost uint64) {
 func (t *traffic) stats() *stats {
 	s := &stats{
 		Sent: t.sent.Load(), Acked: t.acked.Load(), Rejected: t.rejected.Load(), Delivered: t.delivered.Load(), Pulled: t.pulled.Load(),
-		Overtaken: t.overtaken.Load(), Duplicated: t.duplicated.Load(), Disordered: t.disordered.Load(), Frames: t.frames.Load(), CPU: processCPU().Seconds(),
+		Overtaken: t.overtaken.Load(), Duplicated: t.duplicated.Load(), Disordered: t.disordered.Load(), Frames: t.frames.Load(),
+		Pings: t.pings.Load(), Resyncs: t.resyncs.Load(), CPU: processCPU().Seconds(), Switches: processSwitches(),
 		Ack: t.ack.counted(), Delivery: t.delivery.counted(),
 		Direct: t.direct.counted(), LastMember: t.lastMember.counted(),
 	}
@@ -308,15 +324,18 @@ func (t *traffic) err() error {
 
 func (t *traffic) close() {
 	t.closing.Store(true)
-	if t.pace != nil {
-		t.pace.close()
-	}
+	t.times.close()
 	for _, u := range t.users {
-		if u != nil && u.conn != nil {
+		u.mu.Lock()
+		u.over = true
+		if u.conn != nil {
 			u.Close()
 		}
+		u.mu.Unlock()
 	}
-	t.readers.Wait()
+	if t.loop != nil {
+		t.loop.close()
+	}
 }
 
 // round is one broadcast: when the last of this worker's members had it.
@@ -350,8 +369,8 @@ func (t *traffic) fire() (time.Time, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now := time.Now()
-	u.sendTo(u.groups[0], now)
-	u.write()
+	u.sendTo(u.groups[0], now, now)
+	u.write(now)
 	return now, nil
 }
 

@@ -2,11 +2,12 @@ package bench
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
-	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/skein-im/skein/wire"
 )
@@ -19,32 +20,39 @@ const (
 	openWindow = 200 // default of Options.OpenWindow
 )
 
-// user is one virtual user with one connection. In a closed loop its reader
-// also sends: what a read buffer brought (acks, messages) is answered in one
-// write, as a client would.
+// user is one virtual user with one connection. What a read buffer brought (acks,
+// messages) is answered in one write, as a client would.
 type user struct {
 	*conn
 	t         *traffic
 	id, token string
+	here      int // among the worker's users
 	index     int // among all users of the run
 	sampled   bool
 	window    int // of an open loop
-	login     *login
-	ids       *wire.IDSource
-	body      []byte
 
-	mu      sync.Mutex // guards all below, and writing
+	mu      sync.Mutex // guards all below, the connection and writing
 	streams map[string]*stream
 	friends []*stream
 	groups  []*stream
-	n       uint32    // messages sent
-	left    int       // still to send, -1: no end
-	wait    []sending // without an answer, few
-	free    int       // closed loop: sends that may go now
-	next    time.Time // open loop: when the next message is due
-	paced   bool      // the pacer knows the user
-	marked  []*stream // streams with a mark to send
-	waiting time.Time // when marked is sent at the latest; zero: no mark waits
+	body    []byte
+	n       uint32 // messages sent
+	lastMs  int64  // the time in the last id
+	same    uint16 // ids with that time before the last
+	left    int    // still to send, -1: no end
+	wait    []sending
+	free    int         // closed loop: sends that may go now
+	owed    []time.Time // open loop: messages that were meant to go by now and may not yet
+	sends   *wire.Rate  // what the server lets a device send
+	bucket  allowance   // closed loop: the same, kept
+	next    time.Time   // open loop with gaps: when the next message is due
+	paced   bool        // there is a next one
+	again   time.Time   // when what may not go yet is tried again, zero: not by the clock
+	marked  []*stream   // streams with a mark to send
+	waiting time.Time   // when marked is sent at the latest; zero: no mark waits
+	blocked bool        // the socket takes no more
+	over    bool        // the connection has ended
+	alive   alive
 }
 
 // sending is a message without an answer.
@@ -57,7 +65,7 @@ type sending struct {
 func newUser(t *traffic, i int) *user {
 	o, p := &t.plan.Options, t.plan.Users[i]
 	u := &user{
-		t: t, id: p.ID, token: p.Token, index: t.plan.First + i, ids: wire.NewIDSource(nil, nil),
+		t: t, id: p.ID, token: p.Token, here: i, index: t.plan.First + i,
 		body: make([]byte, max(o.Payload, 16)), streams: map[string]*stream{}, left: -1,
 	}
 	for i := range u.body {
@@ -73,24 +81,18 @@ func newUser(t *traffic, i int) *user {
 	return u
 }
 
-// join finds the user's conversations by the plan. Friends are those whose
-// number differs in the lowest bits: they are in the same worker.
+// join finds the user's conversations by the plan, before anybody logs in. Friends
+// are those whose number differs in the lowest bits: they are in the same worker.
 func (u *user) join() {
-	t, i := u.t, u.index-u.t.plan.First
-	heads := map[string]uint64{}
-	for _, c := range u.login.conversations {
-		heads[c.Conversation] = c.Seq
-	}
-	u.login = nil
+	t := u.t
 	open := func(name string) *stream {
-		at := t.topicOf(name)
-		s := &stream{topic: at, from: heads[name] + 1, next: heads[name] + 1}
+		s := &stream{topic: t.topicOf(name), from: 1, next: 1}
 		u.streams[name] = s
 		return s
 	}
 	for k := 1; k <= t.plan.Options.Friends; k++ {
-		if j := i ^ k; j < len(t.users) {
-			u.friends = append(u.friends, open(dmName(u.id, t.users[j].id)))
+		if j := u.here ^ k; j < len(t.users) {
+			u.friends = append(u.friends, open(dmName(u.id, t.plan.Users[j].ID)))
 		}
 	}
 	for _, g := range t.plan.Groups {
@@ -109,44 +111,122 @@ func dmName(a, b string) string {
 	return "dm:" + a + ":" + b
 }
 
-// gap draws the time to the next message.
-func (u *user) gap() time.Duration {
-	least, most := u.t.gapMin.Load(), u.t.gapMax.Load()
-	return time.Duration(least + rand.Int64N(max(most-least, 0)+1))
+// enter takes what the login told and what was read behind it.
+func (u *user) enter(l *login, now time.Time) {
+	for _, c := range l.conversations {
+		if s := u.streams[c.Conversation]; s != nil && s.next == s.from {
+			s.from, s.next, s.base = c.Seq+1, c.Seq+1, c.Seq
+		}
+	}
+	u.sends = l.sends
+	u.bucket = newBucket(l.sends, now)
+	u.live(l, now)
+	rest := slices.Clone(u.in[u.at:])
+	u.in, u.at = nil, 0
+	u.feed(rest, now)
 }
 
-func (u *user) readLoop() {
-	for {
-		f, err := u.read()
-		if err != nil {
-			u.t.fail(fmt.Errorf("%s: %w", u.id, err))
-			return
-		}
-		u.t.frames.Add(1)
-		u.mu.Lock()
-		u.on(f)
-		if !u.buffered() {
-			u.answer()
-		}
-		u.mu.Unlock()
+// end is the end of the connection; nobody reads it any more.
+func (u *user) end(err error) {
+	if !u.over {
+		u.over = true
+		u.t.fail(fmt.Errorf("%s: %w", u.id, err))
 	}
 }
 
-// on handles a frame; mu is held.
-func (u *user) on(f *wire.ServerFrame) {
+// feed takes bytes that have arrived, and answers.
+func (u *user) feed(p []byte, now time.Time) {
+	if len(u.in) > 0 {
+		u.in = append(u.in, p...)
+		p = u.in
+	}
+	frames := uint64(0)
+	for !u.over {
+		op, payload, n, err := u.framing.next(p)
+		if err != nil {
+			u.end(err)
+			return
+		}
+		if n == 0 {
+			break
+		}
+		p = p[n:]
+		message, err := messageOf(op, payload)
+		if err == nil && message {
+			frames++
+			err = u.onMessage(payload, now)
+		}
+		if err != nil {
+			u.end(err)
+			return
+		}
+	}
+	u.t.frames.Add(frames)
+	if u.in = append(u.in[:0], p...); len(u.in) == 0 {
+		u.in = nil
+	}
+	u.answer(now)
+}
+
+// onMessage takes one frame: the hot ones as they are, others decoded.
+func (u *user) onMessage(payload []byte, now time.Time) error {
+	if u.pb {
+		num, message := frameOf(payload)
+		switch num {
+		case hotAck:
+			a, ok := readAck(message)
+			if !ok {
+				return errFrame("an ack without an id")
+			}
+			u.onAck(&a, now)
+			return nil
+		case hotPush:
+			return u.onPush(message, now)
+		case hotReceipt: // nobody looks
+			return nil
+		}
+	}
+	f := &wire.ServerFrame{}
+	if err := u.codec.Decode(payload, f); err != nil {
+		return err
+	}
+	u.on(f, now)
+	return nil
+}
+
+func (u *user) onPush(p []byte, now time.Time) error {
+	for len(p) > 0 {
+		num, _, b, n := field(p)
+		if n <= 0 {
+			return errFrame("a push that cannot be read")
+		}
+		if num == protowire.Number(1) {
+			e, ok := readEntry(b)
+			if !ok {
+				return errFrame("an entry that cannot be read")
+			}
+			u.onEntry(&e, now, true)
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
+func (u *user) on(f *wire.ServerFrame, now time.Time) {
 	switch x := f.Frame.(type) {
 	case *wire.ServerFrame_SendAck:
-		u.onAck(x.SendAck)
+		if len(x.SendAck.Id) == 16 {
+			u.onAck(&ack{x.SendAck.Id, []byte(x.SendAck.Conversation), x.SendAck.Seq}, now)
+		}
 	case *wire.ServerFrame_SendError:
-		u.t.rejected.Add(1)
-		u.answered(x.SendError.Id)
+		u.onRefusal(x.SendError, now)
 	case *wire.ServerFrame_Push:
-		now := time.Now()
 		for _, e := range x.Push.Entries {
-			u.onEntry(e, now, true)
+			a := arrivalOf(e)
+			u.onEntry(&a, now, true)
 		}
 	case *wire.ServerFrame_Range:
-		u.onRange(x.Range)
+		u.onRange(x.Range, now)
 	case *wire.ServerFrame_Heads:
 		for _, h := range x.Heads.Heads {
 			if s := u.streams[h.Conversation]; s != nil && h.Seq >= s.next {
@@ -154,32 +234,34 @@ func (u *user) on(f *wire.ServerFrame) {
 			}
 		}
 	case *wire.ServerFrame_Resync:
-		for _, s := range u.streams {
-			u.pull(s)
-		}
+		u.resync()
+	case *wire.ServerFrame_SyncDelta:
+		u.onDelta(x.SyncDelta, now)
 	case *wire.ServerFrame_Error:
-		u.t.fail(fmt.Errorf("%s: %s: %s", u.id, x.Error.Code, x.Error.Message))
+		u.end(fmt.Errorf("%s: %s", x.Error.Code, x.Error.Message))
 	case *wire.ServerFrame_Kick:
-		u.t.fail(fmt.Errorf("%s: kicked: %s", u.id, x.Kick.Error.GetCode()))
+		u.end(fmt.Errorf("kicked: %s", x.Kick.Error.GetCode()))
 	case *wire.ServerFrame_Ping:
 		u.put(wire.NewClientFrame(&wire.Pong{}))
+	case *wire.ServerFrame_Pong:
+		u.onPong(x.Pong)
 	}
 }
 
-func (u *user) onAck(a *wire.SendAck) {
+func (u *user) onAck(a *ack, now time.Time) {
 	u.t.acked.Add(1)
-	m, ok := u.answered(a.Id)
+	m, ok := u.answered(a.id)
 	if !ok {
 		u.t.duplicated.Add(1) // one answer for one message
 		return
 	}
-	id := identity(a.Id)
-	m.to.topic.promise(a.Seq, id)
-	if v := m.to.take(a.Seq, id); v.disordered {
+	id := identity(a.id)
+	m.to.topic.promise(a.seq, id)
+	if v := m.to.take(a.seq, id); v.disordered {
 		u.t.disordered.Add(1)
 	}
 	if u.sampled && u.t.counting.Load() {
-		d := time.Since(m.intended)
+		d := now.Sub(m.intended)
 		u.t.ack.record(d)
 		if m.to.topic.members == 0 {
 			u.t.direct.record(d)
@@ -187,13 +269,38 @@ func (u *user) onAck(a *wire.SendAck) {
 	}
 }
 
+// onRefusal: unless it was refused for good, what comes behind it is refused, too,
+// until another message takes its place; all that is under way is waited for
+// before (SPEC §5.9). The refused ones are given up.
+func (u *user) onRefusal(e *wire.SendError, now time.Time) {
+	u.t.rejected.Add(1)
+	m, ok := u.answered(e.Id)
+	if !ok || e.Error.Action() == wire.ActionFix {
+		return
+	}
+	s := m.to
+	if !s.refused {
+		s.refused, s.first = true, m.id
+		if len(e.First) == 16 {
+			s.first = [16]byte(e.First)
+		}
+	}
+	if at := now.Add(e.Error.RetryAfter()); at.After(s.retry) {
+		s.retry = at
+	}
+}
+
 // answered ends the wait for a message's answer.
 func (u *user) answered(id []byte) (sending, bool) {
+	if len(id) != 16 {
+		return sending{}, false
+	}
 	for i, m := range u.wait {
 		if m.id == [16]byte(id) {
 			u.wait[i] = u.wait[len(u.wait)-1]
 			u.wait = u.wait[:len(u.wait)-1]
 			u.free++
+			m.to.underway--
 			return m, true
 		}
 	}
@@ -201,23 +308,24 @@ func (u *user) answered(id []byte) (sending, bool) {
 }
 
 // onEntry takes an entry, pushed or pulled.
-func (u *user) onEntry(e *wire.Entry, now time.Time, pushed bool) {
-	s := u.streams[e.Conversation]
+func (u *user) onEntry(e *arrival, now time.Time, pushed bool) {
+	s := u.streams[string(e.conversation)]
 	if s == nil {
 		return // not of this run
 	}
-	id := identity(e.Id)
-	if e.Kind != wire.EntryKind_ENTRY_KIND_MESSAGE {
+	id := identity(e.id)
+	if e.kind != wire.EntryKind_ENTRY_KIND_MESSAGE {
 		id = 0
 	}
+	mine := string(e.sender) == u.id
 	var v verdict
 	if pushed {
-		v = s.push(e.Seq, id)
+		v = s.push(e.seq, id)
 	} else {
-		v = s.pull(e.Seq, id)
+		v = s.pull(e.seq, id)
 	}
 	switch {
-	case v.duplicated && pushed && e.Sender != u.id:
+	case v.duplicated && pushed && !mine:
 		u.t.duplicated.Add(1)
 	case v.disordered:
 		u.t.disordered.Add(1)
@@ -227,38 +335,36 @@ func (u *user) onEntry(e *wire.Entry, now time.Time, pushed bool) {
 	if pushed && s.gap() {
 		u.pull(s)
 	}
-	if !v.fresh || id == 0 || e.Sender == u.id {
+	if !v.fresh || id == 0 || mine {
 		return
 	}
 	u.t.delivered.Add(1)
 	if !pushed {
 		u.t.pulled.Add(1)
 	}
-	u.mark(s, e.Seq)
+	u.mark(s, e.seq)
 	if r := u.t.round.Load(); r != nil {
 		r.arrived(id, now)
 	}
 	last := false
 	if s.topic.members > 0 {
 		sender := int(id >> 32 & 0xffffff)
-		last = s.topic.arrive(e.Seq, sender >= u.t.plan.First && sender < u.t.plan.First+len(u.t.users))
+		last = s.topic.arrive(e.seq, sender >= u.t.plan.First && sender < u.t.plan.First+len(u.t.users))
 	}
 	if !u.t.counting.Load() || !u.sampled && !last {
 		return
 	}
-	at, err := strconv.ParseInt(firstWord(e.GetContent().GetText()), 16, 64)
-	if err != nil {
+	at, ok := stampedTime(e.text)
+	if !ok {
 		return // not of this program
 	}
 	if u.sampled {
-		u.t.delivery.record(now.Sub(time.Unix(0, at)))
+		u.t.delivery.record(now.Sub(at))
 	}
 	if last {
-		u.t.lastMember.record(now.Sub(time.Unix(0, at)))
+		u.t.lastMember.record(now.Sub(at))
 	}
 }
-
-func firstWord(text string) string { return text[:min(len(text), 16)] }
 
 // pull asks for what is missing, once at a time.
 func (u *user) pull(s *stream) {
@@ -268,16 +374,16 @@ func (u *user) pull(s *stream) {
 	}
 }
 
-func (u *user) onRange(r *wire.Range) {
+func (u *user) onRange(r *wire.Range, now time.Time) {
 	s := u.streams[r.Conversation]
 	if s == nil || r.Error != nil {
-		u.t.fail(fmt.Errorf("%s: pull of %q: %v", u.id, r.Conversation, r.Error.GetCode()))
+		u.end(fmt.Errorf("pull of %q: %v", r.Conversation, r.Error.GetCode()))
 		return
 	}
 	s.pulling = false
-	now := time.Now()
 	for _, e := range r.Entries {
-		u.onEntry(e, now, false)
+		a := arrivalOf(e)
+		u.onEntry(&a, now, false)
 	}
 	if s.gap() || r.Head >= s.next {
 		u.pull(s)
@@ -292,104 +398,82 @@ func (u *user) mark(s *stream, seq uint64) {
 	s.mark = max(s.mark, seq)
 }
 
-// answer writes what a read buffer calls for: in a closed loop the next
-// messages, and the received marks if something is written anyway; mu is held.
-func (u *user) answer() {
-	if u.t.closedLoop() {
-		for u.free > 0 && u.maySend() {
-			u.free--
-			u.sendAny(time.Now())
-		}
-	}
+// answer writes what there is to write: messages that may go, and the received
+// marks if something is written anyway.
+func (u *user) answer(now time.Time) {
+	u.send(now)
 	switch {
 	case len(u.out) > 0:
-		u.write()
+		u.write(now)
 	case len(u.marked) > 0:
 		delay := groupDelay
 		if slices.ContainsFunc(u.marked, func(s *stream) bool { return s.topic.members == 0 }) {
 			delay = marksDelay
 		}
-		if at := time.Now().Add(delay); u.waiting.IsZero() || at.Before(u.waiting) {
+		if at := now.Add(delay); u.waiting.IsZero() || at.Before(u.waiting) {
 			u.waiting = at
-			u.t.pace.marks(u, at)
+			u.t.times.add(u, at, (*user).marksDue)
 		}
 	}
 }
 
-func (u *user) maySend() bool { return u.left != 0 && !u.t.stopping.Load() }
-
-// sendDue sends what is due in an open loop and returns when to come again,
-// the zero time if never; mu is held.
-func (u *user) sendDue(now time.Time) time.Time {
-	for u.maySend() && !u.next.After(now) {
-		if len(u.wait) >= u.window {
-			break
-		}
-		u.sendAny(u.next)
-		u.next = u.next.Add(u.gap())
+// marksDue sends the marks if nothing took them along.
+func (u *user) marksDue(now time.Time) {
+	if u.waiting.After(now) {
+		return // an earlier time was set, and went by, and a later one
 	}
-	if len(u.out) > 0 {
-		u.write()
+	u.waiting = time.Time{}
+	if len(u.marked) > 0 {
+		u.write(now)
 	}
-	if !u.maySend() {
-		u.paced = false
-		return time.Time{}
-	}
-	if !u.next.After(now) {
-		return now.Add(2 * time.Millisecond) // its window is full
-	}
-	return u.next
-}
-
-// sendAny sends to a friend or a group, as the options share them.
-func (u *user) sendAny(intended time.Time) {
-	share := u.t.plan.Options.GroupShare
-	switch {
-	case len(u.groups) > 0 && (len(u.friends) == 0 || rand.Float64() < share):
-		u.sendTo(u.groups[rand.IntN(len(u.groups))], intended)
-	case len(u.friends) > 0:
-		u.sendTo(u.friends[rand.IntN(len(u.friends))], intended)
-	default:
-		u.left = 0 // nobody to write to
-	}
-}
-
-// sendTo queues the user's next message; its text begins with the intended
-// time. mu is held.
-func (u *user) sendTo(s *stream, intended time.Time) {
-	id := u.ids.Next()
-	stampID(&id, u.index, u.n)
-	u.n++
-	if u.left > 0 {
-		u.left--
-	}
-	const digits = "0123456789abcdef"
-	for at, i := uint64(intended.UnixNano()), 15; i >= 0; at, i = at>>4, i-1 {
-		u.body[i] = digits[at&15]
-	}
-	u.wait = append(u.wait, sending{id, intended, s})
-	u.put(wire.NewClientFrame(&wire.Send{
-		Conversation: s.topic.name, Id: id[:], Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: string(u.body)}},
-	}))
-	u.t.sent.Add(1)
 }
 
 func (u *user) put(f *wire.ClientFrame) {
 	u.t.frames.Add(1)
 	if err := u.queue(f); err != nil {
-		u.t.fail(err)
+		u.end(err)
 	}
 }
 
 // write writes what is queued, the marks with it.
-func (u *user) write() {
+func (u *user) write(now time.Time) {
 	for i, s := range u.marked {
-		u.put(wire.NewClientFrame(&wire.Received{Conversation: s.topic.name, Seq: s.mark}))
+		if u.pb {
+			u.frame = putReceived(u.frame[:0], s.topic.name, s.mark)
+			u.out = u.framing.append(u.out, u.frame)
+			u.t.frames.Add(1)
+		} else {
+			u.put(wire.NewClientFrame(&wire.Received{Conversation: s.topic.name, Seq: s.mark}))
+		}
 		s.mark = 0
 		u.marked[i] = nil
 	}
 	u.marked = u.marked[:0]
+	u.alive.sent = now
 	if err := u.flush(); err != nil {
-		u.t.fail(fmt.Errorf("%s: write: %w", u.id, err))
+		u.end(fmt.Errorf("write: %w", err))
+		return
+	}
+	if blocked := len(u.out) > 0; blocked != u.blocked {
+		u.blocked = blocked
+		u.t.loop.full(u, blocked)
 	}
 }
+
+// stampedTime is what the text of a message begins with.
+func stampedTime(text []byte) (time.Time, bool) {
+	if len(text) < 16 {
+		return time.Time{}, false
+	}
+	at := uint64(0)
+	for _, c := range text[:16] {
+		d := strings.IndexByte(hexDigits, c)
+		if d < 0 {
+			return time.Time{}, false
+		}
+		at = at<<4 | uint64(d)
+	}
+	return time.Unix(0, int64(at)), true
+}
+
+const hexDigits = "0123456789abcdef"

@@ -23,9 +23,8 @@ type command struct {
 	Do string `json:"do"`
 	// connect
 	Plan *plan `json:"plan,omitempty"`
-	// pace
-	GapMin time.Duration `json:"gap_min_ns,omitempty"`
-	GapMax time.Duration `json:"gap_max_ns,omitempty"`
+	// pace: messages per second of all; 0: a closed loop
+	Rate float64 `json:"rate,omitempty"`
 	// arm: the number of the message to watch for
 	Number uint32 `json:"number,omitempty"`
 	// lost: what all workers were told of the groups
@@ -45,8 +44,7 @@ const (
 	doArm     = "arm"
 	doFire    = "fire"
 	doLast    = "last"
-	doFill    = "fill"   // resume: write to the pool
-	doLeave   = "leave"  // resume: remember where, and go
+	doFill    = "fill"   // resume: log in, write to the pool, remember where, and go
 	doReturn  = "return" // resume: come back and sync
 )
 
@@ -56,6 +54,8 @@ type answer struct {
 	Promised map[string][]ackedSeq `json:"promised,omitempty"`
 	At       int64                 `json:"at,omitempty"` // Unix nanoseconds
 	Storm    *storm                `json:"storm,omitempty"`
+	// Sends a second that the server allows each device, 0: no bound.
+	Sends float64 `json:"sends,omitempty"`
 }
 
 // local is a worker in this process.
@@ -66,12 +66,16 @@ type local struct {
 
 func (l *local) do(ctx context.Context, c command) (*answer, error) {
 	if c.Do == doConnect {
-		l.t = newTraffic(c.Plan)
 		if c.Plan.Options.Scenario == ScenarioResume {
-			l.r = newResume(c.Plan)
-			return &answer{}, l.r.connect(ctx)
+			var err error
+			l.r, err = newResume(c.Plan)
+			return &answer{}, err
 		}
-		return &answer{}, l.t.connect(ctx)
+		l.t = newTraffic(c.Plan)
+		if err := l.t.connect(ctx); err != nil {
+			return nil, err
+		}
+		return &answer{Sends: l.t.sends()}, nil
 	}
 	if l.r != nil {
 		return l.r.do(ctx, c)
@@ -89,7 +93,7 @@ func (l *local) drive(ctx context.Context, c command) (*answer, error) {
 	case doStart:
 		t.start()
 	case doPace:
-		t.change(c.GapMin, c.GapMax)
+		t.change(c.Rate, 0, 0)
 	case doCount:
 		t.counting.Store(true)
 		return &answer{Stats: t.stats()}, nil
