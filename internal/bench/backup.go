@@ -105,7 +105,7 @@ func (b *backups) underLoad(ctx context.Context) error {
 		return err
 	}
 	b.x.Before = between(before, after)
-	from, err := b.s.usage()
+	from, err := b.s.usage(ctx)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (b *backups) underLoad(ctx context.Context) error {
 	if b.x.Before.P99 > 0 { // JSON has no other numbers
 		b.x.P99Ratio = b.x.During.P99 / b.x.Before.P99
 	}
-	to, err := b.s.usage()
+	to, err := b.s.usage(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,7 +182,7 @@ func (b *backups) restore(ctx context.Context) error {
 	}
 	b.o.progress("a server on what was restored")
 	begin := time.Now()
-	s, err := startOn(ctx, b.s.binary, b.restored, b.o.Log)
+	s, err := startOn(ctx, b.s.binary, b.restored, nil, b.o.Log)
 	if err != nil {
 		return err
 	}

@@ -45,6 +45,14 @@ func (h *histogram) atLeast(d int64) {
 	}
 }
 
+// reset forgets all.
+func (h *histogram) reset() {
+	for i := range h.counts {
+		h.counts[i].Store(0)
+	}
+	h.max.Store(0)
+}
+
 // counted is a histogram on its way between processes.
 type counted struct {
 	Counts map[int]uint64 `json:"counts,omitempty"`

@@ -3,32 +3,36 @@ package bench
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 )
 
-// usage is what the kernel says of the server's processes, and the server of
-// its journal.
+// usage is what the kernel says of the server's processes, the server of its
+// journal, and its database of itself.
 type usage struct {
-	cpu time.Duration // user + system
-	rss int64         // bytes
+	cpu      time.Duration // user + system
+	rss      int64         // bytes
+	switches float64       // context switches of the threads that live
 	counters
-	at time.Time
+	database databaseUsage
+	at       time.Time
 }
 
 // counters are figures the server tells of itself.
 type counters struct {
-	fsyncs, commits, allocs, allocBytes, writes float64
+	fsyncs, witness, commits, allocs, allocBytes, writes float64
 }
 
 // usage sums over the measured processes; all zero if there are none, or where
 // the system does not tell.
-func (s *Server) usage() (usage, error) {
+func (s *Server) usage(ctx context.Context) (usage, error) {
 	sum := usage{at: time.Now()}
 	for _, pid := range s.pids {
 		if !processesTell {
@@ -40,10 +44,12 @@ func (s *Server) usage() (usage, error) {
 		}
 		sum.cpu += u.cpu
 		sum.rss += u.rss
+		sum.switches += u.switches
 	}
-	var err error
-	sum.counters, err = s.counters()
-	return sum, err
+	var err1, err2 error
+	sum.counters, err1 = s.counters()
+	sum.database, err2 = s.database.usage(ctx)
+	return sum, errors.Join(err1, err2)
 }
 
 func processUsage(pid int) (usage, error) {
@@ -57,10 +63,37 @@ func processUsage(pid int) (usage, error) {
 	utime, err1 := strconv.ParseInt(f[11], 10, 64)
 	stime, err2 := strconv.ParseInt(f[12], 10, 64)
 	pages, err3 := strconv.ParseInt(f[21], 10, 64)
+	switches, err4 := switchesOf(pid)
 	return usage{
+		switches: switches,
+
 		cpu: time.Duration(utime+stime) * 10 * time.Millisecond,
 		rss: pages * int64(os.Getpagesize()),
-	}, errors.Join(err1, err2, err3)
+	}, errors.Join(err1, err2, err3, err4)
+}
+
+// switchesOf sums over the threads: a process as a whole does not tell.
+func switchesOf(pid int) (sum float64, err error) {
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil {
+		return 0, err
+	}
+	for _, path := range threads {
+		status, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		for line := range strings.Lines(string(status)) {
+			if name, value, _ := strings.Cut(line, ":"); strings.HasSuffix(name, "voluntary_ctxt_switches") {
+				n, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
+				if err != nil {
+					return 0, err
+				}
+				sum += n
+			}
+		}
+	}
+	return sum, nil
 }
 
 // counters reads /metrics; all zero without a private port.
@@ -75,6 +108,7 @@ func (s *Server) counters() (c counters, err error) {
 	defer resp.Body.Close()
 	to := map[string]*float64{
 		"skein_journal_fsyncs_total":                  &c.fsyncs,
+		"skein_journal_witness_fsyncs_total":          &c.witness,
 		"skein_journal_commit_duration_seconds_count": &c.commits,
 		"go_memstats_mallocs_total":                   &c.allocs,
 		"go_memstats_alloc_bytes_total":               &c.allocBytes,

@@ -60,14 +60,17 @@ func (r *run) overload(ctx context.Context) error {
 	x.Before = between(before, after)
 
 	x.OfferedPerS = 2 * x.PeakPerS
-	from, err := r.s.usage()
+	if err := r.possible(x.OfferedPerS); err != nil {
+		return err
+	}
+	from, err := r.s.usage(ctx)
 	if err != nil {
 		return err
 	}
 	if before, after, err = r.phase(ctx, "twice as much", x.OfferedPerS, 0, r.o.Duration); err != nil {
 		return err
 	}
-	to, err := r.s.usage()
+	to, err := r.s.usage(ctx)
 	if err != nil {
 		return err
 	}
@@ -113,7 +116,7 @@ func (r *run) recover(ctx context.Context, x *OverloadReport) error {
 }
 
 // between is the distribution of the acks that came between two looks. Its Max
-// is that of the whole run.
+// is that since the last doCount.
 func between(before, after *stats) Latency {
 	var h histogram
 	h.add(after.Ack)

@@ -20,6 +20,9 @@ type Options struct {
 	// messages per connection, or Gap.
 	Rate   float64 `json:"rate,omitempty"`
 	Window int     `json:"window,omitempty"`
+	// Steps are rates at which chat is measured before, in the same run, each for half
+	// of Duration.
+	Steps []float64 `json:"steps,omitempty"`
 	// Gap is the time between two messages of a connection, drawn evenly.
 	GapMin time.Duration `json:"gap_min_ns,omitempty"`
 	GapMax time.Duration `json:"gap_max_ns,omitempty"`
@@ -113,7 +116,18 @@ type Report struct {
 
 	Server ServerReport `json:"server"`
 	// ClientCPU is the load generator's µs of CPU per message: it shares the cores.
-	ClientCPU float64 `json:"client_cpu_us_per_message"`
+	ClientCPU      float64 `json:"client_cpu_us_per_message"`
+	ClientSwitches float64 `json:"client_context_switches_per_message"`
+	// Steps are the paces of Settings.Steps and then the report's own, with what each
+	// costs.
+	Steps []Step `json:"steps,omitempty"`
+	// Login is what it took to log everybody in, with an empty list of conversations
+	// or nearly so.
+	Login *LoginReport `json:"login,omitempty"`
+	// Silence is what clients cost that only keep alive.
+	Silence *SilenceReport `json:"silence,omitempty"`
+	// Bound tells what kept the rate down if it was not the server's speed.
+	Bound string `json:"bound,omitempty"`
 	// FloorRatio compares with the floor in the same run: rate ÷ the floor's rate,
 	// or for a broadcast the median time to the last member ÷ the floor's.
 	FloorRatio float64 `json:"floor_ratio"`
@@ -137,8 +151,32 @@ type ServerReport struct {
 	// Allocs and AllocBytes per message, of the whole process.
 	Allocs     float64 `json:"allocs_per_message"`
 	AllocBytes float64 `json:"alloc_bytes_per_message"`
-	Fsyncs     uint64  `json:"fsyncs"`
-	Commits    uint64  `json:"commits"`
+	// Fsyncs are those of commits, WitnessFsyncs those of the file that remembers how
+	// far the journal reached.
+	Fsyncs        uint64 `json:"fsyncs"`
+	WitnessFsyncs uint64 `json:"witness_fsyncs"`
+	Commits       uint64 `json:"commits"`
+	// Switches are context switches per message.
+	Switches float64 `json:"context_switches_per_message"`
+	// Database is what the PostgreSQL server did per message, nil without one.
+	Database *DatabaseCost `json:"database_per_message,omitempty"`
+}
+
+// LoginReport is the logins of a scenario's users, some at a time.
+type LoginReport struct {
+	Seconds float64 `json:"seconds"`
+	Cost    Cost    `json:"server_per_login"`
+}
+
+// SilenceReport is a silent client for half a minute, the time after which one
+// pings. What the server did before anybody was connected is taken off.
+type SilenceReport struct {
+	Server Cost `json:"server_per_client"`
+	// Pings it sent, with a digest, and Resyncs it was told.
+	Pings   float64 `json:"pings"`
+	Resyncs float64 `json:"resyncs"`
+	// Nobody is what the server and its database did in half a minute without clients.
+	Nobody Cost `json:"nobody"`
 }
 
 // Machine is what the figures were measured on.
@@ -186,6 +224,11 @@ type GroupReport struct {
 	// LastMember is when the last connected member had a group's message; with
 	// several load processes the last one of each counts.
 	LastMember Latency `json:"last_member_ms"`
+}
+
+// quiet tells that nobody sends by itself.
+func (o *Options) quiet() bool {
+	return o.Scenario == ScenarioBroadcast || o.Scenario == ScenarioIdle || o.Scenario == ScenarioResume
 }
 
 func newReport(o *Options) *Report {

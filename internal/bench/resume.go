@@ -82,7 +82,7 @@ func (r *run) change(ctx context.Context, from userPlan, groups []string) (map[s
 // storm has all clients come back at once.
 func (r *run) storm(ctx context.Context, promised map[string][]ackedSeq) error {
 	time.Sleep(2 * time.Second) // the server's goodbyes to the others are done
-	from, err := r.s.usage()
+	from, err := r.s.usage(ctx)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (r *run) storm(ctx context.Context, promised map[string][]ackedSeq) error {
 	if err != nil {
 		return err
 	}
-	to, err := r.s.usage()
+	to, err := r.s.usage(ctx)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (r *run) storm(ctx context.Context, promised map[string][]ackedSeq) error {
 	x.PerClient, x.Sync = client.latency(), synced.latency()
 	x.ServerCPUus = float64((to.cpu - from.cpu).Microseconds()) / n
 	r.r.Resume = x
-	return r.memory()
+	return r.memory(ctx)
 }
 
 // storm is a worker's part of it.

@@ -21,6 +21,9 @@ type run struct {
 	r       *Report
 	base    usage // before anybody connected
 	kernel  int64
+
+	users []userPlan // who is connected
+	sends float64    // a second that the server lets each send; 0: as many as it likes
 }
 
 // withServer starts a server, or the floor, and runs f on it.
@@ -32,7 +35,7 @@ func withServer(ctx context.Context, o *Options, start Starter, f func(*run) err
 	defer s.Stop()
 	r := &run{o: o, s: s, r: newReport(o)}
 	defer r.close()
-	if r.base, err = s.usage(); err != nil {
+	if r.base, err = s.usage(ctx); err != nil {
 		return nil, err
 	}
 	if r.kernel, err = kernelBytes(); err != nil {
@@ -78,12 +81,27 @@ func (r *run) connect(ctx context.Context, users []userPlan, groups []groupPlan,
 		}
 		r.workers = append(r.workers, w)
 	}
-	start := time.Now()
-	if _, err := r.all(ctx, func(i int) command { return commands[i] }); err != nil {
+	from, err := r.s.usage(ctx)
+	if err != nil {
 		return err
 	}
-	r.o.progress("  %d connections logged in after %.1f s, %d load processes", len(users), time.Since(start).Seconds(), len(r.workers))
-	return nil
+	answers, err := r.all(ctx, func(i int) command { return commands[i] })
+	if err != nil {
+		return err
+	}
+	to, err := r.s.usage(ctx)
+	if err != nil {
+		return err
+	}
+	r.users, r.sends = users, answers[0].Sends
+	if r.o.Scenario != ScenarioResume { // its clients come one after the other, and write
+		r.r.Login = &LoginReport{Seconds: to.at.Sub(from.at).Seconds(), Cost: r.s.cost(from, to, float64(len(users)))}
+		r.o.progress("  %d connections logged in after %.1f s, %d load processes", len(users), r.r.Login.Seconds, len(r.workers))
+	}
+	if most := r.most(1e12); r.o.pace() == 0 && most < 60_000 && !r.o.quiet() {
+		r.o.progress("  %s: no more can be reached", r.bound())
+	}
+	return r.possible(r.o.pace())
 }
 
 // all has every worker do something, at the same time.
@@ -114,12 +132,13 @@ func (r *run) totals(ctx context.Context, c command) (*stats, error) {
 		for _, x := range []struct{ to, from *uint64 }{
 			{&sum.Sent, &s.Sent}, {&sum.Acked, &s.Acked}, {&sum.Rejected, &s.Rejected}, {&sum.Delivered, &s.Delivered},
 			{&sum.Pulled, &s.Pulled}, {&sum.Overtaken, &s.Overtaken}, {&sum.Duplicated, &s.Duplicated}, {&sum.Disordered, &s.Disordered},
-			{&sum.Unanswered, &s.Unanswered}, {&sum.Lost, &s.Lost}, {&sum.Frames, &s.Frames},
+			{&sum.Unanswered, &s.Unanswered}, {&sum.Lost, &s.Lost}, {&sum.Frames, &s.Frames}, {&sum.Pings, &s.Pings}, {&sum.Resyncs, &s.Resyncs},
 		} {
 			*x.to += *x.from
 		}
 		sum.Finished = sum.Finished && s.Finished
 		sum.CPU += s.CPU
+		sum.Switches += s.Switches
 		ack.add(s.Ack)
 		delivery.add(s.Delivery)
 		direct.add(s.Direct)
@@ -134,7 +153,7 @@ func (r *run) traffic(ctx context.Context) error {
 	var from usage
 	var before *stats
 	count := func() (err error) {
-		if from, err = r.s.usage(); err == nil {
+		if from, err = r.s.usage(ctx); err == nil {
 			before, err = r.totals(ctx, command{Do: doCount})
 		}
 		return err
@@ -162,7 +181,7 @@ func (r *run) traffic(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	to, err := r.s.usage()
+	to, err := r.s.usage(ctx)
 	if err != nil {
 		return err
 	}
@@ -177,25 +196,31 @@ func (r *run) measured(from, to usage, before, after *stats) {
 	x.Seconds = to.at.Sub(from.at).Seconds()
 	x.AckedPerS = float64(x.Acked) / x.Seconds
 	x.FramesPerS = float64(after.Frames-before.Frames) / x.Seconds
-	var ack, delivery histogram
-	ack.add(after.Ack)
+	var delivery histogram
 	delivery.add(after.Delivery)
-	x.Ack, x.Delivery = ack.latency(), delivery.latency()
+	x.Ack, x.Delivery = between(before, after), delivery.latency()
 	if r.o.Scenario == ScenarioOnline && r.o.Groups > 0 {
 		var direct, last histogram
 		direct.add(after.Direct)
 		last.add(after.LastMember)
 		x.Groups = &GroupReport{Direct: direct.latency(), LastMember: last.latency()}
 	}
-	cpu := (to.cpu - from.cpu).Seconds()
-	x.Server.CPUMicrosPerMessage = cpu * 1e6 / float64(max(x.Acked, 1))
-	x.Server.CPUPercent = 100 * cpu / x.Seconds
+	n := float64(max(x.Acked, 1))
+	step := r.step(r.o.pace(), from, to, before, after)
+	if len(x.Steps) > 0 {
+		x.Steps = append(x.Steps, step)
+	}
+	x.Server.CPUMicrosPerMessage, x.Server.Switches, x.Server.Database = step.Server.CPUMicros, step.Server.Switches, step.Server.Database
+	x.Server.CPUPercent = 100 * (to.cpu - from.cpu).Seconds() / x.Seconds
 	x.Server.RSSBytes = to.rss
 	x.Server.RSSPerConnection = (to.rss - r.base.rss) / int64(max(x.Connections, 1))
-	x.Server.Fsyncs, x.Server.Commits = uint64(to.fsyncs-from.fsyncs), uint64(to.commits-from.commits)
-	x.Server.Allocs, x.Server.AllocBytes = (to.allocs-from.allocs)/float64(max(x.Acked, 1)), (to.allocBytes-from.allocBytes)/float64(max(x.Acked, 1))
-	x.Server.Writes = (to.writes - from.writes) / float64(max(x.Acked, 1))
-	x.ClientCPU = (after.CPU - before.CPU) * 1e6 / float64(max(x.Acked, 1))
+	x.Server.Fsyncs, x.Server.WitnessFsyncs, x.Server.Commits = uint64(to.fsyncs-from.fsyncs), uint64(to.witness-from.witness), uint64(to.commits-from.commits)
+	x.Server.Allocs, x.Server.AllocBytes = (to.allocs-from.allocs)/n, (to.allocBytes-from.allocBytes)/n
+	x.Server.Writes = (to.writes - from.writes) / n
+	x.ClientCPU, x.ClientSwitches = step.Client.CPUMicros, step.Client.Switches
+	if most := r.most(1e12); r.o.pace() == 0 && r.o.Scenario != ScenarioBroadcast && x.AckedPerS > 0.9*most {
+		x.Bound = r.bound()
+	}
 }
 
 // account stops the traffic and finds out what became of every message of the
@@ -256,8 +281,8 @@ func (r *run) pause(ctx context.Context, d time.Duration, until bool) error {
 }
 
 // memory fills in what the connections cost.
-func (r *run) memory() error {
-	now, err := r.s.usage()
+func (r *run) memory(ctx context.Context) error {
+	now, err := r.s.usage(ctx)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,11 @@ func Chat(ctx context.Context, o Options, start Starter, half bool) (*Report, er
 		if err := r.connect(ctx, users, nil, nil); err != nil {
 			return err
 		}
+		if r.o.pace() == 0 && r.o.Messages == 0 {
+			if err := r.paced(ctx); err != nil {
+				return err
+			}
+		}
 		return r.traffic(ctx)
 	}
 	report, err := withServer(ctx, &o, start, load)
@@ -50,38 +55,66 @@ func Idle(ctx context.Context, o Options, start Starter) (*Report, error) {
 		return nil, errUntold
 	}
 	o.Scenario = ScenarioIdle
-	return withServer(ctx, &o, start, func(r *run) error {
-		users, err := r.s.register(ctx, r.o, o.Connections)
+	return withServer(ctx, &o, start, func(r *run) error { return r.idle(ctx) })
+}
+
+// halfMinute is after what time a silent client pings.
+const halfMinute = 30 * time.Second
+
+func (r *run) idle(ctx context.Context) error {
+	x := &SilenceReport{}
+	r.r.Silence = x
+	alone := r.base
+	if r.s.database != nil {
+		r.o.progress("  nobody for %s", r.o.Duration/4)
+		if err := r.wait(ctx, r.o.Duration/4); err != nil {
+			return err
+		}
+		now, err := r.s.usage(ctx)
 		if err != nil {
 			return err
 		}
-		if err := r.connect(ctx, users, nil, nil); err != nil {
-			return err
-		}
-		from, err := r.s.usage()
-		if err != nil {
-			return err
-		}
-		if _, err := r.every(ctx, doStart); err != nil {
-			return err
-		}
-		o.progress("  idle for %s", o.Duration)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(o.Duration):
-		}
-		to, err := r.s.usage()
-		if err != nil {
-			return err
-		}
-		if _, err := r.every(ctx, doStats); err != nil { // a connection that broke is an error
-			return err
-		}
-		r.r.Seconds = to.at.Sub(from.at).Seconds()
-		r.r.Server.CPUPercent = 100 * (to.cpu - from.cpu).Seconds() / r.r.Seconds
-		return r.memory()
-	})
+		x.Nobody = r.s.cost(alone, now, now.at.Sub(alone.at).Seconds()/halfMinute.Seconds())
+	}
+	users, err := r.s.register(ctx, r.o, r.o.Connections)
+	if err != nil {
+		return err
+	}
+	if err := r.connect(ctx, users, nil, nil); err != nil {
+		return err
+	}
+	if _, err := r.every(ctx, doStart); err != nil {
+		return err
+	}
+	if err := r.wait(ctx, min(r.o.Duration/10, 5*time.Second)); err != nil { // what follows a login is done
+		return err
+	}
+	from, err := r.s.usage(ctx)
+	if err != nil {
+		return err
+	}
+	before, err := r.totals(ctx, command{Do: doStats})
+	if err != nil {
+		return err
+	}
+	r.o.progress("  idle for %s", r.o.Duration)
+	if err := r.wait(ctx, r.o.Duration); err != nil {
+		return err
+	}
+	to, err := r.s.usage(ctx)
+	if err != nil {
+		return err
+	}
+	after, err := r.totals(ctx, command{Do: doStats}) // a connection that broke is an error
+	if err != nil {
+		return err
+	}
+	r.r.Seconds = to.at.Sub(from.at).Seconds()
+	r.r.Server.CPUPercent = 100 * (to.cpu - from.cpu).Seconds() / r.r.Seconds
+	clients := float64(len(users)) * r.r.Seconds / halfMinute.Seconds()
+	x.Server = r.s.cost(from, to, clients).without(x.Nobody, float64(len(users)))
+	x.Pings, x.Resyncs = float64(after.Pings-before.Pings)/clients, float64(after.Resyncs-before.Resyncs)/clients
+	return r.memory(ctx)
 }
 
 // Broadcast is one group with everybody in it: one member sends, and what
@@ -112,13 +145,13 @@ func (r *run) broadcast(ctx context.Context) error {
 	if err := r.connect(ctx, users, []groupPlan{{Conversation: name, Online: len(users)}}, nil); err != nil {
 		return err
 	}
-	if err := r.memory(); err != nil {
+	if err := r.memory(ctx); err != nil {
 		return err
 	}
 	if _, err := r.every(ctx, doStart); err != nil {
 		return err
 	}
-	from, err := r.s.usage()
+	from, err := r.s.usage(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,7 +174,7 @@ func (r *run) broadcast(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	to, err := r.s.usage()
+	to, err := r.s.usage(ctx)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ type Server struct {
 	floor     bool
 	cmd       *exec.Cmd
 	done      chan error
+	database  *database // nil: embedded, or not to be measured
 }
 
 // Attach describes a server that runs already: the HTTP addresses of its
@@ -61,14 +62,35 @@ func Attach(gateways, tcp []string, admin, key string, pids []int) (*Server, err
 	return s, nil
 }
 
+// WatchDatabase has what the server's PostgreSQL does measured, too.
+func (s *Server) WatchDatabase(ctx context.Context, url string, pid int) (err error) {
+	s.database, err = attachDatabase(ctx, url, pid)
+	return err
+}
+
+// StartOnPostgres is StartServer on a database of its own on the server that the
+// URL names, whose main process is pid, 0: found if it is on this machine.
+func StartOnPostgres(ctx context.Context, binary, url string, pid int, log io.Writer, set ...string) (*Server, error) {
+	d, err := makeDatabase(ctx, url, pid)
+	if err != nil {
+		return nil, err
+	}
+	s, err := startOn(ctx, binary, "", d, log, set...)
+	if err != nil {
+		return nil, errors.Join(err, d.close())
+	}
+	return s, nil
+}
+
 // StartServer runs `binary serve` with further settings (key=value). log gets
 // its stderr.
 func StartServer(ctx context.Context, binary string, log io.Writer, set ...string) (*Server, error) {
-	return startOn(ctx, binary, "", log, set...)
+	return startOn(ctx, binary, "", nil, log, set...)
 }
 
-// startOn is StartServer on a data directory, which stays; "" is one of its own.
-func startOn(ctx context.Context, binary, data string, log io.Writer, set ...string) (*Server, error) {
+// startOn is StartServer on a data directory, which stays; "" is one of its own;
+// and, if there is one, on a database, which ends with it.
+func startOn(ctx context.Context, binary, data string, d *database, log io.Writer, set ...string) (*Server, error) {
 	s, addrs, err := prepare(3)
 	if err != nil {
 		return nil, err
@@ -82,7 +104,11 @@ func startOn(ctx context.Context, binary, data string, log io.Writer, set ...str
 	for _, kv := range append([]string{"accounts.dm_policy=everyone", "gateway.drain_time=0s", "log.level=warn"}, set...) {
 		args = append(args, "--set", kv)
 	}
-	err = s.start(binary, args, log)
+	var env []string
+	if d != nil {
+		env = append(env, "SKEIN_STORE="+d.url) // it has a password, which all may read in arguments
+	}
+	err = s.start(binary, args, env, log)
 	if err == nil {
 		err = s.waitReady(ctx)
 	}
@@ -95,6 +121,7 @@ func startOn(ctx context.Context, binary, data string, log io.Writer, set ...str
 		s.Stop()
 		return nil, err
 	}
+	s.database = d
 	return s, nil
 }
 
@@ -107,7 +134,7 @@ func StartFloor(ctx context.Context, lab string, log io.Writer) (*Server, error)
 	}
 	s.floor = true
 	s.reachable = map[string][]string{"ws": {"ws://" + addrs[0] + "/ws"}, "tcp": {"tcp://" + addrs[1]}}
-	err = s.start(lab, []string{"bench", "floor-server", "--ws", addrs[0], "--tcp", addrs[1], "--file", s.dir + "/floor.log"}, log)
+	err = s.start(lab, []string{"bench", "floor-server", "--ws", addrs[0], "--tcp", addrs[1], "--file", s.dir + "/floor.log"}, nil, log)
 	for deadline := time.Now().Add(10 * time.Second); err == nil; time.Sleep(10 * time.Millisecond) {
 		var c net.Conn
 		if c, err = net.Dial("tcp", addrs[1]); err == nil {
@@ -137,8 +164,9 @@ func prepare(ports int) (*Server, []string, error) {
 	return &Server{dir: dir, done: make(chan error, 1)}, addrs, err
 }
 
-func (s *Server) start(binary string, args []string, log io.Writer) error {
+func (s *Server) start(binary string, args, env []string, log io.Writer) error {
 	cmd := exec.Command(binary, args...)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = log
 	cmd.SysProcAttr = tied()
 	if err := cmd.Start(); err != nil {
@@ -176,10 +204,17 @@ func (s *Server) waitReady(ctx context.Context) error {
 // Data is the data directory of a server that was started.
 func (s *Server) Data() string { return s.data }
 
-// Stop ends the server's process, if it is ours, and removes its directory.
+// Stop ends the server's process, if it is ours, and removes its directory and
+// its database.
 func (s *Server) Stop() {
 	if s.dir != "" {
 		defer os.RemoveAll(s.dir)
+	}
+	if s.database != nil {
+		defer func() {
+			_ = s.database.close() // one that is left has a name that says whose it was
+			s.database = nil
+		}()
 	}
 	if s.cmd == nil {
 		return

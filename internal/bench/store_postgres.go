@@ -1,17 +1,8 @@
 package bench
 
 import (
-	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
-	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -25,11 +16,8 @@ import (
 // indexes, into a table of the same size, one transaction per batch over one
 // connection.
 type storePostgres struct {
-	url   string // of the database
-	admin *pgx.Conn
-	conn  *pgx.Conn // of the floor
-	name  string
-	main  int // process id of the server, 0 if it is not on this machine
+	*database
+	conn *pgx.Conn // of the floor
 
 	load  *storeLoad // the floor's messages
 	next  uint32
@@ -50,13 +38,8 @@ const floorInsert = `INSERT INTO bench_floor (no, seq, count, stored, pos, hash,
 		$10::text[], $11::text[], $12::bytea[], $13::bigint[])`
 
 func newStorePostgres(ctx context.Context, o *StoreOptions) (p *storePostgres, err error) {
-	var b [6]byte
-	_, _ = rand.Read(b[:]) // never fails
-	p = &storePostgres{
-		name: "skein_bench_" + hex.EncodeToString(b[:]), load: newStoreLoad(o.Conversations, o.Payload),
-		seqs: make([]int64, o.Conversations), types: pgtype.NewMap(), main: o.PostgresPID,
-	}
-	if p.admin, err = pgx.Connect(ctx, o.Postgres); err != nil {
+	p = &storePostgres{load: newStoreLoad(o.Conversations, o.Payload), seqs: make([]int64, o.Conversations), types: pgtype.NewMap()}
+	if p.database, err = makeDatabase(ctx, o.Postgres, o.PostgresPID); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -64,38 +47,22 @@ func newStorePostgres(ctx context.Context, o *StoreOptions) (p *storePostgres, e
 			err = errors.Join(err, p.close())
 		}
 	}()
-	if _, err = p.admin.Exec(ctx, "CREATE DATABASE "+p.name); err != nil {
-		return nil, err
-	}
-	u, err := url.Parse(o.Postgres)
-	if err != nil {
-		return nil, err
-	}
-	u.Path = "/" + p.name
-	p.url = u.String()
 	if p.conn, err = pgx.Connect(ctx, p.url); err != nil {
 		return nil, err
 	}
 	if _, err = p.conn.Exec(ctx, floorTable); err != nil {
 		return nil, err
 	}
-	if _, err = p.conn.Prepare(ctx, "floor", floorInsert); err != nil {
-		return nil, err
-	}
-	if p.main == 0 {
-		p.main = localServer(p.conn.PgConn().PID())
-	}
-	return p, nil
+	_, err = p.conn.Prepare(ctx, "floor", floorInsert)
+	return p, err
 }
 
 func (p *storePostgres) close() error {
-	ctx := context.Background()
 	var err error
 	if p.conn != nil {
-		err = p.conn.Close(ctx)
+		err = p.conn.Close(context.Background())
 	}
-	_, dropped := p.admin.Exec(ctx, "DROP DATABASE IF EXISTS "+p.name+" WITH (FORCE)")
-	return errors.Join(err, dropped, p.admin.Close(ctx))
+	return errors.Join(err, p.database.close())
 }
 
 // fill gives the floor's table as many rows as the journal has.
@@ -171,58 +138,4 @@ func (p *storePostgres) insert(ctx context.Context, size int) (f storeFloor, err
 func (p *storePostgres) bytes(ctx context.Context) (n int64, err error) {
 	err = p.conn.QueryRow(ctx, "SELECT pg_database_size(current_database()) - pg_total_relation_size('bench_floor')").Scan(&n)
 	return n, err
-}
-
-// localServer returns the main process of the server whose process serves a
-// connection, 0 if that is not on this machine.
-func localServer(backend uint32) int {
-	name, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(int(backend)), "comm"))
-	if err != nil || !strings.HasPrefix(string(name), "postgres") {
-		return 0
-	}
-	if f, ok := statOf(int(backend)); ok {
-		return f.parent
-	}
-	return 0
-}
-
-// serverCPU is the CPU time all processes of the server have used, 0 if it is
-// not known.
-func (p *storePostgres) serverCPU() time.Duration {
-	if p == nil || p.main == 0 {
-		return 0
-	}
-	main, ok := statOf(p.main)
-	if !ok {
-		return 0
-	}
-	ticks := main.own + main.children
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
-	for _, path := range stats {
-		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
-		if f, ok := statOf(pid); ok && f.parent == p.main {
-			ticks += f.own
-		}
-	}
-	return time.Duration(ticks) * time.Second / 100 // Linux counts hundredths
-}
-
-type processStat struct{ parent, own, children int }
-
-func statOf(pid int) (s processStat, ok bool) {
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return s, false
-	}
-	f := strings.Fields(string(raw[bytes.LastIndexByte(raw, ')')+1:]))
-	if len(f) < 15 {
-		return s, false
-	}
-	var n [5]int
-	for i, at := range []int{1, 11, 12, 13, 14} {
-		if n[i], err = strconv.Atoi(f[at]); err != nil {
-			return s, false
-		}
-	}
-	return processStat{n[0], n[1] + n[2], n[3] + n[4]}, true
 }

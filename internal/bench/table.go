@@ -31,8 +31,21 @@ func (r *Report) table(b *strings.Builder, title string) {
 	if r.AddMembersMS > 0 {
 		line("adding the members", "%10.1f ms", r.AddMembersMS)
 	}
+	if r.Bound != "" {
+		line("bounded by", "%s", r.Bound)
+	}
+	if l := r.Login; l != nil {
+		line("a login", "%10.1f µs, %.1f context switches   (%d in %.1f s)", l.Cost.CPUMicros, l.Cost.Switches, r.Connections, l.Seconds)
+		if l.Cost.Database != nil {
+			line("", "%s", l.Cost.Database)
+		}
+	}
 	if r.Acked > 0 {
 		line("server CPU", "%10.1f µs per message   (%.0f %% of a core; load generator %.1f µs)", r.Server.CPUMicrosPerMessage, r.Server.CPUPercent, r.ClientCPU)
+		line("context switches", "%10.2f per message   (load generator %.2f)", r.Server.Switches, r.ClientSwitches)
+		if r.Server.Database != nil && len(r.Steps) == 0 {
+			line("database", "%s per message", r.Server.Database)
+		}
 		if r.Server.Allocs > 0 {
 			line("per message", "%10.1f allocations of %.0f bytes, %.2f writes to sockets", r.Server.Allocs, r.Server.AllocBytes, r.Server.Writes)
 		}
@@ -43,7 +56,13 @@ func (r *Report) table(b *strings.Builder, title string) {
 		line("of every message", "lost %d  duplicated %d  disordered %d  (sent %d, rejected %d, unanswered %d, pulled %d, pushed afterwards %d)", r.Lost, r.Duplicated, r.Disordered, r.Sent, r.Rejected, r.Unanswered, r.Pulled, r.Overtaken)
 	} else if r.Scenario == ScenarioIdle {
 		line("server CPU", "%10.2f %% of a core", r.Server.CPUPercent)
+		x := r.Silence
+		line("a client in 30 s", "%10.1f µs, %.2f context switches; it pings %.2f times and is told to sync %.3f times", x.Server.CPUMicros, x.Server.Switches, x.Pings, x.Resyncs)
+		if x.Server.Database != nil {
+			line("", "%s; without clients, in all: %s", x.Server.Database, x.Nobody.Database)
+		}
 	}
+	r.steps(b)
 	if g := r.Groups; g != nil {
 		line("direct chats", "%10.2f / %.2f ms ack p50/p99", g.Direct.P50, g.Direct.P99)
 		line("last of a group", "%10.2f / %.2f ms p50/p99, max %.1f, of %d messages", g.LastMember.P50, g.LastMember.P99, g.LastMember.Max, g.LastMember.Count)
@@ -72,7 +91,7 @@ func (r *Report) table(b *strings.Builder, title string) {
 		line("memory", "%10d B RSS per connection (%.1f MiB in all), %d B in the kernel", r.Server.RSSPerConnection, float64(r.Server.RSSBytes)/(1<<20), r.Server.KernelBytesPerConnection)
 	}
 	if r.Server.Fsyncs > 0 {
-		line("journal", "%10d fsyncs, %.1f messages each", r.Server.Fsyncs, float64(r.Acked)/float64(r.Server.Fsyncs))
+		line("journal", "%10d fsyncs, %.1f messages each; the witness %d", r.Server.Fsyncs, float64(r.Acked)/float64(r.Server.Fsyncs), r.Server.WitnessFsyncs)
 	}
 	if r.Floor != nil {
 		r.Floor.table(b, "the floor under the same load:")

@@ -36,7 +36,7 @@ const (
 	doConnect = "connect" // log in
 	doStart   = "start"   // send
 	doPace    = "pace"    // from now on at another pace
-	doCount   = "count"   // the warm-up is over
+	doCount   = "count"   // the warm-up is over: latencies count from now on
 	doRest    = "rest"    // the measured time is over
 	doStats   = "stats"
 	doStop    = "stop" // send no more, wait for what is under way; answers the promises
@@ -95,6 +95,9 @@ func (l *local) drive(ctx context.Context, c command) (*answer, error) {
 	case doPace:
 		t.change(c.Rate, 0, 0)
 	case doCount:
+		for _, h := range []*histogram{&t.ack, &t.delivery, &t.direct, &t.lastMember} {
+			h.reset()
+		}
 		t.counting.Store(true)
 		return &answer{Stats: t.stats()}, nil
 	case doRest:
