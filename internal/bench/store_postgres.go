@@ -65,6 +65,14 @@ func (p *storePostgres) close() error {
 	return errors.Join(err, p.database.close())
 }
 
+// serverCPU is what the whole server has used, 0 without one.
+func (p *storePostgres) serverCPU() time.Duration {
+	if p == nil {
+		return 0
+	}
+	return p.database.serverCPU()
+}
+
 // fill gives the floor's table as many rows as the journal has.
 func (p *storePostgres) fill(ctx context.Context, messages int) error {
 	for int(p.next) < messages {

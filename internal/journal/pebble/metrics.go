@@ -109,13 +109,14 @@ func (c engineCollector) figures() []engineFigure {
 	desc := func(name, help string) *prometheus.Desc {
 		return prometheus.NewDesc("skein_journal_"+name, help, nil, nil)
 	}
-	var disk, debt, amp, wal, compactions, position float64
+	var disk, debt, amp, wal, compactions, position, witness float64
 	if c.j.enter() == nil {
 		if c.j.db != nil && c.j.failed.Load() == nil {
 			m := c.j.db.Metrics()
 			disk, debt = float64(m.DiskSpaceUsage()), float64(m.Compact.EstimatedDebt)
 			amp, wal = float64(m.ReadAmp()), float64(m.WAL.Size)
 			compactions, position = float64(m.Compact.Count), float64(c.j.position())
+			witness = float64(c.j.witness.syncs.Load())
 		}
 		c.j.life.RUnlock()
 	}
@@ -125,6 +126,7 @@ func (c engineCollector) figures() []engineFigure {
 		{desc("compaction_debt_bytes", "Bytes that wait to be compacted."), prometheus.GaugeValue, debt},
 		{desc("read_amplification", "Files a read has to look into, at most."), prometheus.GaugeValue, amp},
 		{desc("compactions_total", "Compactions since the start."), prometheus.CounterValue, compactions},
+		{desc("witness_fsyncs_total", "Times the witness was written and synced."), prometheus.CounterValue, witness},
 		{desc("position", "Position of the last durable append."), prometheus.GaugeValue, position},
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -79,12 +80,13 @@ func readWitness(fs vfs.FS, path string) (gen uint64, s sighting, found bool, er
 
 // witness writes sightings behind the commits.
 type witness struct {
-	f    vfs.File
-	gen  uint64
-	fail func(error)
-	note chan struct{} // holds one: there is something to write
-	stop chan struct{}
-	done chan struct{}
+	f     vfs.File
+	gen   uint64
+	fail  func(error)
+	note  chan struct{} // holds one: there is something to write
+	syncs atomic.Uint64 // what was written durably
+	stop  chan struct{}
+	done  chan struct{}
 
 	mu   sync.Mutex
 	last sighting // what is durable in the journal
@@ -132,6 +134,7 @@ func (w *witness) write(s sighting) error {
 	if _, err := w.f.WriteAt(slot, int64(w.gen&1)*witnessSlotStep); err != nil {
 		return err
 	}
+	w.syncs.Add(1)
 	return w.f.SyncData()
 }
 
