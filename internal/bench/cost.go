@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -176,7 +177,7 @@ func (r *run) possible(rate float64) error {
 	if rate <= r.most(rate) {
 		return nil
 	}
-	return fmt.Errorf("%g msg/s cannot be: %s; want %.0f users or more", rate, r.bound(), rate/(0.9*r.sends)+1)
+	return fmt.Errorf("%g msg/s cannot be: %s; want %.0f users or more", rate, r.bound(), math.Ceil(rate/(0.9*r.sends)))
 }
 
 // pace is what the options ask for in all, 0: a closed loop.
