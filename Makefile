@@ -85,17 +85,23 @@ gen: $(TOOLS)/buf $(TOOLS)/protoc-gen-go $(TOOLS)/protoc-gen-go-vtproto ## write
 verify-gen: gen
 	@git diff --exit-code --stat -- wire internal/im proto internal/api docs || { echo "generated files were not up to date; they are now: commit them"; exit 1; }
 
-bench: build ## the scenarios with their tables, about ten minutes; one alone: bin/skein-lab bench --help
+# Of a PostgreSQL server, if you name one: what a message, a login and a silent
+# client cost it. POSTGRES=postgres://user:password@host/database, of a user who may
+# create databases; with shared_preload_libraries=pg_stat_statements also in queries.
+POSTGRES ?=
+bench: build ## the scenarios with their tables, about twelve minutes; one alone: bin/skein-lab bench --help
 	./bin/skein-lab bench chat --floor
-	./bin/skein-lab bench chat --codec json --no-half
-	./bin/skein-lab bench chat --transport tcp --no-half
-	./bin/skein-lab bench chat --users 10000 --no-half
+	./bin/skein-lab bench chat --codec json --no-half --steps 0
+	./bin/skein-lab bench chat --transport tcp --no-half --steps 0
+	./bin/skein-lab bench chat --users 10000 --no-half --steps 0
 	./bin/skein-lab bench broadcast
 	./bin/skein-lab bench online
 	./bin/skein-lab bench resume --connections 10000 --conversations 10
 	./bin/skein-lab bench store
 	./bin/skein-lab bench idle
 	./bin/skein-lab bench backup --messages 500000
+	@test -z "$(POSTGRES)" || ./bin/skein-lab bench chat --postgres "$(POSTGRES)" --no-half
+	@test -z "$(POSTGRES)" || ./bin/skein-lab bench idle --postgres "$(POSTGRES)" --connections 2000 --duration 60s
 
 BASE ?= HEAD~1
 bench-compare: build ## CPU time and allocations per message against BASE=<commit>, in turns in one run

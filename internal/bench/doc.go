@@ -12,11 +12,19 @@
 // run out of file descriptors or source ports. What an entry's receiver must have
 // is kept in ledgers (ledger.go).
 //
-// Goroutines: one reader per connection and one pacer per worker while a
-// scenario runs; all end with the scenario. Locks: a user's mu, then a
-// conversation's mu.
+// A worker drives its users on one thread over epoll (loop_linux.go), and so does
+// the floor (floor_linux.go): what measures must leave the cores to what is
+// measured. Frames that every message costs are made and read by hand (hot.go). A
+// client sends (sending.go), takes what comes (user.go) and keeps alive (alive.go)
+// as the SDKs do: it pings with a digest, syncs when it differs, and lets the next
+// message take the place of a refused one.
+//
+// Goroutines: one per worker from the first login on, on a thread of its own;
+// those that log users in; where there is no epoll one reader per connection. All
+// end with the scenario. Locks: a user's mu, then a conversation's mu; the times'
+// and the loop's mu are taken last.
 //
 // Invariants: latency counts from the intended send time (an open loop that
-// falls behind shows it); warm-up is not counted; a message is lost, duplicated
+// falls behind shows it); a rate is exact in every second; warm-up is not counted; a message is lost, duplicated
 // or out of order by its id at the receiver, never by comparing totals.
 package bench

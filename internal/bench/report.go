@@ -131,6 +131,8 @@ type Report struct {
 	// FloorRatio compares with the floor in the same run: rate ÷ the floor's rate,
 	// or for a broadcast the median time to the last member ÷ the floor's.
 	FloorRatio float64 `json:"floor_ratio"`
+	// FloorCPU is CPU per message ÷ the floor's: others on the machine disturb it less.
+	FloorCPU float64 `json:"floor_cpu_ratio,omitempty"`
 	Floor      *Report `json:"floor,omitempty"`
 	// HalfRate is the same at half the rate that was reached.
 	HalfRate *Report `json:"half_rate,omitempty"`

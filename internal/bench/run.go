@@ -312,6 +312,9 @@ func compare(ctx context.Context, o *Options, r *Report, load func(*run) error) 
 	}
 	floor.Scenario = "floor"
 	r.Floor = floor
+	if x := floor.Server.CPUMicrosPerMessage; x > 0 {
+		r.FloorCPU = r.Server.CPUMicrosPerMessage / x
+	}
 	switch {
 	case len(floor.LastMember) > 0:
 		r.FloorRatio = median(r.LastMember) / median(floor.LastMember)

@@ -95,7 +95,7 @@ func (r *Report) table(b *strings.Builder, title string) {
 	}
 	if r.Floor != nil {
 		r.Floor.table(b, "the floor under the same load:")
-		line("ratio to the floor", "%10.2f", r.FloorRatio)
+		line("ratio to the floor", "%10.2f   (CPU per message %.2f of it)", r.FloorRatio, r.FloorCPU)
 	}
 	if r.HalfRate != nil {
 		r.HalfRate.table(b, "at half the rate:")
