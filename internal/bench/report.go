@@ -133,7 +133,7 @@ type Report struct {
 	FloorRatio float64 `json:"floor_ratio"`
 	// FloorCPU is CPU per message ÷ the floor's: others on the machine disturb it less.
 	FloorCPU float64 `json:"floor_cpu_ratio,omitempty"`
-	Floor      *Report `json:"floor,omitempty"`
+	Floor    *Report `json:"floor,omitempty"`
 	// HalfRate is the same at half the rate that was reached.
 	HalfRate *Report `json:"half_rate,omitempty"`
 	Machine  Machine `json:"machine"`

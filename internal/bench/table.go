@@ -28,40 +28,7 @@ func (r *Report) table(b *strings.Builder, title string) {
 	} else if r.Acked > 0 {
 		line("durable messages", "%10.0f /s   (%.0f frames/s)", r.AckedPerS, r.FramesPerS)
 	}
-	if r.AddMembersMS > 0 {
-		line("adding the members", "%10.1f ms", r.AddMembersMS)
-	}
-	if r.Bound != "" {
-		line("bounded by", "%s", r.Bound)
-	}
-	if l := r.Login; l != nil {
-		line("a login", "%10.1f µs, %.1f context switches   (%d in %.1f s)", l.Cost.CPUMicros, l.Cost.Switches, r.Connections, l.Seconds)
-		if l.Cost.Database != nil {
-			line("", "%s", l.Cost.Database)
-		}
-	}
-	if r.Acked > 0 {
-		line("server CPU", "%10.1f µs per message   (%.0f %% of a core; load generator %.1f µs)", r.Server.CPUMicrosPerMessage, r.Server.CPUPercent, r.ClientCPU)
-		line("context switches", "%10.2f per message   (load generator %.2f)", r.Server.Switches, r.ClientSwitches)
-		if r.Server.Database != nil && len(r.Steps) == 0 {
-			line("database", "%s per message", r.Server.Database)
-		}
-		if r.Server.Allocs > 0 {
-			line("per message", "%10.1f allocations of %.0f bytes, %.2f writes to sockets", r.Server.Allocs, r.Server.AllocBytes, r.Server.Writes)
-		}
-		line("ack p50/p99", "%10.2f / %.2f ms   max %.1f", r.Ack.P50, r.Ack.P99, r.Ack.Max)
-		if r.Delivery.Count > 0 {
-			line("delivery p50/p99", "%10.2f / %.2f ms   max %.1f", r.Delivery.P50, r.Delivery.P99, r.Delivery.Max)
-		}
-		line("of every message", "lost %d  duplicated %d  disordered %d  (sent %d, rejected %d, unanswered %d, pulled %d, pushed afterwards %d)", r.Lost, r.Duplicated, r.Disordered, r.Sent, r.Rejected, r.Unanswered, r.Pulled, r.Overtaken)
-	} else if r.Scenario == ScenarioIdle {
-		line("server CPU", "%10.2f %% of a core", r.Server.CPUPercent)
-		x := r.Silence
-		line("a client in 30 s", "%10.1f µs, %.2f context switches; it pings %.2f times and is told to sync %.3f times", x.Server.CPUMicros, x.Server.Switches, x.Pings, x.Resyncs)
-		if x.Server.Database != nil {
-			line("", "%s; without clients, in all: %s", x.Server.Database, x.Nobody.Database)
-		}
-	}
+	r.costs(line)
 	r.steps(b)
 	if g := r.Groups; g != nil {
 		line("direct chats", "%10.2f / %.2f ms ack p50/p99", g.Direct.P50, g.Direct.P99)
@@ -101,6 +68,44 @@ func (r *Report) table(b *strings.Builder, title string) {
 		r.HalfRate.table(b, "at half the rate:")
 	}
 	line("machine", "%d cores, one fsync %.0f µs", r.Machine.Cores, r.Machine.FsyncMicros)
+}
+
+// costs are the lines of what things took.
+func (r *Report) costs(line func(name, format string, args ...any)) {
+	if r.AddMembersMS > 0 {
+		line("adding the members", "%10.1f ms", r.AddMembersMS)
+	}
+	if r.Bound != "" {
+		line("bounded by", "%s", r.Bound)
+	}
+	if l := r.Login; l != nil {
+		line("a login", "%10.1f µs, %.1f context switches   (%d in %.1f s)", l.Cost.CPUMicros, l.Cost.Switches, r.Connections, l.Seconds)
+		if l.Cost.Database != nil {
+			line("", "%s", l.Cost.Database)
+		}
+	}
+	if r.Acked > 0 {
+		line("server CPU", "%10.1f µs per message   (%.0f %% of a core; load generator %.1f µs)", r.Server.CPUMicrosPerMessage, r.Server.CPUPercent, r.ClientCPU)
+		line("context switches", "%10.2f per message   (load generator %.2f)", r.Server.Switches, r.ClientSwitches)
+		if r.Server.Database != nil && len(r.Steps) == 0 {
+			line("database", "%s per message", r.Server.Database)
+		}
+		if r.Server.Allocs > 0 {
+			line("per message", "%10.1f allocations of %.0f bytes, %.2f writes to sockets", r.Server.Allocs, r.Server.AllocBytes, r.Server.Writes)
+		}
+		line("ack p50/p99", "%10.2f / %.2f ms   max %.1f", r.Ack.P50, r.Ack.P99, r.Ack.Max)
+		if r.Delivery.Count > 0 {
+			line("delivery p50/p99", "%10.2f / %.2f ms   max %.1f", r.Delivery.P50, r.Delivery.P99, r.Delivery.Max)
+		}
+		line("of every message", "lost %d  duplicated %d  disordered %d  (sent %d, rejected %d, unanswered %d, pulled %d, pushed afterwards %d)", r.Lost, r.Duplicated, r.Disordered, r.Sent, r.Rejected, r.Unanswered, r.Pulled, r.Overtaken)
+	} else if r.Scenario == ScenarioIdle {
+		line("server CPU", "%10.2f %% of a core", r.Server.CPUPercent)
+		x := r.Silence
+		line("a client in 30 s", "%10.1f µs, %.2f context switches; it pings %.2f times and is told to sync %.3f times", x.Server.CPUMicros, x.Server.Switches, x.Pings, x.Resyncs)
+		if x.Server.Database != nil {
+			line("", "%s; without clients, in all: %s", x.Server.Database, x.Nobody.Database)
+		}
+	}
 }
 
 // Table writes the report for people.
