@@ -19,14 +19,15 @@ const ackPatience = 50 * time.Millisecond
 // entry itself is delivered, and the delivery tells it there. Logic's answer may
 // come before (it is held until then) or after (nothing is left to tell).
 type sending struct {
-	s     *session
+	o     *outbox
+	order *im.Order
 	conv  im.ConversationID
 	id    im.MessageID
 	place im.Turn
 	start time.Time
 	reply func(im.Ack, error) // answered, bound once
 
-	// Guarded by s.ob.mu.
+	// Guarded by o.mu.
 	told bool // the client gets its ack without Logic's answer; then, either first:
 	sent bool // it was queued
 	over bool // Logic answered
@@ -37,15 +38,14 @@ type sending struct {
 }
 
 // newSending notes a Send, behind those before it.
-func (s *session) newSending(m *im.Message) *sending {
-	p := &s.g.pools
+func (o *outbox) newSending(from *im.Actor, m *im.Message, now time.Time) *sending {
+	p := &o.sh.pools
 	x, ok := p.sends.Get().(*sending)
 	if !ok {
 		x = &sending{}
 		x.reply = x.answered
 	}
-	x.s, x.conv, x.id, x.place, x.start = s, m.Conversation, m.ID, s.turns.place, s.now
-	o := &s.ob
+	x.o, x.order, x.conv, x.id, x.place, x.start = o, from.Order, m.Conversation, m.ID, from.Turn, now
 	o.mu.Lock()
 	o.inflight++
 	if o.sends == nil {
@@ -58,7 +58,7 @@ func (s *session) newSending(m *im.Message) *sending {
 
 // free gives x back. Nobody may know it any more.
 func (x *sending) free() {
-	p, reply := &x.s.g.pools, x.reply
+	p, reply := &x.o.sh.pools, x.reply
 	*x = sending{reply: reply}
 	p.sends.Put(x)
 }
@@ -68,8 +68,8 @@ func (x *sending) follows() bool { return x.err == nil && x.ack.Follows }
 
 // answered takes Logic's answer.
 func (x *sending) answered(a im.Ack, err error) {
-	s, o := x.s, &x.s.ob
-	now := s.g.o.Now()
+	o := x.o
+	now := o.sh.now()
 	o.mu.Lock()
 	if x.told {
 		x.over = true
@@ -82,18 +82,18 @@ func (x *sending) answered(a im.Ack, err error) {
 	}
 	x.ack, x.err = a, err
 	if im.ForNow(err) { // whoever refused it has noted it, or nothing was behind it
-		s.turns.order.Refused(s.id, x.conv, x.id, x.place)
+		x.order.Refused(o.id, x.conv, x.id, x.place)
 	}
 	if x.follows() || o.holdsBefore(x) {
 		x.held, x.at = true, now
 		o.holding.Add(1)
 		o.mu.Unlock()
-		s.markDirty()
+		o.markDirty()
 		return
 	}
 	o.remove(x)
 	o.mu.Unlock()
-	s.tell(x, now)
+	o.tell(x, now)
 	x.free()
 }
 
@@ -138,39 +138,46 @@ func (o *outbox) unanswered() []*sending {
 }
 
 // tell queues the answer of x, which is in nobody's list any more.
-func (s *session) tell(x *sending, now time.Time) {
+func (o *outbox) tell(x *sending, now time.Time) {
 	if x.err != nil {
-		s.logInternal("send", x.err)
-		s.sendError(x.conv, x.id, x.err)
+		if im.CodeOf(x.err) == im.CodeInternal {
+			o.owner.Log().Error("gateway: send", "err", x.err)
+		}
+		o.sendError(x.order, x.conv, x.id, x.err)
 	} else {
-		b := s.g.pools.newAck()
+		b := o.sh.pools.newAck()
 		b.id = x.id
 		b.ack.Conversation, b.ack.Seq, b.ack.StoredAtMs, b.ack.Count, b.ack.Pos = string(x.conv), x.ack.Seq, contract.Millis(x.ack.Stored), x.ack.Count, x.ack.Pos
-		s.send(&b.frame)
-		s.g.pools.acks.Put(b)
-		s.g.metrics.sendSeconds.Observe(now.Sub(x.start).Seconds())
+		o.send(&b.frame)
+		o.sh.pools.acks.Put(b)
+		o.sh.metrics.sendSeconds.Observe(now.Sub(x.start).Seconds())
 	}
-	o := &s.ob
 	o.mu.Lock()
 	o.inflight--
-	if o.inflight == 0 || int(o.inflight) <= s.g.o.Limits.InFlight*3/4 {
+	if o.inflight == 0 || int(o.inflight) <= o.sh.limits.InFlight*3/4 {
 		o.signal()
 	}
 	o.mu.Unlock()
-	s.markDirty()
+	o.markDirty()
 }
 
 // delivered tells the ack of an entry of the session's own, which is delivered
 // now, and what waited for its turn before and behind it.
-func (s *session) delivered(e *im.Entry) { s.tellUpTo(e.Conversation, e.Seq, e) }
+func (o *outbox) delivered(e *im.Entry) { o.tellUpTo(e.Conversation, e.Seq, e) }
+
+// tellBelow tells what is held of a conversation and goes before anything from seq on.
+func (o *outbox) tellBelow(c im.ConversationID, seq uint64) {
+	if o.holding.Load() > 0 {
+		o.tellUpTo(c, seq-1, nil)
+	}
+}
 
 // tellUpTo tells what is held of a conversation and goes before anything beyond
 // seq: acks up to it, and answers that waited only behind those. own, if not nil,
 // is an entry whose ack is due as well, held or not.
-func (s *session) tellUpTo(c im.ConversationID, seq uint64, own *im.Entry) {
+func (o *outbox) tellUpTo(c im.ConversationID, seq uint64, own *im.Entry) {
 	var memory [8]*sending
 	due, waits := memory[:0], false
-	o := &s.ob
 	o.mu.Lock()
 	for _, x := range o.unanswered() {
 		switch {
@@ -191,21 +198,21 @@ func (s *session) tellUpTo(c im.ConversationID, seq uint64, own *im.Entry) {
 		o.remove(x)
 	}
 	o.mu.Unlock()
-	s.tellAll(due)
+	o.tellAll(due)
 }
 
 // tellAll queues answers that are in nobody's list any more.
-func (s *session) tellAll(due []*sending) {
+func (o *outbox) tellAll(due []*sending) {
 	if len(due) == 0 {
 		return
 	}
-	now := s.g.o.Now()
+	now := o.sh.now()
 	for _, x := range due {
-		s.tell(x, now)
-		s.ob.mu.Lock()
+		o.tell(x, now)
+		o.mu.Lock()
 		x.sent = true
 		free := x.held || x.over // otherwise Logic's answer is still to come
-		s.ob.mu.Unlock()
+		o.mu.Unlock()
 		if free {
 			x.free()
 		}
@@ -215,9 +222,8 @@ func (s *session) tellAll(due []*sending) {
 // giveUp tells acks whose delivery does not come; it was lost on the way here,
 // and what came with it, which is then repaired as after a beacon. It reports
 // whether others still wait.
-func (s *session) giveUp(now time.Time) (waits bool) {
+func (o *outbox) giveUp(now time.Time) (waits bool) {
 	var due []*sending
-	o := &s.ob
 	o.mu.Lock()
 	for _, x := range o.unanswered() {
 		if x.held && now.Sub(x.at) >= ackPatience {
@@ -235,39 +241,45 @@ func (s *session) giveUp(now time.Time) (waits bool) {
 			heads = append(heads, im.ParcelHead{Conversation: x.conv, Seq: x.ack.Seq})
 		}
 	}
-	s.tellAll(due)
+	o.tellAll(due)
 	for i := range heads {
-		s.g.lostBefore(s, &heads[i])
+		o.owner.Lost(heads[i])
 	}
 	return waits
 }
 
-// lostBefore repairs what was lost on the way here of a conversation in which s,
-// a member, has an ack.
-func (g *Gateway) lostBefore(s *session, h *im.ParcelHead) {
-	if h.Conversation.Kind() != im.KindGroup {
-		g.userHead([]im.UserID{s.actor.User}, h)
-		return
-	}
-	here := false
-	if grp := g.groups.locked(h.Conversation, false); grp != nil {
-		here = grp.has(s)
-		g.groups.unlock(grp)
-	}
-	if !here { // the delivery goes where members are, and the registry may be wrong
-		g.verifier.user(s.actor.User)
-	}
-	g.groupHead(h.Conversation, h)
-}
-
 // headsTo tells a session of the end of a conversation, after its acks up to there.
-func (f *fanout) headsTo(s *session, c im.ConversationID, seq uint64) {
-	if s.ob.holding.Load() > 0 {
-		s.tellUpTo(c, seq, nil)
-	}
-	f.to(s)
+func (f *fanout) headsTo(o *outbox, c im.ConversationID, seq uint64) {
+	o.tellBelow(c, seq+1)
+	f.to(o)
 }
 
-func sendError(id []byte, err error) *wire.ServerFrame {
-	return &wire.ServerFrame{Frame: &wire.ServerFrame_SendError{SendError: &wire.SendError{Id: id, Error: fromError(err)}}}
+// sendError queues the refusal of a send, naming what has to come first.
+func (o *outbox) sendError(order *im.Order, c im.ConversationID, id im.MessageID, err error) {
+	e := &wire.SendError{Id: id[:], Error: fromError(err)}
+	if im.CodeOf(err) == im.CodeOutOfOrder {
+		if first, waits := order.First(o.id, c); waits {
+			e.First = first[:]
+		}
+	}
+	o.send(wire.NewServerFrame(e))
+}
+
+// ackBox is a SendAck whose parts are used again.
+type ackBox struct {
+	frame wire.ServerFrame
+	one   wire.ServerFrame_SendAck
+	ack   wire.SendAck
+	id    im.MessageID
+}
+
+func (p *buffers) newAck() *ackBox {
+	if b, ok := p.acks.Get().(*ackBox); ok {
+		return b
+	}
+	b := &ackBox{}
+	b.one.SendAck = &b.ack
+	b.frame.Frame = &b.one
+	b.ack.Id = b.id[:]
+	return b
 }

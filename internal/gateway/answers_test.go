@@ -113,8 +113,8 @@ func TestAcksStandInTheirPlace(t *testing.T) {
 		// Nothing is left that counts as unanswered.
 		a.say(wire.NewClientFrame(&wire.Ping{}))
 		a.hears(t, "pong")
-		if s := w.g.users.of("ann")[0]; s.ob.inflight != 0 || s.ob.holding.Load() != 0 || len(s.ob.unanswered()) != 0 {
-			t.Errorf("%d sends are left, %d held", s.ob.inflight, s.ob.holding.Load())
+		if s := w.g.users.of("ann")[0]; s.inflight != 0 || s.holding.Load() != 0 || len(s.unanswered()) != 0 {
+			t.Errorf("%d sends are left, %d held", s.inflight, s.holding.Load())
 		}
 	})
 }

@@ -28,7 +28,7 @@ func (s *session) asking(patience time.Duration) (context.Context, func()) {
 	}
 	a.of[s] = append(a.of[s], q)
 	a.mu.Unlock()
-	if s.isOver() { // it ended just before
+	if s.is(over) { // it ended just before
 		cancel()
 	}
 	return ctx, func() {
@@ -56,9 +56,5 @@ func (a *asking) end(s *session) {
 	}
 }
 
-// isOver tells that nothing more will be told to the client, but why.
-func (s *session) isOver() bool {
-	s.ob.mu.Lock()
-	defer s.ob.mu.Unlock()
-	return s.ob.closed || s.ob.ending && !s.ob.graceful
-}
+// Over implements owner.
+func (s *session) Over() { s.g.asking.end(s) }

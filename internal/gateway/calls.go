@@ -58,17 +58,17 @@ func (s *session) work(call *wire.Call) {
 	for call != nil {
 		s.call(call)
 		s.flush()
-		s.ob.waitWhile(func() bool { return !s.ob.closed && s.ob.queued() > s.g.o.Limits.QueueBytes })
+		s.waitWhile(full)
 		call = s.nextCall()
 	}
 }
 
 func (s *session) nextCall() *wire.Call {
 	k := s.calls
-	ending := s.isEnding()
+	ends := s.is(ending)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if ending || len(k.queue) == 0 {
+	if ends || len(k.queue) == 0 {
 		k.queue, k.bytes = nil, 0
 		k.running--
 		return nil

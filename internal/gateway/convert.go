@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"sync"
+
 	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
@@ -34,6 +36,9 @@ func toDevice(d *wire.Device) (im.Device, error) {
 
 // fromError is what a client is told of an error.
 func fromError(err error) *wire.Error { return contract.Error(im.Public(err)) }
+
+// pools keep frames that are used again; nothing in them belongs to a session.
+type pools struct{ pushes, receipts, frames sync.Pool }
 
 // pushBox is a Push frame whose parts are used again. It is read by the codec
 // only, so it goes back to the pool once it is encoded.
@@ -69,25 +74,6 @@ func (p *pools) freePush(b *pushBox) {
 	if len(b.boxes) <= 256 {
 		p.pushes.Put(b)
 	}
-}
-
-// ackBox is a SendAck whose parts are used again.
-type ackBox struct {
-	frame wire.ServerFrame
-	one   wire.ServerFrame_SendAck
-	ack   wire.SendAck
-	id    im.MessageID
-}
-
-func (p *pools) newAck() *ackBox {
-	if b, ok := p.acks.Get().(*ackBox); ok {
-		return b
-	}
-	b := &ackBox{}
-	b.one.SendAck = &b.ack
-	b.frame.Frame = &b.one
-	b.ack.Id = b.id[:]
-	return b
 }
 
 // receiptBox is a Receipt whose parts are used again.
@@ -127,4 +113,8 @@ func syncError(p *wire.Sync, err error) *wire.ServerFrame {
 
 func headsFrame(c im.ConversationID, seq uint64) *wire.ServerFrame {
 	return &wire.ServerFrame{Frame: &wire.ServerFrame_Heads{Heads: &wire.Heads{Heads: []*wire.Head{{Conversation: string(c), Seq: seq}}}}}
+}
+
+func sendError(id []byte, err error) *wire.ServerFrame {
+	return &wire.ServerFrame{Frame: &wire.ServerFrame_SendError{SendError: &wire.SendError{Id: id, Error: fromError(err)}}}
 }

@@ -5,10 +5,6 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
-// shareFrom is the number of recipients from which a frame's bytes are shared
-// between the outboxes instead of copied.
-const shareFrom = 16
-
 // ToUsers queues a parcel for all connections of the users (im.Dispatch).
 func (g *Gateway) ToUsers(to []im.UserID, p im.Parcel) {
 	if !g.anyOnline(to) {
@@ -20,7 +16,7 @@ func (g *Gateway) ToUsers(to []im.UserID, p im.Parcel) {
 		for i := range p.Entries {
 			g.followFeed(&p.Entries[i])
 		}
-		g.metrics.delivered(p.Entries)
+		g.metrics.out.delivered(p.Entries)
 		if c.Kind() == im.KindGroup { // to a few of its members
 			g.pushTo(to, p.Entries, p.Origin)
 			return
@@ -79,14 +75,14 @@ func (g *Gateway) pushTo(to []im.UserID, es []im.Entry, origin []im.ConnectionID
 func (g *Gateway) userHead(to []im.UserID, h *im.ParcelHead) {
 	known := g.told.locked(h.Conversation)
 	defer known.mu.Unlock()
-	f := fanout{frame: headsFrame(h.Conversation, h.Seq), typ: frameHeads}
+	f := g.out.newFanout(headsFrame(h.Conversation, h.Seq), 0)
 	for _, u := range to {
 		if known.advance(h.Conversation, u, h.Seq) && g.users.online(u) {
 			g.metrics.gapRepairs.Add(1)
-			g.users.each(u, func(s *session) { f.headsTo(s, h.Conversation, h.Seq) })
+			g.users.each(u, func(s *session) { f.headsTo(&s.outbox, h.Conversation, h.Seq) })
 		}
 	}
-	f.end(&g.pools)
+	f.end()
 }
 
 func (g *Gateway) anyOnline(us []im.UserID) bool {
@@ -118,13 +114,13 @@ func (g *Gateway) followFeed(e *im.Entry) {
 }
 
 func (g *Gateway) frameToUsers(to []im.UserID, frame *wire.ServerFrame, not im.UserID) {
-	f := fanout{frame: frame, typ: serverFrameType(frame), share: len(to) >= shareFrom}
+	f := g.out.newFanout(frame, len(to))
 	for _, u := range to {
 		if u != not {
-			g.users.each(u, f.to)
+			g.users.each(u, func(s *session) { f.to(&s.outbox) })
 		}
 	}
-	f.end(&g.pools)
+	f.end()
 }
 
 // typingFrame is the frame that tells who types, and who must not get it.
@@ -137,7 +133,7 @@ func typingFrame(t *im.ParcelTyping) (f *wire.ServerFrame, not im.UserID) {
 func (g *Gateway) ToGroup(c im.ConversationID, p im.Parcel) {
 	switch {
 	case len(p.Entries) > 0:
-		g.metrics.delivered(p.Entries)
+		g.metrics.out.delivered(p.Entries)
 		g.groupEntries(c, p)
 	case p.Head != nil:
 		g.groupHead(c, p.Head)
@@ -156,22 +152,22 @@ func (g *Gateway) ToGroup(c im.ConversationID, p im.Parcel) {
 
 // send queues a frame for the group's sessions. Caller holds the group's lock.
 func (grp *group) send(g *Gateway, frame *wire.ServerFrame, not im.UserID) {
-	f := fanout{frame: frame, typ: serverFrameType(frame), share: len(grp.members) >= shareFrom}
+	f := g.out.newFanout(frame, len(grp.members))
 	for s := range grp.members {
 		if s.actor.User != not {
-			f.to(s)
+			f.to(&s.outbox)
 		}
 	}
-	f.end(&g.pools)
+	f.end()
 }
 
 // heads tells the group's sessions of its end. Caller holds the group's lock.
 func (grp *group) heads(g *Gateway) {
-	f := fanout{frame: headsFrame(grp.id, grp.last), typ: frameHeads, share: len(grp.members) >= shareFrom}
+	f := g.out.newFanout(headsFrame(grp.id, grp.last), len(grp.members))
 	for s := range grp.members {
-		f.headsTo(s, grp.id, grp.last)
+		f.headsTo(&s.outbox, grp.id, grp.last)
 	}
-	f.end(&g.pools)
+	f.end()
 }
 
 // groupHead acts on a beacon: what lies beyond the last entry seen was lost on
@@ -375,4 +371,23 @@ func changedUsers(e *im.Entry) []im.UserID {
 		return append(e.Event.Users[:len(e.Event.Users):len(e.Event.Users)], e.Sender)
 	}
 	return e.Event.Users
+}
+
+// Lost implements owner: it repairs what was lost on the way here of a conversation
+// in which s, a member, has an ack.
+func (s *session) Lost(h im.ParcelHead) {
+	g := s.g
+	if h.Conversation.Kind() != im.KindGroup {
+		g.userHead([]im.UserID{s.actor.User}, &h)
+		return
+	}
+	here := false
+	if grp := g.groups.locked(h.Conversation, false); grp != nil {
+		here = grp.has(s)
+		g.groups.unlock(grp)
+	}
+	if !here { // the delivery goes where members are, and the registry may be wrong
+		g.verifier.user(s.actor.User)
+	}
+	g.groupHead(h.Conversation, &h)
 }

@@ -79,10 +79,7 @@ func (g *Gateway) sendAway(ctx context.Context, spread time.Duration) error {
 // leave asks the session to go in peace. One that has not been welcomed yet is
 // just told to come again.
 func (s *session) leave() {
-	s.ob.mu.Lock()
-	hold := s.ob.hold
-	s.ob.mu.Unlock()
-	if hold {
+	if s.is(held) {
 		s.fail("drain", errGoingAway())
 		return
 	}

@@ -92,21 +92,21 @@ func serverFrameType(f *wire.ServerFrame) frameType {
 }
 
 // kindOf returns the one kind of a codec and framing.
-func (g *Gateway) kindOf(info wire.ConnInfo) *kind {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	for _, k := range g.kinds {
+func (sh *shared) kindOf(info wire.ConnInfo) *kind {
+	sh.mu.Lock()
+	defer sh.mu.Unlock()
+	for _, k := range sh.kinds {
 		if k.codec.Name() == info.Codec && k.framing == info.Framing {
 			return k
 		}
 	}
-	codec := g.codecs[info.Codec]
+	codec := sh.codecs[info.Codec]
 	if codec == nil {
 		return nil
 	}
-	k := &kind{codec: codec, framing: info.Framing, index: len(g.kinds)}
+	k := &kind{codec: codec, framing: info.Framing, index: len(sh.kinds)}
 	if k.index < maxKinds {
-		g.kinds = append(g.kinds, k)
+		sh.kinds = append(sh.kinds, k)
 	}
 	return k
 }
@@ -114,13 +114,13 @@ func (g *Gateway) kindOf(info wire.ConnInfo) *kind {
 // encode encodes a frame for this session into a buffer of the pool, which the
 // caller gives back. A codec that fails or panics yields nil and ends the
 // session, not the process.
-func (s *session) encode(f *wire.ServerFrame) *[]byte {
-	buf := s.g.pools.getBuf()
-	out, err := s.kind.append((*buf)[:0], f)
+func (o *outbox) encode(f *wire.ServerFrame) *[]byte {
+	buf := o.sh.pools.getBuf()
+	out, err := o.kind.append((*buf)[:0], f)
 	if err != nil {
-		s.g.pools.putBuf(buf)
-		s.g.o.Logger.Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", s.kind.codec.Name(), "connection", s.id, "err", err)
-		s.abort("internal", "internal")
+		o.sh.pools.putBuf(buf)
+		o.owner.Log().Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", o.kind.codec.Name(), "err", err)
+		o.abort("internal", "internal")
 		return nil
 	}
 	*buf = out
@@ -138,30 +138,35 @@ func (k *kind) append(dst []byte, f *wire.ServerFrame) (out []byte, err error) {
 }
 
 // framed returns f encoded and framed in memory of its own, nil if the codec fails.
-func (k *kind) framed(s *session, _ frameType, f *wire.ServerFrame) []byte {
-	payload := s.g.pools.getBuf()
-	defer s.g.pools.putBuf(payload)
+func (k *kind) framed(o *outbox, _ frameType, f *wire.ServerFrame) []byte {
+	payload := o.sh.pools.getBuf()
+	defer o.sh.pools.putBuf(payload)
 	out, err := k.append((*payload)[:0], f)
 	if err != nil {
-		s.g.o.Logger.Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", k.codec.Name(), "err", err)
+		o.sh.log.Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", k.codec.Name(), "err", err)
 		return nil
 	}
 	*payload = out
-	return s.conn.AppendMessage(make([]byte, 0, len(out)+16), out)
+	return o.conn.AppendMessage(make([]byte, 0, len(out)+16), out)
 }
 
 // send queues a frame of the session's own: never dropped, written by the next flush.
-func (s *session) send(f *wire.ServerFrame) {
-	payload := s.encode(f)
+func (o *outbox) send(f *wire.ServerFrame) {
+	payload := o.encode(f)
 	if payload == nil {
 		return
 	}
-	s.put(serverFrameType(f), *payload)
-	s.g.pools.putBuf(payload)
+	o.put(serverFrameType(f), *payload)
+	o.sh.pools.putBuf(payload)
 }
+
+// shareFrom is the number of recipients from which a frame's bytes are shared
+// between the outboxes instead of copied.
+const shareFrom = 16
 
 // fanout is one frame on its way to many sessions: encoded at most once per kind.
 type fanout struct {
+	sh    *shared
 	frame *wire.ServerFrame
 	typ   frameType
 	// share keeps the bytes in the outboxes instead of copying them there.
@@ -170,54 +175,54 @@ type fanout struct {
 	bufs  [maxKinds]*[]byte
 }
 
-func (f *fanout) to(s *session) {
-	i := s.kind.index
+func (f *fanout) to(o *outbox) {
+	i := o.kind.index
 	if i >= maxKinds {
-		if b := s.kind.framed(s, f.typ, f.frame); b != nil {
-			s.push(f.typ, b, true)
+		if b := o.kind.framed(o, f.typ, f.frame); b != nil {
+			o.push(f.typ, b, true)
 		} else {
-			s.ob.misses()
+			o.misses()
 		}
 		return
 	}
 	if f.done[i] == nil {
-		f.done[i] = f.encode(s)
+		f.done[i] = f.encode(o)
 	}
 	if len(f.done[i]) > 0 {
-		s.push(f.typ, f.done[i], f.share)
+		o.push(f.typ, f.done[i], f.share)
 	} else {
-		s.ob.misses()
+		o.misses()
 	}
 }
 
 // encode returns the frame for the session's kind, empty if the codec fails
 // (then those sessions miss it and their clients pull).
-func (f *fanout) encode(s *session) []byte {
+func (f *fanout) encode(o *outbox) []byte {
 	if f.share {
-		if b := s.kind.framed(s, f.typ, f.frame); b != nil {
+		if b := o.kind.framed(o, f.typ, f.frame); b != nil {
 			return b
 		}
 		return []byte{}
 	}
-	payload := s.g.pools.getBuf()
-	defer s.g.pools.putBuf(payload)
-	out, err := s.kind.append((*payload)[:0], f.frame)
+	payload := o.sh.pools.getBuf()
+	defer o.sh.pools.putBuf(payload)
+	out, err := o.kind.append((*payload)[:0], f.frame)
 	if err != nil {
-		s.g.o.Logger.Error("gateway: encode frame", "frame", frameNames[f.typ], "codec", s.kind.codec.Name(), "err", err)
+		o.sh.log.Error("gateway: encode frame", "frame", frameNames[f.typ], "codec", o.kind.codec.Name(), "err", err)
 		return []byte{}
 	}
 	*payload = out
-	framed := s.g.pools.getBuf()
-	*framed = s.conn.AppendMessage((*framed)[:0], out)
-	f.bufs[s.kind.index] = framed
+	framed := o.sh.pools.getBuf()
+	*framed = o.conn.AppendMessage((*framed)[:0], out)
+	f.bufs[o.kind.index] = framed
 	return *framed
 }
 
 // end gives the buffers back.
-func (f *fanout) end(p *pools) {
+func (f *fanout) end() {
 	for i, b := range f.bufs {
 		if b != nil {
-			p.putBuf(b)
+			f.sh.pools.putBuf(b)
 			f.bufs[i] = nil
 		}
 	}

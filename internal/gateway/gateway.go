@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -21,7 +20,6 @@ const toldKept = 1 << 16
 // Gateway is the connections of this process. It is im.Dispatch for them.
 type Gateway struct {
 	o      Options
-	codecs map[string]wire.Codec
 	ctx    context.Context
 	cancel context.CancelFunc
 	node   string
@@ -39,17 +37,14 @@ type Gateway struct {
 	told      *told
 	logins    *limits.Logins
 	asking    asking
-	announced atomic.Pointer[announced]
 	places    chan *session // that wait for their position to be looked up
 	metrics   *metrics
-	dirty     dirty
-	writers   *writers
+	out       *shared
 	pools     pools
 
 	// wg counts connections, call workers, the verifier and the wheel.
 	wg       sync.WaitGroup
 	mu       sync.Mutex
-	kinds    []*kind
 	draining bool
 	away     bool // see TurnAway
 	closed   bool
@@ -60,17 +55,13 @@ var _ im.Dispatch = (*Gateway)(nil)
 // New starts a gateway. Close stops it.
 func New(o Options) *Gateway {
 	o.defaults()
-	g := &Gateway{o: o, codecs: map[string]wire.Codec{}, node: o.Node, conns: newConnections(), controls: newControls()}
-	for _, c := range o.Codecs {
-		g.codecs[c.Name()] = c
-	}
+	g := &Gateway{o: o, node: o.Node, conns: newConnections(), controls: newControls()}
 	if g.node == "" {
 		var b [6]byte
 		_, _ = rand.Read(b[:]) // never fails
 		g.node = hex.EncodeToString(b[:])
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	g.writers = newWriters(g, runtime.GOMAXPROCS(0))
 	g.wheel = newWheel(tickFor(&g.o))
 	g.parkTicks = g.wheel.ticks(parkAfter)
 	g.ping = wire.NewServerFrame(&wire.Ping{})
@@ -78,6 +69,7 @@ func New(o Options) *Gateway {
 	g.presence, g.verifier, g.told = newPresence(g), newVerifier(g), newTold(toldKept)
 	g.logins = limits.NewLogins(o.Now)
 	g.metrics = newMetrics(g, o.Registerer)
+	g.out = newShared(&g.o, g.wheel, &g.metrics.out)
 	if o.PlaceEvery > 0 {
 		g.places = make(chan *session, placesWaiting)
 		for range placesUnderway {
@@ -89,6 +81,9 @@ func New(o Options) *Gateway {
 	return g
 }
 
+// Flush has what was queued written, one write per touched connection (im.Dispatch).
+func (g *Gateway) Flush() { g.out.flush() }
+
 // tickFor makes the wheel fine enough for the shortest interval.
 func tickFor(o *Options) time.Duration {
 	shortest := min(o.Limits.Hello, o.Heartbeat.Silence, o.Heartbeat.Every, o.Heartbeat.Dead-o.Heartbeat.Silence)
@@ -99,13 +94,13 @@ func tickFor(o *Options) time.Duration {
 // nil when the peer cannot even be told in a frame.
 func (g *Gateway) admit(c wire.Conn) (*session, error) {
 	info := c.Info()
-	k := g.kindOf(info)
+	k := g.out.kindOf(info)
 	if k == nil {
 		return nil, im.Errorf(im.CodeCodecUnsupported, "this server does not speak %s", info.Codec)
 	}
 	n := g.nextID.Add(1)
-	s := &session{g: g, conn: c, kind: k, id: im.ConnectionID(g.node + "-" + strconv.FormatUint(n, 36)), writer: g.writers.shard(n)}
-	s.ob.hold = true
+	s := &session{g: g}
+	s.begin(g.out, s, c, k, im.ConnectionID(g.node+"-"+strconv.FormatUint(n, 36)), n)
 	// After the Hello it may park at once: most that log in have nothing to say.
 	s.seen.Store(g.wheel.now.Load() - g.parkTicks)
 	c.SetReadLimit(helloBytes)

@@ -36,7 +36,7 @@ func (s *session) onSend(c *command, f *wire.ClientFrame) {
 	t.place.At++
 	from := s.actor
 	from.Order, from.Turn = &t.order, t.place
-	s.g.o.Logic.Send(s.g.ctx, from, msg, s.newSending(&msg).reply)
+	s.g.o.Logic.Send(s.g.ctx, from, msg, s.newSending(&from, &msg, s.now).reply)
 }
 
 func (s *session) logInternal(what string, err error) {
@@ -86,12 +86,9 @@ func (s *session) flushMarks() {
 	if w == nil || len(w.waiting) == 0 {
 		return
 	}
-	s.ob.mu.Lock()
-	if s.doubted { // the client repeats what still holds
+	if !s.beginMarks(len(w.waiting)) { // the client repeats what still holds
 		w.waiting = w.waiting[:0]
 	}
-	s.ob.marking += int32(len(w.waiting))
-	s.ob.mu.Unlock()
 	for _, m := range w.waiting {
 		s.g.o.Logic.Mark(s.g.ctx, s.actor, m.conversation, m.received, m.read, w.answered)
 	}
@@ -108,13 +105,7 @@ func (s *session) answerMark(err error) {
 		s.send(errorFrame(err))
 		s.flush()
 	}
-	o := &s.ob
-	o.mu.Lock()
-	o.marking--
-	if o.marking == 0 || o.marking == marksUnderway/2 {
-		o.signal()
-	}
-	o.mu.Unlock()
+	s.marked()
 }
 
 func (s *session) onSync(c *command, f *wire.ClientFrame) { s.sync(f.GetSync()) }
@@ -124,7 +115,7 @@ func (s *session) sync(p *wire.Sync) {
 	ctx, done := s.asking(readTime)
 	defer done()
 	q, err := contract.SyncQuery(p)
-	s.ob.beginSync(q.Cursor != "")
+	s.beginSync(q.Cursor != "")
 	var res im.SyncResult
 	if err == nil {
 		res, err = s.g.o.Logic.Sync(ctx, s.actor, q)
@@ -136,11 +127,9 @@ func (s *session) sync(p *wire.Sync) {
 	}
 	d := contract.SyncResult(&res)
 	d.Number = p.GetNumber()
-	s.ob.mu.Lock()
-	s.doubted = false
-	s.ob.mu.Unlock()
+	s.doubt(false)
 	if !s.g.compareRoster(s, res.Conversations) {
-		s.ob.misses()
+		s.misses()
 	}
 	s.send(&wire.ServerFrame{Frame: &wire.ServerFrame_SyncDelta{SyncDelta: d}})
 	s.synced(&q, &res)

@@ -126,7 +126,7 @@ func (s *session) welcome() bool {
 	if payload == nil {
 		return false
 	}
-	defer s.g.pools.putBuf(payload)
+	defer s.g.out.pools.putBuf(payload)
 	return s.release(*payload)
 }
 

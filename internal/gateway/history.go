@@ -11,9 +11,7 @@ func (g *Gateway) WentBack() {
 	// From here on a session gets no push before its Resync.
 	for _, u := range g.users.list() {
 		g.users.each(u, func(s *session) {
-			s.ob.mu.Lock()
-			s.doubted = true
-			s.ob.mu.Unlock()
+			s.doubt(true)
 			s.compare()
 		})
 	}

@@ -3,36 +3,22 @@ package gateway
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-
-	"github.com/skein-im/skein/internal/im"
 )
-
-// stampsKept bounds the parcels of one batch whose delivery is timed.
-const stampsKept = 64
 
 // metrics are plain atomics on the hot path, read when they are asked for.
 type metrics struct {
-	g             *Gateway
-	connects      atomic.Uint64
-	bytesIn       atomic.Uint64
-	bytesOut      atomic.Uint64
-	writes        atomic.Uint64
-	slowConsumers atomic.Uint64
-	resyncs       atomic.Uint64
-	gapRepairs    atomic.Uint64
-	panics        atomic.Uint64
-	framesIn      [commandCount]atomic.Uint64
-	framesOut     [frameTypes]atomic.Uint64
-
-	sendSeconds    prometheus.Histogram
-	deliverSeconds prometheus.Histogram
+	g          *Gateway
+	connects   atomic.Uint64
+	bytesIn    atomic.Uint64
+	gapRepairs atomic.Uint64
+	panics     atomic.Uint64
+	framesIn   [commandCount]atomic.Uint64
+	out        counts
 
 	mu          sync.Mutex
 	disconnects map[string]uint64
-	stamps      []time.Time
 
 	descs descriptions
 }
@@ -48,10 +34,6 @@ func newMetrics(g *Gateway, r prometheus.Registerer) *metrics {
 	buckets := prometheus.ExponentialBuckets(0.0001, 2.5, 14)
 	m := &metrics{
 		g: g, disconnects: map[string]uint64{},
-		sendSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "skein_gateway_send_duration_seconds", Help: "From a Send's arrival to its acknowledgement.", Buckets: buckets}),
-		deliverSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "skein_gateway_deliver_duration_seconds", Help: "From an entry's durable storage to the end of the write to the sockets.", Buckets: buckets}),
 		descs: descriptions{
 			connections: desc("connections", "Open connections."),
 			users:       desc("users", "Users with a connection."),
@@ -67,58 +49,20 @@ func newMetrics(g *Gateway, r prometheus.Registerer) *metrics {
 			panics:      desc("panics_total", "Panics that ended a session."),
 		},
 	}
+	m.out.sendSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "skein_gateway_send_duration_seconds", Help: "From a Send's arrival to its acknowledgement.", Buckets: buckets})
+	m.out.deliverSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "skein_gateway_deliver_duration_seconds", Help: "From an entry's durable storage to the end of the write to the sockets.", Buckets: buckets})
 	if r != nil {
-		r.MustRegister(m, m.sendSeconds, m.deliverSeconds)
+		r.MustRegister(m, m.out.sendSeconds, m.out.deliverSeconds)
 	}
 	return m
 }
 
-// delivered remembers when what is being queued was stored.
-func (m *metrics) delivered(es []im.Entry) {
-	m.mu.Lock()
-	if len(m.stamps) < stampsKept {
-		m.stamps = append(m.stamps, es[0].Stored)
-	}
-	m.mu.Unlock()
-}
-
-// stored takes the stamps of what has just been queued.
-func (m *metrics) stored(to []time.Time) []time.Time {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	to = append(to, m.stamps...)
-	m.stamps = m.stamps[:0]
-	return to
-}
-
-// written observes how long what was stored then took to be written.
-func (m *metrics) written(stamps []time.Time) {
-	now := m.g.o.Now()
-	for _, t := range stamps {
-		if !t.IsZero() {
-			m.deliverSeconds.Observe(max(now.Sub(t).Seconds(), 0))
-		}
-	}
-}
-
-// flushed is written for what nobody else takes the stamps of.
-func (m *metrics) flushed() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.stamps) > 0 {
-		m.written(m.stamps)
-		m.stamps = m.stamps[:0]
-	}
-}
-
 // ended counts why a session ended.
 func (m *metrics) ended(s *session) {
-	reason := "unknown"
-	if c := s.cause.Load(); c != nil {
-		reason = *c
-	}
 	m.mu.Lock()
-	m.disconnects[reason]++
+	m.disconnects[s.why()]++
 	m.mu.Unlock()
 }
 
@@ -144,17 +88,17 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	gauge(d.groups, st.Groups)
 	count(d.connects, m.connects.Load())
 	count(d.bytes, m.bytesIn.Load(), "in")
-	count(d.bytes, m.bytesOut.Load(), "out")
-	count(d.writes, m.writes.Load())
-	count(d.slow, m.slowConsumers.Load())
-	count(d.resyncs, m.resyncs.Load())
+	count(d.bytes, m.out.bytesOut.Load(), "out")
+	count(d.writes, m.out.writes.Load())
+	count(d.slow, m.out.slowConsumers.Load())
+	count(d.resyncs, m.out.resyncs.Load())
 	count(d.gaps, m.gapRepairs.Load())
 	count(d.panics, m.panics.Load())
 	for i := range commands {
 		count(d.frames, m.framesIn[i].Load(), "in", commands[i].name)
 	}
 	for i := frameWelcome; i < frameTypes; i++ {
-		count(d.frames, m.framesOut[i].Load(), "out", frameNames[i])
+		count(d.frames, m.out.framesOut[i].Load(), "out", frameNames[i])
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -104,17 +104,6 @@ func (s *session) refuseBehind(f *wire.ClientFrame) {
 	s.settleSends()
 	conv, id, err := sendKey(f.GetSend())
 	if err == nil {
-		s.sendError(conv, id, im.ErrBehind())
+		s.sendError(&s.turns.order, conv, id, im.ErrBehind())
 	}
-}
-
-// sendError queues the refusal of a send, naming what has to come first.
-func (s *session) sendError(c im.ConversationID, id im.MessageID, err error) {
-	e := &wire.SendError{Id: id[:], Error: fromError(err)}
-	if im.CodeOf(err) == im.CodeOutOfOrder {
-		if first, waits := s.turns.order.First(s.id, c); waits {
-			e.First = first[:]
-		}
-	}
-	s.send(wire.NewServerFrame(e))
 }

@@ -1,6 +1,10 @@
 package gateway
 
 import (
+	"errors"
+	"log/slog"
+	"net"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,29 +22,11 @@ const (
 	// are that many in a few milliseconds, or the load is so high that saving writes
 	// is what makes them shorter.
 	maxDeferred = 8
+	// marksUnderway is how many marks may be without an answer while more is read.
+	marksUnderway = 128
 	// writeChunk is what a peer must take within Limits.Write.
 	writeChunk = 16 << 10
 )
-
-// pools keep what is used again and again; nothing in them belongs to a session.
-type pools struct {
-	bufs, pushes, acks, receipts, frames, sends sync.Pool
-}
-
-func (p *pools) getBuf() *[]byte {
-	if b, ok := p.bufs.Get().(*[]byte); ok {
-		return b
-	}
-	b := make([]byte, 0, bufSize)
-	return &b
-}
-
-func (p *pools) putBuf(b *[]byte) {
-	if cap(*b) <= bufKeep {
-		*b = (*b)[:0]
-		p.bufs.Put(b)
-	}
-}
 
 // outbox is what waits to be written to one connection, already framed.
 //
@@ -55,6 +41,12 @@ func (p *pools) putBuf(b *[]byte) {
 //   - order is kept; at most one goroutine writes at a time (writing);
 //   - an empty outbox holds no buffer.
 type outbox struct {
+	sh    *shared
+	owner owner
+	conn  wire.Conn
+	kind  *kind
+	id    im.ConnectionID
+
 	mu sync.Mutex
 	// shared is a frame many connections share, first in the queue; never written to.
 	shared []byte
@@ -72,6 +64,7 @@ type outbox struct {
 	// asksSync: none before the answer (position.go).
 	tellFrom uint32
 	hold     bool
+	doubted  bool // see doubt
 	writing  bool
 	lagging  bool
 	// must: something is queued that is not a push. deferred is how many Flushes
@@ -83,13 +76,45 @@ type outbox struct {
 	ending   bool
 	graceful bool
 	closed   bool
-	code     wire.Code
-	reason   string
+	bye      *farewell // set with ending, unless it ended at once
 	// wake is closed when something changes that somebody waits for; nil if nobody does.
 	wake chan struct{}
+	// place is where the client begins again, nil where that is not looked up.
+	place *place
+	// cause is why the connection ended, for the metrics; the first one counts.
+	cause atomic.Pointer[string]
+
+	// dirty: the next Flush sees to it. writer is which of the writers is this
+	// outbox's; queued tells in which of its queues it waits, guarded by the writer's mu.
+	dirty  atomic.Bool
+	writer uint16
+	queued struct{ soon, later bool }
 }
 
-func (o *outbox) queued() int {
+// farewell is what the connection is closed with.
+type farewell struct {
+	code   wire.Code
+	reason string
+}
+
+// owner is the session that an outbox belongs to.
+type owner interface {
+	// Over is called when nothing more will be told to the client but why: what is
+	// asked for it need not be answered. It may be called again, and with the
+	// outbox's lock.
+	Over()
+	// Ends is called when the connection closes within that time, written or not.
+	Ends(within time.Duration)
+	// Lost is called for an ack whose delivery did not come.
+	Lost(h im.ParcelHead)
+	// Place has a new position looked up, and tells whether it will be. It is called
+	// with the outbox's lock, does not wait, and Placed follows.
+	Place() bool
+	// Log is where errors of this connection are logged.
+	Log() *slog.Logger
+}
+
+func (o *outbox) size() int {
 	n := len(o.shared) + o.taken
 	if o.buf != nil {
 		n += len(*o.buf)
@@ -98,7 +123,7 @@ func (o *outbox) queued() int {
 }
 
 // room makes sure there is a buffer to append to. Caller holds mu.
-func (o *outbox) room(p *pools) *[]byte {
+func (o *outbox) room(p *buffers) *[]byte {
 	if o.buf == nil {
 		o.buf = p.getBuf()
 	}
@@ -117,10 +142,39 @@ func (o *outbox) signal() {
 	}
 }
 
-// waitWhile blocks while cond holds; cond runs under mu.
-func (o *outbox) waitWhile(cond func() bool) {
+// condition is something about an outbox that may be waited for the end of. It
+// runs under mu.
+type condition func(o *outbox) bool
+
+// held: before the Welcome. ending: nothing more is taken, but answers to sends if
+// it ends in peace. over: nothing at all. closed: nor is written. inUse: somebody
+// may still write.
+func held(o *outbox) bool   { return o.hold }
+func ending(o *outbox) bool { return o.ending }
+func over(o *outbox) bool   { return o.closed || o.ending && !o.graceful }
+func closed(o *outbox) bool { return o.closed }
+func inUse(o *outbox) bool  { return !o.closed || o.writing }
+
+// sendsOpen and marksOpen: some have no answer. full: more waits to be written than
+// may. overcharged: any of this is more than may be while more is read.
+func sendsOpen(o *outbox) bool { return o.inflight > 0 && !o.closed }
+func marksOpen(o *outbox) bool { return o.marking > 0 && !o.closed }
+func full(o *outbox) bool      { return !o.closed && o.size() > o.sh.limits.QueueBytes }
+func overcharged(o *outbox) bool {
+	return full(o) || !o.closed && (int(o.inflight) >= o.sh.limits.InFlight || o.marking >= marksUnderway)
+}
+
+// is tells whether c is so at this moment.
+func (o *outbox) is(c condition) bool {
 	o.mu.Lock()
-	for cond() {
+	defer o.mu.Unlock()
+	return c(o)
+}
+
+// waitWhile blocks while c is so.
+func (o *outbox) waitWhile(c condition) {
+	o.mu.Lock()
+	for c(o) {
 		if o.wake == nil {
 			o.wake = make(chan struct{})
 		}
@@ -132,81 +186,138 @@ func (o *outbox) waitWhile(cond func() bool) {
 	o.mu.Unlock()
 }
 
+// beginMarks notes that n marks are passed on; false: they do not count.
+func (o *outbox) beginMarks(n int) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.doubted {
+		return false
+	}
+	o.marking += int32(n)
+	return true
+}
+
+// marked notes the answer to a mark.
+func (o *outbox) marked() {
+	o.mu.Lock()
+	o.marking--
+	if o.marking == 0 || o.marking == marksUnderway/2 {
+		o.signal()
+	}
+	o.mu.Unlock()
+}
+
+// doubt tells that what the client knows may be of what the stores were before they
+// went back, or that it has synced since. Its marks do not count meanwhile.
+func (o *outbox) doubt(on bool) {
+	o.mu.Lock()
+	o.doubted = on
+	o.mu.Unlock()
+}
+
+// why is why the connection ended.
+func (o *outbox) why() string {
+	if c := o.cause.Load(); c != nil {
+		return *c
+	}
+	return "unknown"
+}
+
+// closeAsTold closes an outbox that is ending, written or not.
+func (o *outbox) closeAsTold() {
+	o.mu.Lock()
+	bye := o.bye
+	o.mu.Unlock()
+	if bye != nil { // otherwise it is closed
+		o.closeNow(bye.code, bye.reason)
+	}
+}
+
+// compare has the client sync, as after pushes that were dropped.
+func (o *outbox) compare() {
+	o.mu.Lock()
+	if o.ending || o.closed || o.hold {
+		o.mu.Unlock()
+		return
+	}
+	o.lagging = true
+	o.missed()
+	o.mu.Unlock()
+	o.markDirty()
+}
+
 // refuses tells that a must frame comes too late. Caller holds mu.
 func (o *outbox) refuses() bool { return o.closed || (o.ending && !o.graceful) }
 
 // put queues a must frame; payload is not framed yet.
-func (s *session) put(t frameType, payload []byte) {
-	s.ob.mu.Lock()
-	if s.ob.refuses() {
-		s.ob.mu.Unlock()
+func (o *outbox) put(t frameType, payload []byte) {
+	o.mu.Lock()
+	if o.refuses() {
+		o.mu.Unlock()
 		return
 	}
-	buf := s.ob.room(&s.g.pools)
-	*buf = s.conn.AppendMessage(*buf, payload)
-	s.ob.must = true
-	s.ob.mu.Unlock()
-	s.g.metrics.framesOut[t].Add(1)
+	buf := o.room(&o.sh.pools)
+	*buf = o.conn.AppendMessage(*buf, payload)
+	o.must = true
+	o.mu.Unlock()
+	o.sh.metrics.framesOut[t].Add(1)
 }
 
 // push queues a droppable frame, framed already. share tells that the bytes
 // may be kept.
-func (s *session) push(t frameType, framed []byte, share bool) {
-	o := &s.ob
+func (o *outbox) push(t frameType, framed []byte, share bool) {
 	o.mu.Lock()
 	if o.ending || o.closed || o.lagging {
 		o.mu.Unlock()
 		return
 	}
-	if o.queued()+len(framed) > s.g.o.Limits.QueueBytes {
+	if o.size()+len(framed) > o.sh.limits.QueueBytes {
 		o.lagging = true
 		o.missed()
 		o.mu.Unlock()
-		s.g.metrics.slowConsumers.Add(1)
-		s.markDirty()
+		o.sh.metrics.slowConsumers.Add(1)
+		o.markDirty()
 		return
 	}
 	if share && o.buf == nil && o.shared == nil {
 		o.shared = framed
 	} else {
-		buf := o.room(&s.g.pools)
+		buf := o.room(&o.sh.pools)
 		*buf = append(*buf, framed...)
 	}
 	o.mu.Unlock()
-	s.g.metrics.framesOut[t].Add(1)
-	s.markDirty()
+	o.sh.metrics.framesOut[t].Add(1)
+	o.markDirty()
 }
 
 // release puts the Welcome before what was held and lets the queue be written.
-func (s *session) release(welcome []byte) bool {
-	o := &s.ob
+func (o *outbox) release(welcome []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ending || o.closed {
 		return false
 	}
-	held := o.queued()
-	first := s.g.pools.getBuf()
-	*first = s.conn.AppendMessage(*first, welcome)
+	held := o.size()
+	first := o.sh.pools.getBuf()
+	*first = o.conn.AppendMessage(*first, welcome)
 	if held > 0 {
-		rest := o.room(&s.g.pools)
+		rest := o.room(&o.sh.pools)
 		*first = append(*first, *rest...)
-		s.g.pools.putBuf(rest)
+		o.sh.pools.putBuf(rest)
 	}
 	o.buf = first
 	o.hold = false
 	o.must = true
-	s.g.metrics.framesOut[frameWelcome].Add(1)
+	o.sh.metrics.framesOut[frameWelcome].Add(1)
 	return true
 }
 
 // take hands the queue's bytes to the caller, who becomes the writer. ok is
 // false when there is nothing to write or somebody else writes.
-func (s *session) take() (p []byte, buf *[]byte, ok bool) {
-	o := &s.ob
+func (o *outbox) take() (p []byte, buf *[]byte, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.writing || o.hold || o.closed || !s.next() {
+	if o.writing || o.hold || o.closed || !o.next() {
 		return nil, nil, false
 	}
 	o.writing = true
@@ -216,20 +327,19 @@ func (s *session) take() (p []byte, buf *[]byte, ok bool) {
 
 // next tells whether there are bytes to write, after queueing the Resync that
 // is due. Caller holds mu.
-func (s *session) next() bool {
-	o := &s.ob
+func (o *outbox) next() bool {
 	if o.shared != nil || o.buf != nil {
-		s.addPosition()
-		s.wantPlace()
+		o.addPosition()
+		o.wantPlace()
 		return true
 	}
 	if o.lagging && !o.ending {
 		o.lagging = false
-		if framed := s.kind.framed(s, frameResync, &wire.ServerFrame{Frame: &wire.ServerFrame_Resync{Resync: &wire.Resync{}}}); framed != nil {
-			buf := o.room(&s.g.pools)
+		if framed := o.kind.framed(o, frameResync, &wire.ServerFrame{Frame: &wire.ServerFrame_Resync{Resync: &wire.Resync{}}}); framed != nil {
+			buf := o.room(&o.sh.pools)
 			*buf = append(*buf, framed...)
-			s.g.metrics.framesOut[frameResync].Add(1)
-			s.g.metrics.resyncs.Add(1)
+			o.sh.metrics.framesOut[frameResync].Add(1)
+			o.sh.metrics.resyncs.Add(1)
 			return true
 		}
 	}
@@ -264,39 +374,39 @@ func (o *outbox) waits() (wait, must bool) {
 
 // flushOwn writes if the session itself has queued something; pushes are
 // written by Flush.
-func (s *session) flushOwn() {
-	s.ob.mu.Lock()
-	own := s.ob.must || s.ob.ending
-	s.ob.mu.Unlock()
+func (o *outbox) flushOwn() {
+	o.mu.Lock()
+	own := o.must || o.ending
+	o.mu.Unlock()
 	if own {
-		s.flush()
+		o.flush()
 	}
 }
 
 // flush writes what the peer takes without waiting; the rest goes to a
 // goroutine of its own. Any goroutine may call it.
-func (s *session) flush() {
-	p, buf, ok := s.take()
+func (o *outbox) flush() {
+	p, buf, ok := o.take()
 	if !ok {
-		s.closeIfDone()
+		o.closeIfDone()
 		return
 	}
 	for {
-		n, err := s.conn.TryWrite(p)
-		s.g.metrics.bytesOut.Add(uint64(max(n, 0)))
-		s.g.metrics.writes.Add(1)
+		n, err := o.conn.TryWrite(p)
+		o.sh.metrics.bytesOut.Add(uint64(max(n, 0)))
+		o.sh.metrics.writes.Add(1)
 		switch {
 		case err != nil:
-			s.stopWriting(buf)
-			s.abort(writeFailed(err))
+			o.stopWriting(buf)
+			o.abort(writeFailed(err))
 			return
 		case n < len(p):
-			s.wrote(n)
-			go s.writeOut(p[n:], buf)
+			o.wrote(n)
+			go o.writeOut(p[n:], buf)
 			return
 		}
-		if p, buf, ok = s.more(buf); !ok {
-			s.closeIfDone()
+		if p, buf, ok = o.more(buf); !ok {
+			o.closeIfDone()
 			return
 		}
 	}
@@ -304,43 +414,42 @@ func (s *session) flush() {
 
 // writeOut is the on-demand writer: it ends when the queue is empty. Serve
 // waits for it.
-func (s *session) writeOut(p []byte, buf *[]byte) {
-	for ok := true; ok; p, buf, ok = s.more(buf) {
+func (o *outbox) writeOut(p []byte, buf *[]byte) {
+	for ok := true; ok; p, buf, ok = o.more(buf) {
 		for len(p) > 0 {
 			n := min(len(p), writeChunk)
-			if err := s.conn.Write(p[:n], time.Now().Add(s.g.o.Limits.Write)); err != nil {
-				s.stopWriting(buf)
-				s.abort(writeFailed(err))
+			if err := o.conn.Write(p[:n], time.Now().Add(o.sh.limits.Write)); err != nil {
+				o.stopWriting(buf)
+				o.abort(writeFailed(err))
 				return
 			}
-			s.g.metrics.bytesOut.Add(uint64(n))
-			s.g.metrics.writes.Add(1)
+			o.sh.metrics.bytesOut.Add(uint64(n))
+			o.sh.metrics.writes.Add(1)
 			p = p[n:]
-			s.wrote(n)
+			o.wrote(n)
 		}
 	}
-	s.closeIfDone()
+	o.closeIfDone()
 }
 
 // wrote lets a reader that waits for room go on.
-func (s *session) wrote(n int) {
-	s.ob.mu.Lock()
-	s.ob.taken = max(s.ob.taken-n, 0)
-	s.ob.signal()
-	s.ob.mu.Unlock()
+func (o *outbox) wrote(n int) {
+	o.mu.Lock()
+	o.taken = max(o.taken-n, 0)
+	o.signal()
+	o.mu.Unlock()
 }
 
 // more gives back what was written and takes what has come since.
-func (s *session) more(buf *[]byte) (p []byte, next *[]byte, ok bool) {
+func (o *outbox) more(buf *[]byte) (p []byte, next *[]byte, ok bool) {
 	if buf != nil {
-		s.g.pools.putBuf(buf)
+		o.sh.pools.putBuf(buf)
 	}
-	o := &s.ob
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.taken = 0
 	o.signal()
-	if o.closed || !s.next() {
+	if o.closed || !o.next() {
 		o.writing = false
 		return nil, nil, false
 	}
@@ -348,27 +457,25 @@ func (s *session) more(buf *[]byte) (p []byte, next *[]byte, ok bool) {
 	return p, next, true
 }
 
-func (s *session) stopWriting(buf *[]byte) {
+func (o *outbox) stopWriting(buf *[]byte) {
 	if buf != nil {
-		s.g.pools.putBuf(buf)
+		o.sh.pools.putBuf(buf)
 	}
-	s.ob.mu.Lock()
-	s.ob.writing = false
-	s.ob.taken = 0
-	s.ob.signal()
-	s.ob.mu.Unlock()
+	o.mu.Lock()
+	o.writing = false
+	o.taken = 0
+	o.signal()
+	o.mu.Unlock()
 }
 
 // closeIfDone closes the connection when it is ending and everything it waits
 // for is done.
-func (s *session) closeIfDone() {
-	o := &s.ob
+func (o *outbox) closeIfDone() {
 	o.mu.Lock()
 	done := o.ending && !o.closed && !o.writing && o.shared == nil && o.buf == nil && (!o.graceful || o.inflight == 0)
-	code, reason := o.code, o.reason
 	o.mu.Unlock()
 	if done {
-		s.closeNow(code, reason)
+		o.closeAsTold()
 	}
 }
 
@@ -376,48 +483,46 @@ func (s *session) closeIfDone() {
 // the connection closes once everything queued is written, after at most
 // within. graceful lets sends in flight be answered first. The first caller's
 // reason is the one that is counted; false tells that it was not the first.
-func (s *session) finish(cause string, code wire.Code, reason string, final *wire.ServerFrame, graceful bool, within time.Duration) bool {
+func (o *outbox) finish(cause string, code wire.Code, reason string, final *wire.ServerFrame, graceful bool, within time.Duration) bool {
 	t, payload := frameNone, (*[]byte)(nil)
 	if final != nil {
 		t = serverFrameType(final)
-		payload = s.encode(final)
+		payload = o.encode(final)
 	}
-	o := &s.ob
 	o.mu.Lock()
 	if o.closed || (o.ending && (graceful || !o.graceful)) {
 		o.mu.Unlock()
 		return false
 	}
 	first := !o.ending
-	o.ending, o.graceful, o.code, o.reason = true, graceful, code, reason
+	o.ending, o.graceful, o.bye = true, graceful, &farewell{code, reason}
 	if !graceful {
-		s.g.asking.end(s)
+		o.owner.Over()
 	}
 	if o.hold { // before the Welcome: nothing but the reason is told
-		o.drop(&s.g.pools)
+		o.drop(&o.sh.pools)
 		o.hold = false
 	}
 	if payload != nil {
-		buf := o.room(&s.g.pools)
-		*buf = s.conn.AppendMessage(*buf, *payload)
+		buf := o.room(&o.sh.pools)
+		*buf = o.conn.AppendMessage(*buf, *payload)
 	}
 	o.signal()
 	o.mu.Unlock()
 	if payload != nil {
-		s.g.pools.putBuf(payload)
-		s.g.metrics.framesOut[t].Add(1)
+		o.sh.pools.putBuf(payload)
+		o.sh.metrics.framesOut[t].Add(1)
 	}
 	if first {
-		s.cause.CompareAndSwap(nil, &cause)
+		o.cause.CompareAndSwap(nil, &cause)
 	}
-	s.deadline.Store(s.g.wheel.now.Load() + s.g.wheel.ticks(within))
-	s.g.wheel.schedule(s, s.g.wheel.ticks(within))
-	s.flush()
+	o.owner.Ends(within)
+	o.flush()
 	return true
 }
 
 // drop forgets what is queued. Caller holds mu.
-func (o *outbox) drop(p *pools) {
+func (o *outbox) drop(p *buffers) {
 	o.shared = nil
 	if o.buf != nil {
 		p.putBuf(o.buf)
@@ -426,14 +531,13 @@ func (o *outbox) drop(p *pools) {
 }
 
 // abort closes the connection at once.
-func (s *session) abort(cause string, code im.Code) {
-	s.cause.CompareAndSwap(nil, &cause)
-	s.closeNow(wire.Code(code), "")
+func (o *outbox) abort(cause string, code im.Code) {
+	o.cause.CompareAndSwap(nil, &cause)
+	o.closeNow(wire.Code(code), "")
 }
 
 // closeNow closes the connection, once.
-func (s *session) closeNow(code wire.Code, reason string) {
-	o := &s.ob
+func (o *outbox) closeNow(code wire.Code, reason string) {
 	o.mu.Lock()
 	if o.closed {
 		o.mu.Unlock()
@@ -441,9 +545,18 @@ func (s *session) closeNow(code wire.Code, reason string) {
 	}
 	o.closed = true
 	o.ending = true
-	s.g.asking.end(s)
-	o.drop(&s.g.pools)
+	o.owner.Over()
+	o.drop(&o.sh.pools)
 	o.signal()
 	o.mu.Unlock()
-	_ = s.conn.Close(code, reason) // the peer may be gone: nothing to tell then
+	_ = o.conn.Close(code, reason) // the peer may be gone: nothing to tell then
+}
+
+// writeFailed tells why a write failed, as a cause and a code.
+func writeFailed(err error) (string, im.Code) {
+	var ne net.Error
+	if errors.Is(err, os.ErrDeadlineExceeded) || (errors.As(err, &ne) && ne.Timeout()) {
+		return string(im.CodeSlowConsumer), im.CodeSlowConsumer
+	}
+	return "write_failed", im.CodeGoingAway
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/wire"
 )
 
 const (
@@ -15,63 +14,6 @@ const (
 	// placeAgain is when.
 	placeAgain = time.Second
 )
-
-// place is the last position that a session was told, and when the next is looked
-// up. It is how positions travel with what is pushed where parcels come from other
-// nodes and may be lost: the gateway asks Logic, as the client would, what changed
-// for the user since the last position. If all of that was told here, the new
-// position is told; if not, the old one stays, and repair goes its own way. So
-// nothing has to be known of who stored what, or of what was lost on the way: the
-// answer is that of a Sync, which passes nothing.
-type place struct {
-	at     string
-	next   int64 // tick
-	asking bool
-}
-
-// beginPlace notes the position that a Sync told. Caller holds the outbox's mu.
-func (s *session) beginPlace(position string) {
-	if s.g.places == nil || position == "" {
-		return
-	}
-	if s.place == nil {
-		s.place = new(place)
-	}
-	s.place.at, s.place.next = position, s.g.wheel.now.Load()+s.g.wheel.ticks(s.g.o.PlaceEvery)
-}
-
-// compared notes the position that a comparison told: who compares in time is
-// looked nothing up for.
-func (s *session) compared(position string) {
-	s.ob.mu.Lock()
-	defer s.ob.mu.Unlock()
-	if s.place != nil {
-		s.beginPlace(position)
-	}
-}
-
-// wantPlace has the position looked up, if it is time. It is called when something
-// is written: a connection with nothing to say compares by itself (SPEC §7.4).
-// Caller holds the outbox's mu.
-func (s *session) wantPlace() {
-	p := s.place
-	if p == nil || p.asking || !s.mayPlace() || s.g.wheel.now.Load() < p.next {
-		return
-	}
-	select {
-	case s.g.places <- s:
-		p.asking = true
-	default:
-		p.next = s.g.wheel.now.Load() + s.g.wheel.ticks(placeAgain)
-	}
-}
-
-// mayPlace tells that nothing was dropped since the last Sync, and that none is
-// under way. Caller holds the outbox's mu.
-func (s *session) mayPlace() bool {
-	o := &s.ob
-	return o.tellFrom != 0 && o.tellFrom != asksSync && !o.lagging && !o.ending && !o.closed
-}
 
 // lookUpPlaces is a worker; it ends with the gateway.
 func (g *Gateway) lookUpPlaces() {
@@ -88,26 +30,11 @@ func (g *Gateway) lookUpPlaces() {
 // lookUpPlace tells the next position, if all before it was told here.
 func (s *session) lookUpPlace() {
 	defer s.recover("position")
-	o := &s.ob
-	o.mu.Lock()
-	from, may := s.place.at, s.mayPlace()
-	o.mu.Unlock()
-	to := ""
-	if may {
+	from, to := s.placeFrom(), ""
+	if from != "" {
 		to = s.toldUpTo(from)
 	}
-	o.mu.Lock()
-	s.place.asking = false
-	s.place.next = s.g.wheel.now.Load() + s.g.wheel.ticks(s.g.o.PlaceEvery)
-	if to != "" && s.mayPlace() && s.place.at == from {
-		if framed := s.kind.framed(s, framePush, wire.NewServerFrame(&wire.Push{Position: to})); framed != nil {
-			buf := o.room(&s.g.pools)
-			*buf = append(*buf, framed...)
-			s.place.at = to
-			s.g.metrics.framesOut[framePush].Add(1)
-		}
-	}
-	o.mu.Unlock()
+	s.placed(from, to)
 	s.flush()
 }
 
@@ -125,13 +52,13 @@ func (s *session) toldUpTo(from string) (to string) {
 		return ""
 	}
 	if !s.g.compareRoster(s, res.Conversations) {
-		s.ob.misses()
+		s.misses()
 		return ""
 	}
 	for i := range res.Conversations {
 		st := &res.Conversations[i]
 		if st.Until != 0 { // they left: the next Sync tells, whatever was told here
-			s.ob.misses()
+			s.misses()
 			return ""
 		}
 		if st.Head.Pos > since.Pos && !s.toldOf(st.Conversation, st.Head.Seq) {
@@ -169,9 +96,9 @@ func (s *session) toldOf(c im.ConversationID, seq uint64) bool {
 func (s *session) tellMarks(st *im.ConversationState) {
 	tell := func(m im.Mark) {
 		b := s.g.pools.newReceipt(&m)
-		f := fanout{frame: &b.frame, typ: frameReceipt}
-		f.to(s)
-		f.end(&s.g.pools)
+		f := s.g.out.newFanout(&b.frame, 1)
+		f.to(&s.outbox)
+		f.end()
 		s.g.pools.receipts.Put(b)
 	}
 	if st.Read > 0 {
@@ -179,5 +106,15 @@ func (s *session) tellMarks(st *im.ConversationState) {
 	}
 	if peer, dm := st.Conversation.Peer(s.actor.User); dm && (st.PeerReceived > 0 || st.PeerRead > 0) {
 		tell(im.Mark{User: peer, Conversation: st.Conversation, Received: st.PeerReceived, Read: st.PeerRead})
+	}
+}
+
+// Place implements owner: it has a worker look up the position.
+func (s *session) Place() bool {
+	select {
+	case s.g.places <- s:
+		return true
+	default:
+		return false
 	}
 }

@@ -26,33 +26,35 @@ type announced struct {
 // changes of memberships, was passed to this gateway before the call, and all that
 // was passed before the call for the position before is below this one. One
 // goroutine calls it.
-func (g *Gateway) Position(position string) {
+func (g *Gateway) Position(position string) { g.out.announce(position) }
+
+func (sh *shared) announce(position string) {
 	a := &announced{n: 1, frame: wire.NewServerFrame(&wire.Push{Position: position})}
-	if before := g.announced.Load(); before != nil {
+	if before := sh.announced.Load(); before != nil {
 		a.n = before.n + 1
 	}
-	g.announced.Store(a)
+	sh.announced.Store(a)
 }
 
 // addPosition queues the announced position behind what is queued, if the
 // session may be told. Caller holds the outbox's mu.
-func (s *session) addPosition() {
-	o, a := &s.ob, s.g.announced.Load()
+func (o *outbox) addPosition() {
+	a := o.sh.announced.Load()
 	if o.tellFrom == 0 || a == nil || a.n < o.tellFrom || o.lagging || o.ending {
 		return
 	}
-	i := s.kind.index
+	i := o.kind.index
 	if i >= maxKinds {
 		return
 	}
-	a.once[i].Do(func() { a.framed[i] = s.kind.framed(s, framePush, a.frame) })
+	a.once[i].Do(func() { a.framed[i] = o.kind.framed(o, framePush, a.frame) })
 	if a.framed[i] == nil {
 		return
 	}
-	buf := o.room(&s.g.pools)
+	buf := o.room(&o.sh.pools)
 	*buf = append(*buf, a.framed[i]...)
 	o.tellFrom = a.n + 1
-	s.g.metrics.framesOut[framePush].Add(1)
+	o.sh.metrics.framesOut[framePush].Add(1)
 }
 
 // missed notes that something was not queued: no position is told until the
@@ -82,20 +84,100 @@ func (o *outbox) beginSync(further bool) {
 // synced lets positions be told from now on, if nothing was dropped since the
 // Sync began. The next one to be announced may have been read before the answer,
 // the one after it was not: it does not go back behind the answer's.
-func (s *session) synced(q *im.SyncQuery, res *im.SyncResult) {
+func (o *outbox) synced(q *im.SyncQuery, res *im.SyncResult) {
 	// Of a list the position of the first page counts, of a resume in several pages
 	// that of the last.
 	if cold := q.Position == "" || res.Reset; res.Next != "" && !cold {
 		return
 	}
 	n := uint32(0)
-	if a := s.g.announced.Load(); a != nil {
+	if a := o.sh.announced.Load(); a != nil {
 		n = a.n
 	}
-	s.ob.mu.Lock()
-	defer s.ob.mu.Unlock()
-	if s.ob.tellFrom == asksSync {
-		s.ob.tellFrom = n + 2
-		s.beginPlace(res.Position)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.tellFrom == asksSync {
+		o.tellFrom = n + 2
+		o.beginPlace(res.Position)
+	}
+}
+
+// place is the last position that a session was told, and when the next is looked
+// up. It is how positions travel with what is pushed where parcels come from other
+// nodes and may be lost: the gateway asks Logic, as the client would, what changed
+// for the user since the last position. If all of that was told here, the new
+// position is told; if not, the old one stays, and repair goes its own way. So
+// nothing has to be known of who stored what, or of what was lost on the way: the
+// answer is that of a Sync, which passes nothing.
+type place struct {
+	at     string
+	next   int64 // tick
+	asking bool
+}
+
+// beginPlace notes the position that a Sync told. Caller holds mu.
+func (o *outbox) beginPlace(position string) {
+	if o.sh.placeEvery == 0 || position == "" {
+		return
+	}
+	if o.place == nil {
+		o.place = new(place)
+	}
+	o.place.at, o.place.next = position, o.sh.tick()+o.sh.placeEvery
+}
+
+// compared notes the position that a comparison told: who compares in time is
+// looked nothing up for.
+func (o *outbox) compared(position string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.place != nil {
+		o.beginPlace(position)
+	}
+}
+
+// wantPlace has the position looked up, if it is time. It is called when something
+// is written: a connection with nothing to say compares by itself (SPEC §7.4).
+// Caller holds mu.
+func (o *outbox) wantPlace() {
+	p := o.place
+	if p == nil || p.asking || !o.mayPlace() || o.sh.tick() < p.next {
+		return
+	}
+	if p.asking = o.owner.Place(); !p.asking {
+		p.next = o.sh.tick() + o.sh.placeAgain
+	}
+}
+
+// mayPlace tells that nothing was dropped since the last Sync, and that none is
+// under way. Caller holds mu.
+func (o *outbox) mayPlace() bool {
+	return o.tellFrom != 0 && o.tellFrom != asksSync && !o.lagging && !o.ending && !o.closed
+}
+
+// placeFrom is the position from which a new one is looked up, "" if none may be
+// told.
+func (o *outbox) placeFrom() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.mayPlace() {
+		return ""
+	}
+	return o.place.at
+}
+
+// placed ends a look-up: all up to the position to, if it is not "", was told here.
+func (o *outbox) placed(from, to string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.place.asking = false
+	o.place.next = o.sh.tick() + o.sh.placeEvery
+	if to != "" && o.mayPlace() && o.place.at == from {
+		if framed := o.kind.framed(o, framePush, wire.NewServerFrame(&wire.Push{Position: to})); framed != nil {
+			buf := o.room(&o.sh.pools)
+			*buf = append(*buf, framed...)
+			o.place.at = to
+			o.sh.metrics.framesOut[framePush].Add(1)
+		}
 	}
 }

@@ -95,9 +95,9 @@ func TestPositionsNeedAWholeSync(t *testing.T) {
 		told := func(q *wire.Sync) bool {
 			a.say(wire.NewClientFrame(q))
 			synctest.Wait()
-			s.ob.mu.Lock()
-			defer s.ob.mu.Unlock()
-			return s.ob.tellFrom != 0 && s.ob.tellFrom != asksSync
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return s.tellFrom != 0 && s.tellFrom != asksSync
 		}
 		check := func(what string, q *wire.Sync, want bool) {
 			t.Helper()
@@ -106,7 +106,7 @@ func TestPositionsNeedAWholeSync(t *testing.T) {
 			}
 		}
 		check("whole", &wire.Sync{Position: "p"}, true)
-		during = s.ob.misses
+		during = s.misses
 		check("dropped into", &wire.Sync{Position: "p"}, false)
 		during = nil
 		res.Next = "more"
@@ -115,7 +115,7 @@ func TestPositionsNeedAWholeSync(t *testing.T) {
 		check("the last page of it", &wire.Sync{Position: "p", Cursor: "more"}, true)
 		res.Next = "more"
 		check("the first page of a list", &wire.Sync{}, true)
-		s.ob.misses()
+		s.misses()
 		check("a further page after a drop", &wire.Sync{Cursor: "more"}, false)
 		res = im.SyncResult{Conversations: []im.ConversationState{{Conversation: grp}}}
 		check("a group that nobody told here", &wire.Sync{Position: "p"}, false)

@@ -194,11 +194,11 @@ func (w *watched) expire() int64 {
 func (w *watched) tell(online bool) {
 	w.online = online
 	frame := presenceFrame(w.user, online)
-	f := fanout{frame: frame, typ: framePresence, share: len(w.by) >= shareFrom}
+	f := w.p.g.out.newFanout(frame, len(w.by))
 	for s := range w.by {
-		f.to(s)
+		f.to(&s.outbox)
 	}
-	f.end(&w.p.g.pools)
+	f.end()
 }
 
 func presenceFrame(u im.UserID, online bool) *wire.ServerFrame {

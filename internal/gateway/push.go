@@ -27,6 +27,7 @@ type delivery struct {
 	n       int
 	box     *pushBox
 	all     fanout
+	about   int // so many recipients
 	// users, if not nil, are those whose connections get the acks that belong here:
 	// between nodes each user of a dm has a delivery of its own.
 	users []im.UserID
@@ -40,8 +41,7 @@ type author struct {
 
 // newDelivery prepares entries for about n recipients.
 func newDelivery(g *Gateway, entries []im.Entry, origin []im.ConnectionID, n int) delivery { // by value: it stays on the stack
-	d := delivery{g: g, entries: entries, origin: origin}
-	d.all.typ, d.all.share = framePush, n >= shareFrom
+	d := delivery{g: g, entries: entries, origin: origin, about: n}
 	d.findAuthors()
 	return d
 }
@@ -75,16 +75,14 @@ func (d *delivery) author(id im.ConnectionID) *author {
 
 // to queues the entries for one session.
 func (d *delivery) to(s *session) {
-	if s.ob.holding.Load() > 0 { // what it waits for below was lost
-		s.tellUpTo(d.entries[0].Conversation, d.entries[0].Seq-1, nil)
-	}
+	s.tellBelow(d.entries[0].Conversation, d.entries[0].Seq) // what they wait for was lost
 	a := d.author(s.id)
 	if a == nil {
 		if d.box == nil {
 			d.box = d.g.pools.newPush(d.entries)
-			d.all.frame = &d.box.frame
+			d.all = d.g.out.newFanout(&d.box.frame, d.about)
 		}
-		d.all.to(s)
+		d.all.to(&s.outbox)
 		return
 	}
 	a.met = true
@@ -105,9 +103,9 @@ func (d *delivery) part(s *session, from, to int) {
 		return
 	}
 	box := d.g.pools.newPush(d.entries[from:to])
-	own := fanout{frame: &box.frame, typ: framePush}
-	own.to(s)
-	own.end(&d.g.pools)
+	own := d.g.out.newFanout(&box.frame, 1)
+	own.to(&s.outbox)
+	own.end()
 	d.g.pools.freePush(box)
 }
 
@@ -116,7 +114,7 @@ func (d *delivery) end() {
 	if d.box != nil {
 		d.g.pools.freePush(d.box)
 	}
-	d.all.end(&d.g.pools)
+	d.all.end()
 	if d.n > 0 {
 		left := false
 		for i := range d.authors[:d.n] {

@@ -3,8 +3,7 @@ package gateway
 import (
 	"errors"
 	"io"
-	"net"
-	"os"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -22,10 +21,8 @@ const (
 	// frames; leaveTime the same when it leaves in peace (drain, Bye).
 	finishTime = 500 * time.Millisecond
 	leaveTime  = 5 * time.Second
-	// marksHeld is how many conversations' marks are gathered at most, and
-	// marksUnderway how many may be without an answer while more is read.
-	marksHeld     = 64
-	marksUnderway = 2 * marksHeld
+	// marksHeld is how many conversations' marks are gathered at most.
+	marksHeld = 64
 	// parkAfter is how long a connection is silent before it gives its goroutine
 	// back. Parking and coming back take a few microseconds, so one that says more
 	// keeps its goroutine.
@@ -35,10 +32,8 @@ const (
 // session is one connection. Its goroutine owns the fields without another
 // note: first Serve's, after a time parked a new one (serve).
 type session struct {
-	g    *Gateway
-	conn wire.Conn
-	kind *kind
-	id   im.ConnectionID
+	outbox
+	g *Gateway
 
 	// Set before the session is registered under its user, never changed after.
 	actor im.Actor
@@ -54,10 +49,6 @@ type session struct {
 	marks *marks            // nil before the first
 	now   time.Time         // when the message that is handled arrived
 
-	ob outbox
-	// cause is why the session ended, for the metrics; the first one counts.
-	cause atomic.Pointer[string]
-
 	timer wheelNode
 	// received and checked are the bytes counted, and when, at the wheel's last look.
 	received uint64
@@ -68,15 +59,7 @@ type session struct {
 	deadline atomic.Int64
 	// waiting: the server itself does not read (backpressure, authentication), so silence proves nothing.
 	waiting atomic.Bool
-	dirty   atomic.Bool
-	// writer is which of the writers is this session's; queued tells in which of its
-	// queues it waits, guarded by the writer's mu.
-	writer uint16
-	queued struct{ soon, later bool }
-	ready  bool
-	// doubted: the stores went back, and what the client knows may be of what they
-	// were, until it has synced. Its marks do not count. Guarded by ob.mu.
-	doubted bool
+	ready   bool
 	// since is the tick at which it was welcomed, 0 before.
 	since atomic.Uint32
 
@@ -89,9 +72,6 @@ type session struct {
 		groups []*group
 	}
 	calls *calls // nil before the first Call
-	// place is where its client begins again, nil where that is not looked up;
-	// guarded by ob.mu.
-	place *place
 	// watching is guarded by presence.mu.
 	watching []im.UserID
 }
@@ -168,7 +148,7 @@ func (s *session) run() (parked bool) {
 // arrived does all that one message asks for.
 func (s *session) arrived(msg []byte) {
 	s.g.metrics.bytesIn.Add(uint64(len(msg)))
-	if s.isEnding() {
+	if s.is(ending) {
 		return // told to go: nothing more is done for it
 	}
 	if s.ready {
@@ -276,28 +256,25 @@ func (s *session) refuse(c *command, f *wire.ClientFrame, err error) {
 // settleSends waits until all sends are answered, so that an error of the
 // gateway's own does not overtake their answers (SPEC §5.1).
 func (s *session) settleSends() {
-	s.await(func() bool { return s.ob.inflight > 0 && !s.ob.closed })
+	s.await(sendsOpen)
 }
 
 // settleMarks passes the marks on and waits until they are answered: what is
 // asked next sees them.
 func (s *session) settleMarks() {
 	s.flushMarks()
-	s.await(func() bool { return s.ob.marking > 0 && !s.ob.closed })
+	s.await(marksOpen)
 }
 
-// await reads nothing while cond holds, which runs under the outbox's mu, and
-// writes what is queued before. The client's silence meanwhile proves nothing.
-func (s *session) await(cond func() bool) {
-	s.ob.mu.Lock()
-	wait := cond()
-	s.ob.mu.Unlock()
-	if !wait {
+// await reads nothing while something is so, and writes what is queued before. The
+// client's silence meanwhile proves nothing.
+func (s *session) await(c condition) {
+	if !s.is(c) {
 		return
 	}
 	s.flush()
 	s.waiting.Store(true)
-	s.ob.waitWhile(cond)
+	s.waitWhile(c)
 	s.seen.Store(s.g.wheel.now.Load())
 	s.waiting.Store(false)
 }
@@ -305,23 +282,10 @@ func (s *session) await(cond func() bool) {
 // backpressure stops reading while too much is unanswered or too many answers
 // wait to be written (SPEC §5.4, §6.4).
 func (s *session) backpressure() {
-	o, l := &s.ob, &s.g.o.Limits
-	over := func() bool {
-		return !o.closed && (int(o.inflight) >= l.InFlight || o.marking >= marksUnderway || o.queued() > l.QueueBytes)
-	}
-	o.mu.Lock()
-	wait := over()
-	o.mu.Unlock()
-	if wait {
+	if s.is(overcharged) {
 		s.flushMarks()
-		s.await(over)
+		s.await(overcharged)
 	}
-}
-
-func (s *session) isEnding() bool {
-	s.ob.mu.Lock()
-	defer s.ob.mu.Unlock()
-	return s.ob.ending
 }
 
 // fail tells the client what was wrong and ends the connection.
@@ -346,15 +310,6 @@ func (s *session) readFailed(err error) {
 	}
 }
 
-// writeFailed tells why a write failed, as a cause and a code.
-func writeFailed(err error) (string, im.Code) {
-	var ne net.Error
-	if errors.Is(err, os.ErrDeadlineExceeded) || (errors.As(err, &ne) && ne.Timeout()) {
-		return string(im.CodeSlowConsumer), im.CodeSlowConsumer
-	}
-	return "write_failed", im.CodeGoingAway
-}
-
 // recover turns a panic into the end of this session.
 func (s *session) recover(where string) {
 	if r := recover(); r != nil {
@@ -367,14 +322,11 @@ func (s *session) recover(where string) {
 // settle waits until what is queued has been written (or given up, see
 // expire) and the connection is closed.
 func (s *session) settle() {
-	s.ob.mu.Lock()
-	ending := s.ob.ending
-	s.ob.mu.Unlock()
-	if !ending {
+	if !s.is(ending) {
 		s.abort("internal", im.CodeInternal)
 	}
 	s.flush()
-	s.ob.waitWhile(func() bool { return !s.ob.closed || s.ob.writing })
+	s.waitWhile(inUse)
 }
 
 func (s *session) node() *wheelNode { return &s.timer }
@@ -383,25 +335,23 @@ func (s *session) node() *wheelNode { return &s.timer }
 // end of its token, its heartbeat (SPEC §3.1, §9.2).
 func (s *session) expire() int64 {
 	w, now := s.g.wheel, s.g.wheel.now.Load()
-	s.ob.mu.Lock()
-	ending, closed, hold, code, reason := s.ob.ending, s.ob.closed, s.ob.hold, s.ob.code, s.ob.reason
-	s.ob.mu.Unlock()
-	if closed {
+	if s.is(closed) {
 		return 0
 	}
+	held := s.is(held)
 	if d := s.deadline.Load(); d > 0 {
 		switch {
 		case now < d:
 			return d - now
-		case ending:
-			s.closeNow(code, reason)
+		case s.is(ending):
+			s.closeAsTold()
 			return 0
-		case hold:
+		case held:
 			s.finish("hello_timeout", wire.CodeHelloTimeout, "no Hello", errorFrame(im.Errorf(im.CodeHelloTimeout, "no Hello within %v", s.g.o.Limits.Hello)), false, finishTime)
 			return 0
 		}
 	}
-	if hold {
+	if held {
 		return w.ticks(time.Second) // authenticating: has its own time limit
 	}
 	next := s.heartbeat(now)
@@ -454,4 +404,15 @@ func (s *session) heartbeat(now int64) int64 {
 func (s *session) kick(cause string, err error) {
 	s.finish(cause, wire.Code(im.CodeOf(err)), im.Public(err).Message,
 		&wire.ServerFrame{Frame: &wire.ServerFrame_Kick{Kick: &wire.Kick{Error: fromError(err), AtMs: s.g.o.Now().UnixMilli()}}}, false, finishTime)
+}
+
+// Ends implements owner.
+func (s *session) Ends(within time.Duration) {
+	s.deadline.Store(s.g.wheel.now.Load() + s.g.wheel.ticks(within))
+	s.g.wheel.schedule(s, s.g.wheel.ticks(within))
+}
+
+// Log implements owner.
+func (s *session) Log() *slog.Logger {
+	return s.g.o.Logger.With("connection", s.id, "user", s.actor.User)
 }

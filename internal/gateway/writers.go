@@ -21,39 +21,38 @@ const (
 // dirty is the sessions that have something to write since the last Flush.
 type dirty struct {
 	mu    sync.Mutex
-	list  []*session
-	spare []*session
+	list  []*outbox
+	spare []*outbox
 }
 
 // markDirty has the next Flush see to this session.
-func (s *session) markDirty() {
-	if s.dirty.Swap(true) {
+func (o *outbox) markDirty() {
+	if o.dirty.Swap(true) {
 		return
 	}
-	d := &s.g.dirty
+	d := &o.sh.dirty
 	d.mu.Lock()
-	d.list = append(d.list, s)
+	d.list = append(d.list, o)
 	d.mu.Unlock()
 }
 
-// Flush has what was queued written, one write per touched connection
-// (im.Dispatch). It waits for nobody: it hands the sessions over to the writers,
+// flush has what was queued written, one write per touched connection. It waits for nobody: it hands the sessions over to the writers,
 // unless they are so few that it writes to them itself, and what a peer does not
 // take at once is written by a goroutine of that connection. Of a great many
 // pushes most let others go first, so that a large group does not hold up
 // everybody's next ack.
-func (g *Gateway) Flush() {
-	d := &g.dirty
+func (sh *shared) flush() {
+	d := &sh.dirty
 	d.mu.Lock()
 	list := d.list
 	d.list, d.spare = d.spare, nil
 	d.mu.Unlock()
-	f := flushing{g: g}
+	f := flushing{sh: sh}
 	late := 0
-	for i, s := range list {
+	for i, o := range list {
 		list[i] = nil
-		if f.look(s) {
-			list[late] = s
+		if f.look(o) {
+			list[late] = o
 			late++
 		}
 	}
@@ -69,66 +68,66 @@ func (g *Gateway) Flush() {
 
 // flushing is one Flush.
 type flushing struct {
-	g      *Gateway
+	sh     *shared
 	now    time.Time
 	pushes int // sessions with nothing but pushes
 	// few[:n] are written by the Flush itself; many: they were too many, so all are
 	// the writers'; handed: some are.
-	few          [writeHere]*session
+	few          [writeHere]*outbox
 	n            int
 	many, handed bool
 }
 
 // look has a session written, or tells that the next Flush looks at it again.
-func (f *flushing) look(s *session) (again bool) {
-	if s.ob.holding.Load() > 0 {
+func (f *flushing) look(o *outbox) (again bool) {
+	if o.holding.Load() > 0 {
 		if f.now.IsZero() {
-			f.now = f.g.o.Now()
+			f.now = f.sh.now()
 		}
-		if s.giveUp(f.now) {
-			f.write(s, true)
+		if o.giveUp(f.now) {
+			f.write(o, true)
 			return true
 		}
 	}
-	wait, must := s.ob.waits()
+	wait, must := o.waits()
 	if wait {
 		return true
 	}
-	s.dirty.Store(false) // before it is written: what comes now is looked at again
+	o.dirty.Store(false) // before it is written: what comes now is looked at again
 	if !must {
 		f.pushes++
 	}
-	f.write(s, must || f.pushes <= pushesFirst)
+	f.write(o, must || f.pushes <= pushesFirst)
 	return false
 }
 
 // write has a session written: by its writer, if that is at work or there are many.
-func (f *flushing) write(s *session, first bool) {
+func (f *flushing) write(o *outbox, first bool) {
 	switch {
-	case f.g.writers.add(s, first, f.many):
+	case f.sh.writers.add(o, first, f.many):
 		f.handed = true
 	case f.n < len(f.few):
-		f.few[f.n] = s
+		f.few[f.n] = o
 		f.n++
 	default:
 		f.many, f.handed = true, true
-		for _, s := range f.few {
-			f.g.writers.add(s, true, true)
+		for _, o := range f.few {
+			f.sh.writers.add(o, true, true)
 		}
 		f.n = 0
-		f.g.writers.add(s, first, true)
+		f.sh.writers.add(o, first, true)
 	}
 }
 
 // end sets the writers to work, and writes to the few.
 func (f *flushing) end() {
 	if f.handed {
-		f.g.writers.start()
+		f.sh.writers.start()
 	}
-	for _, s := range f.few[:f.n] {
-		s.flush()
+	for _, o := range f.few[:f.n] {
+		o.flush()
 	}
-	f.g.metrics.flushed()
+	f.sh.metrics.flushed(f.sh.now())
 }
 
 // writers write to the sockets what is queued, so that who delivers does not: a
@@ -139,10 +138,10 @@ func (f *flushing) end() {
 // One with nothing to write has no goroutine.
 type writers struct{ all []writer }
 
-func newWriters(g *Gateway, n int) *writers {
+func newWriters(sh *shared, n int) *writers {
 	w := &writers{all: make([]writer, n)}
 	for i := range w.all {
-		w.all[i].g = g
+		w.all[i].sh = sh
 	}
 	return w
 }
@@ -152,8 +151,8 @@ func (w *writers) shard(n uint64) uint16 { return uint16(n % uint64(len(w.all)))
 
 // add queues a session with its writer, once; if it must not wake the writer, only
 // while that is at work, else false. What is first leaves before what is not.
-func (w *writers) add(s *session, first, wake bool) bool {
-	return w.all[s.writer].add(s, first, wake)
+func (w *writers) add(o *outbox, first, wake bool) bool {
+	return w.all[o.writer].add(o, first, wake)
 }
 
 // start sets those to work that have something to write.
@@ -166,7 +165,7 @@ func (w *writers) start() {
 // writer writes to its sessions, one after the other. Its goroutine runs while
 // there are any.
 type writer struct {
-	g  *Gateway
+	sh *shared
 	mu sync.Mutex
 	// soon are written first, later when there are none of those.
 	soon, later pending
@@ -179,21 +178,21 @@ type writer struct {
 
 // pending is a queue of sessions, each in it at most once.
 type pending struct {
-	list []*session
+	list []*outbox
 	head int // list[:head] was taken
 }
 
 func (q *pending) len() int { return len(q.list) - q.head }
 
-func (q *pending) add(s *session) {
+func (q *pending) add(o *outbox) {
 	if q.head > len(q.list)/2 { // not more memory than for all that ever wait at a time
 		q.list, q.head = slices.Delete(q.list, 0, q.head), 0
 	}
-	q.list = append(q.list, s)
+	q.list = append(q.list, o)
 }
 
 // take moves sessions into the memory that is given.
-func (q *pending) take(into []*session) int {
+func (q *pending) take(into []*outbox) int {
 	n := copy(into, q.list[q.head:])
 	clear(q.list[q.head : q.head+n])
 	q.head += n
@@ -203,19 +202,19 @@ func (q *pending) take(into []*session) int {
 	return n
 }
 
-func (w *writer) add(s *session, first, wake bool) bool {
+func (w *writer) add(o *outbox, first, wake bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
 	case !wake && !w.running:
 		return false
-	case first && !s.queued.soon:
-		s.queued.soon = true
-		w.soon.add(s)
+	case first && !o.queued.soon:
+		o.queued.soon = true
+		w.soon.add(o)
 		w.added++
-	case !first && !s.queued.soon && !s.queued.later:
-		s.queued.later = true
-		w.later.add(s)
+	case !first && !o.queued.soon && !o.queued.later:
+		o.queued.later = true
+		w.later.add(o)
 	}
 	return true
 }
@@ -224,7 +223,7 @@ func (w *writer) start() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.soon.len() > 0 && len(w.stamps) == 0 {
-		w.stamps, w.stamped = w.g.metrics.stored(w.stamps), w.added
+		w.stamps, w.stamped = w.sh.metrics.stored(w.stamps), w.added
 	}
 	if !w.running && w.soon.len()+w.later.len() > 0 {
 		w.running = true
@@ -233,37 +232,37 @@ func (w *writer) start() {
 }
 
 func (w *writer) run() {
-	var list [writerChunk]*session
+	var list [writerChunk]*outbox
 	for {
 		n := w.next(list[:])
 		if n == 0 {
 			return
 		}
-		for _, s := range list[:n] {
-			s.flush()
+		for _, o := range list[:n] {
+			o.flush()
 		}
 	}
 }
 
 // next takes those that are to be written now, after what was taken before was
 // written; none: the writer ends.
-func (w *writer) next(list []*session) (n int) {
+func (w *writer) next(list []*outbox) (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.stamps) > 0 && w.taken >= w.stamped {
-		w.g.metrics.written(w.stamps)
+		w.sh.metrics.written(w.stamps, w.sh.now())
 		w.stamps = w.stamps[:0]
 	}
 	if n = w.soon.take(list); n > 0 {
 		w.taken += uint64(n)
-		for _, s := range list[:n] {
-			s.queued.soon = false // before it is written: what comes now is written again
+		for _, o := range list[:n] {
+			o.queued.soon = false // before it is written: what comes now is written again
 		}
 		return n
 	}
 	n = w.later.take(list)
-	for _, s := range list[:n] {
-		s.queued.later = false
+	for _, o := range list[:n] {
+		o.queued.later = false
 	}
 	w.running = n > 0
 	return n

@@ -40,7 +40,7 @@ type audience struct {
 // newAudience has n users, of a gateway with two writers.
 func newAudience(t *testing.T, n int) *audience {
 	a := &audience{w: newWorld(t)}
-	a.w.g.writers = newWriters(a.w.g, 2)
+	a.w.g.out.writers = newWriters(a.w.g.out, 2)
 	for i := range n {
 		u := im.UserID(fmt.Sprintf("u%d", i))
 		c := &hookConn{scriptConn: newScript(wire.Protobuf(), hello(string(u), "1", phone))}
@@ -54,7 +54,7 @@ func newAudience(t *testing.T, n int) *audience {
 // writer is whose sessions the i-th user's is.
 func (a *audience) writer(i int) *writer {
 	s := a.w.g.users.of(a.users[i])[0]
-	return &a.w.g.writers.all[s.writer]
+	return &a.w.g.out.writers.all[s.writer]
 }
 
 // push queues an entry for users and has it written.
@@ -185,8 +185,8 @@ func TestWritersQueuesAreBounded(t *testing.T) {
 			a.push(a.users)
 		}
 		synctest.Wait()
-		for i := range a.w.g.writers.all {
-			w := &a.w.g.writers.all[i]
+		for i := range a.w.g.out.writers.all {
+			w := &a.w.g.out.writers.all[i]
 			if soon, later := w.soon.len(), w.later.len(); soon > n/2 || later > n/2 || later == 0 || cap(w.soon.list) > 4*n {
 				t.Errorf("%d and %d wait for one of two writers, in memory for %d, of %d sessions", soon, later, cap(w.soon.list), n)
 			}
@@ -200,8 +200,8 @@ func TestWritersQueuesAreBounded(t *testing.T) {
 				t.Fatalf("%d heard %q", i, got)
 			}
 		}
-		for i := range a.w.g.writers.all {
-			if w := &a.w.g.writers.all[i]; w.running || w.soon.len()+w.later.len() > 0 {
+		for i := range a.w.g.out.writers.all {
+			if w := &a.w.g.out.writers.all[i]; w.running || w.soon.len()+w.later.len() > 0 {
 				t.Error("a writer with nothing to write runs")
 			}
 		}

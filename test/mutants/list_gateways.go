@@ -61,12 +61,12 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "overflow-without-resync", Breaks: "7: a slow reader syncs when it has caught up",
-		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "\t\to.lagging = true\n\t\to.missed()\n\t\to.mu.Unlock()\n\t\ts.g.metrics.slowConsumers.Add(1)", "\t\to.missed()\n\t\to.mu.Unlock()\n\t\ts.g.metrics.slowConsumers.Add(1)"}},
+		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "\t\to.lagging = true\n\t\to.missed()\n\t\to.mu.Unlock()\n\t\to.sh.metrics.slowConsumers.Add(1)", "\t\to.missed()\n\t\to.mu.Unlock()\n\t\to.sh.metrics.slowConsumers.Add(1)"}},
 		Package: gatewayDir, Test: "TestSlowReaderLagsThenResyncs",
 	},
 	{
 		Name: "pushes-without-bound", Breaks: "7: what waits for a slow reader is bounded",
-		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "if o.queued()+len(framed) > s.g.o.Limits.QueueBytes {", "if o.queued()+len(framed) < 0 {"}},
+		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "if o.size()+len(framed) > o.sh.limits.QueueBytes {", "if o.size()+len(framed) < 0 {"}},
 		Package: gatewayDir, Test: "TestSlowReaderLagsThenResyncs",
 	},
 	{
@@ -106,7 +106,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "in-flight-without-bound", Breaks: "9: who sends more than may be unanswered is not read",
-		Hunks:   []Hunk{{gatewayDir + "/session.go", "(int(o.inflight) >= l.InFlight || ", "("}},
+		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "(int(o.inflight) >= o.sh.limits.InFlight || ", "("}},
 		Package: gatewayDir, Test: "TestInFlightLimit",
 	},
 	{
@@ -116,7 +116,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "push-before-welcome", Breaks: "§3: what is pushed before the Welcome waits",
-		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "if o.writing || o.hold || o.closed || !s.next() {", "if o.writing || o.closed || !s.next() {"}},
+		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "if o.writing || o.hold || o.closed || !o.next() {", "if o.writing || o.closed || !o.next() {"}},
 		Package: gatewayDir, Test: "TestRosterChangesDuringHandshake",
 	},
 	{
@@ -161,7 +161,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "position-after-a-drop", Breaks: "§7.7: no position is told after something was dropped",
-		Hunks:   []Hunk{{gatewayDir + "/place.go", "if to != \"\" && s.mayPlace() && s.place.at == from {", "if to != \"\" {"}},
+		Hunks:   []Hunk{{gatewayDir + "/position.go", "if to != \"\" && o.mayPlace() && o.place.at == from {", "if to != \"\" {"}},
 		Package: gatewayDir, Test: "TestPlacesPassNothing",
 	},
 	{
@@ -176,27 +176,27 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "flush-writes-to-all", Breaks: "8: who delivers writes to no more than a few sockets",
-		Hunks:   []Hunk{{gatewayDir + "/writers.go", "\tdefault:\n\t\tf.many, f.handed = true, true\n", "\tdefault:\n\t\ts.flush()\n\t\treturn\n"}},
+		Hunks:   []Hunk{{gatewayDir + "/writers.go", "\tdefault:\n\t\tf.many, f.handed = true, true\n", "\tdefault:\n\t\to.flush()\n\t\treturn\n"}},
 		Package: gatewayDir, Test: "TestManyAreTheWriters",
 	},
 	{
 		Name: "writers-queue-grows", Breaks: "7: a session waits for its writer once",
-		Hunks:   []Hunk{{gatewayDir + "/writers.go", "case first && !s.queued.soon:", "case first:"}},
+		Hunks:   []Hunk{{gatewayDir + "/writers.go", "case first && !o.queued.soon:", "case first:"}},
 		Package: gatewayDir, Test: "TestWritersQueuesAreBounded",
 	},
 	{
 		Name: "writers-late-queue-grows", Breaks: "7: a session waits for its writer once",
-		Hunks:   []Hunk{{gatewayDir + "/writers.go", "case !first && !s.queued.soon && !s.queued.later:", "case !first:"}},
+		Hunks:   []Hunk{{gatewayDir + "/writers.go", "case !first && !o.queued.soon && !o.queued.later:", "case !first:"}},
 		Package: gatewayDir, Test: "TestWritersQueuesAreBounded",
 	},
 	{
 		Name: "acks-behind-many-pushes", Breaks: "7: an ack passes the pushes of a large group",
-		Hunks:   []Hunk{{gatewayDir + "/writers.go", "f.write(s, must || f.pushes <= pushesFirst)", "f.write(s, !must && f.pushes <= pushesFirst)"}},
+		Hunks:   []Hunk{{gatewayDir + "/writers.go", "f.write(o, must || f.pushes <= pushesFirst)", "f.write(o, !must && f.pushes <= pushesFirst)"}},
 		Package: gatewayDir, Test: "TestAcksPassManyPushes",
 	},
 	{
 		Name: "two-write-to-one", Breaks: "8: one goroutine at a time writes to a connection",
-		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "if o.writing || o.hold || o.closed || !s.next() {", "if o.hold || o.closed || !s.next() {"}},
+		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "if o.writing || o.hold || o.closed || !o.next() {", "if o.hold || o.closed || !o.next() {"}},
 		Package: gatewayDir, Test: "TestOneWritesAtATime",
 	},
 	{
