@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"github.com/skein-im/skein/internal/gateway/outgoing"
+
 	"context"
 	"slices"
 	"sync"
@@ -28,7 +30,7 @@ func (s *session) asking(patience time.Duration) (context.Context, func()) {
 	}
 	a.of[s] = append(a.of[s], q)
 	a.mu.Unlock()
-	if s.is(over) { // it ended just before
+	if s.Is(outgoing.Over) { // it ended just before
 		cancel()
 	}
 	return ctx, func() {
@@ -47,7 +49,7 @@ func (a *asking) answered(s *session, q *question) {
 }
 
 // end stops what is asked for a session that is over. It may be called with the
-// outbox's lock.
+// lock of its queue.
 func (a *asking) end(s *session) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -56,5 +58,5 @@ func (a *asking) end(s *session) {
 	}
 }
 
-// Over implements owner.
+// Over implements outgoing.Owner.
 func (s *session) Over() { s.g.asking.end(s) }

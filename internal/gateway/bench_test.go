@@ -101,7 +101,7 @@ func BenchmarkStorm(b *testing.B) {
 	}
 	p := im.Parcel{Entries: make([]im.Entry, n), Origin: make([]im.ConnectionID, n)}
 	for i, s := range w.g.conns.list() {
-		p.Origin[i] = s.id
+		p.Origin[i] = s.ID
 	}
 	seq := uint64(0)
 	b.ReportAllocs()

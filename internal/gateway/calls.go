@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -57,15 +58,15 @@ func (s *session) work(call *wire.Call) {
 	defer s.recover("call")
 	for call != nil {
 		s.call(call)
-		s.flush()
-		s.waitWhile(full)
+		s.Flush()
+		s.WaitWhile(outgoing.Full)
 		call = s.nextCall()
 	}
 }
 
 func (s *session) nextCall() *wire.Call {
 	k := s.calls
-	ends := s.is(ending)
+	ends := s.Is(outgoing.Ending)
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if ends || len(k.queue) == 0 {
@@ -84,11 +85,11 @@ func (s *session) call(call *wire.Call) {
 	result, err := s.ask(call)
 	if err != nil {
 		s.logInternal("call", err)
-		s.send(resultError(call.GetNumber(), err))
+		s.Send(resultError(call.GetNumber(), err))
 		return
 	}
 	result.Number = call.GetNumber()
-	s.send(wire.NewServerFrame(result))
+	s.Send(wire.NewServerFrame(result))
 }
 
 func (s *session) ask(call *wire.Call) (*wire.Result, error) {

@@ -57,14 +57,14 @@ func (r *remembered) apply(s *session) {
 		return
 	}
 	if c.By.ID == s.actor.Device.ID { // the device itself connected anew: this connection is not read any more
-		s.finish("replaced", wire.CodeReplaced, "replaced by the same device", nil, false, finishTime)
+		s.Finish("replaced", wire.CodeReplaced, "replaced by the same device", nil, false, finishTime)
 		return
 	}
 	kick := &wire.Kick{
 		Error: fromError(im.Errorf(im.CodeReplaced, "another device took this one's place")),
 		By:    contract.Device(c.By), AtMs: contract.Millis(c.At),
 	}
-	s.finish("replaced", wire.CodeReplaced, "replaced", &wire.ServerFrame{Frame: &wire.ServerFrame_Kick{Kick: kick}}, false, finishTime)
+	s.Finish("replaced", wire.CodeReplaced, "replaced", &wire.ServerFrame{Frame: &wire.ServerFrame_Kick{Kick: kick}}, false, finishTime)
 }
 
 // olderFor is how long a session must be here to be older, for certain, than any
@@ -79,7 +79,7 @@ const olderFor = 10 * time.Second
 // which is earlier.
 func (r *remembered) beats(s *session) bool {
 	c := &r.c
-	if c.ByConnection == s.id || (c.Class != im.DeviceUnspecified && c.Class != s.actor.Device.Class) {
+	if c.ByConnection == s.ID || (c.Class != im.DeviceUnspecified && c.Class != s.actor.Device.Class) {
 		return false
 	}
 	if r.local {
@@ -98,7 +98,7 @@ func (r *remembered) beats(s *session) bool {
 	if at := c.At.UnixNano(); at != s.loginAt {
 		return at > s.loginAt
 	}
-	return c.ByConnection > s.id
+	return c.ByConnection > s.ID
 }
 
 // controls remembers the Controls that arrived since the oldest handshake in

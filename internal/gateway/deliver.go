@@ -16,7 +16,7 @@ func (g *Gateway) ToUsers(to []im.UserID, p im.Parcel) {
 		for i := range p.Entries {
 			g.followFeed(&p.Entries[i])
 		}
-		g.metrics.out.delivered(p.Entries)
+		g.metrics.out.Delivered(p.Entries)
 		if c.Kind() == im.KindGroup { // to a few of its members
 			g.pushTo(to, p.Entries, p.Origin)
 			return
@@ -75,14 +75,14 @@ func (g *Gateway) pushTo(to []im.UserID, es []im.Entry, origin []im.ConnectionID
 func (g *Gateway) userHead(to []im.UserID, h *im.ParcelHead) {
 	known := g.told.locked(h.Conversation)
 	defer known.mu.Unlock()
-	f := g.out.newFanout(headsFrame(h.Conversation, h.Seq), 0)
+	f := g.out.Fanout(headsFrame(h.Conversation, h.Seq), 0)
 	for _, u := range to {
 		if known.advance(h.Conversation, u, h.Seq) && g.users.online(u) {
 			g.metrics.gapRepairs.Add(1)
-			g.users.each(u, func(s *session) { f.headsTo(&s.outbox, h.Conversation, h.Seq) })
+			g.users.each(u, func(s *session) { f.HeadsTo(&s.Queue, h.Conversation, h.Seq) })
 		}
 	}
-	f.end()
+	f.End()
 }
 
 func (g *Gateway) anyOnline(us []im.UserID) bool {
@@ -114,13 +114,13 @@ func (g *Gateway) followFeed(e *im.Entry) {
 }
 
 func (g *Gateway) frameToUsers(to []im.UserID, frame *wire.ServerFrame, not im.UserID) {
-	f := g.out.newFanout(frame, len(to))
+	f := g.out.Fanout(frame, len(to))
 	for _, u := range to {
 		if u != not {
-			g.users.each(u, func(s *session) { f.to(&s.outbox) })
+			g.users.each(u, func(s *session) { f.To(&s.Queue) })
 		}
 	}
-	f.end()
+	f.End()
 }
 
 // typingFrame is the frame that tells who types, and who must not get it.
@@ -133,7 +133,7 @@ func typingFrame(t *im.ParcelTyping) (f *wire.ServerFrame, not im.UserID) {
 func (g *Gateway) ToGroup(c im.ConversationID, p im.Parcel) {
 	switch {
 	case len(p.Entries) > 0:
-		g.metrics.out.delivered(p.Entries)
+		g.metrics.out.Delivered(p.Entries)
 		g.groupEntries(c, p)
 	case p.Head != nil:
 		g.groupHead(c, p.Head)
@@ -152,22 +152,22 @@ func (g *Gateway) ToGroup(c im.ConversationID, p im.Parcel) {
 
 // send queues a frame for the group's sessions. Caller holds the group's lock.
 func (grp *group) send(g *Gateway, frame *wire.ServerFrame, not im.UserID) {
-	f := g.out.newFanout(frame, len(grp.members))
+	f := g.out.Fanout(frame, len(grp.members))
 	for s := range grp.members {
 		if s.actor.User != not {
-			f.to(&s.outbox)
+			f.To(&s.Queue)
 		}
 	}
-	f.end()
+	f.End()
 }
 
 // heads tells the group's sessions of its end. Caller holds the group's lock.
 func (grp *group) heads(g *Gateway) {
-	f := g.out.newFanout(headsFrame(grp.id, grp.last), len(grp.members))
+	f := g.out.Fanout(headsFrame(grp.id, grp.last), len(grp.members))
 	for s := range grp.members {
-		f.headsTo(&s.outbox, grp.id, grp.last)
+		f.HeadsTo(&s.Queue, grp.id, grp.last)
 	}
-	f.end()
+	f.End()
 }
 
 // groupHead acts on a beacon: what lies beyond the last entry seen was lost on
@@ -373,7 +373,7 @@ func changedUsers(e *im.Entry) []im.UserID {
 	return e.Event.Users
 }
 
-// Lost implements owner: it repairs what was lost on the way here of a conversation
+// Lost implements outgoing.Owner: it repairs what was lost on the way here of a conversation
 // in which s, a member, has an ack.
 func (s *session) Lost(h im.ParcelHead) {
 	g := s.g

@@ -112,7 +112,7 @@ func TestPushesWaitForTheAck(t *testing.T) {
 		a.say(text(string(dm), 2, "y")) // its answer is long in coming
 		synctest.Wait()
 		w.g.ToUsers([]im.UserID{"ann"}, parcel(entry(dm, 3, "z")))
-		for range maxDeferred {
+		for range 8 { // outgoing.maxDeferred
 			w.g.Flush()
 			a.hears(t)
 		}
@@ -139,7 +139,7 @@ func TestManyPushesAreWrittenAside(t *testing.T) {
 		w := newWorld(t)
 		var users []im.UserID
 		var peers []*scriptConn
-		for i := range pushesFirst + 50 {
+		for i := range 300 { // some more than outgoing.pushesFirst
 			u := im.UserID(fmt.Sprintf("u%d", i))
 			users = append(users, u)
 			peers = append(peers, w.parked(string(u), "1", wire.Protobuf()))

@@ -7,23 +7,20 @@
 // stored, who may do what (Logic decides), which transports or codecs exist, or
 // how many nodes there are.
 //
+// What waits to be written to a connection, and who writes it, is package outgoing's.
+//
 // Goroutines: one per connection that is not silent, which owns the session's
 // state: Serve, the caller's, until the connection parks (wire.Parker), then a
 // new one each time it comes back; a parked session has none, and is changed by
-// nobody. One for the timer wheel; on demand and bounded, a writer for a
-// connection whose peer reads slowly, at most callWorkers for a session's Calls,
-// one that re-verifies rosters, and as many writers as the process uses cores.
-//
-// Whoever calls Dispatch queues, and writes to a few sockets at most: more are the
-// writers' (writers.go), each with the sessions that are its own. What a session
-// answers itself its own goroutine writes. Nothing of this waits for a peer.
+// nobody. One for the timer wheel; on demand and bounded, at most callWorkers for a
+// session's Calls, and one that re-verifies rosters; those of outgoing. Whoever calls
+// Dispatch queues; nothing it calls waits for a peer.
 //
 // Lock order, outer to inner:
 //
-//	presence.mu → groupShard.mu → group.mu or toldShard.mu → loads.mu → userShard.mu → session.links → outbox.mu → dirty.mu
-//	writer.mu → metrics.mu
+//	presence.mu → groupShard.mu → group.mu or toldShard.mu → loads.mu → userShard.mu → session.links → the lock of an outgoing.Queue
 //
-// wheel.mu, connections.mu, verifier.mu, controls.mu and Gateway.mu are leaves. No lock is held
+// wheel.mu, connections.mu, verifier.mu, controls.mu, asking.mu and Gateway.mu are leaves. No lock is held
 // while Logic, Options.Standing or a socket write runs.
 //
 // Invariants, each with a test:
@@ -36,12 +33,7 @@
 //     pushed until the roster of the local members was read again;
 //   - from a send on that is refused for now, those behind it in its conversation
 //     are refused, until it comes again (order.go);
-//   - queues are bounded in bytes: pushes beyond are dropped and repaired by a
-//     Resync, answers never are (reading stops instead);
+//   - while more waits to be written or is unanswered than may, nothing is read;
 //   - on one connection nothing of a conversation overtakes anything: acks, pushes
-//     and heads are queued in the order of the seqs (answers.go, told.go);
-//   - one goroutine at a time writes to a connection, in the order of its queue;
-//   - who delivers writes to no more than writeHere sockets for each Flush, and a
-//     session waits for its writer once, whatever is queued for it meanwhile;
-//   - a frame is encoded once per codec and framing, however many get it.
+//     and heads are queued in the order of the seqs (outgoing/answers.go, told.go).
 package gateway

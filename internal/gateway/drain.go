@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -79,11 +80,11 @@ func (g *Gateway) sendAway(ctx context.Context, spread time.Duration) error {
 // leave asks the session to go in peace. One that has not been welcomed yet is
 // just told to come again.
 func (s *session) leave() {
-	if s.is(held) {
+	if s.Is(outgoing.Held) {
 		s.fail("drain", errGoingAway())
 		return
 	}
-	s.finish("drain", wire.CodeGoingAway, "the server stops", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: contract.RetryMillis(goAwayRetry)}), true, leaveTime)
+	s.Finish("drain", wire.CodeGoingAway, "the server stops", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: contract.RetryMillis(goAwayRetry)}), true, leaveTime)
 }
 
 func errGoingAway() error {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
@@ -39,7 +40,7 @@ type Gateway struct {
 	asking    asking
 	places    chan *session // that wait for their position to be looked up
 	metrics   *metrics
-	out       *shared
+	out       *outgoing.Queues
 	pools     pools
 
 	// wg counts connections, call workers, the verifier and the wheel.
@@ -69,7 +70,11 @@ func New(o Options) *Gateway {
 	g.presence, g.verifier, g.told = newPresence(g), newVerifier(g), newTold(toldKept)
 	g.logins = limits.NewLogins(o.Now)
 	g.metrics = newMetrics(g, o.Registerer)
-	g.out = newShared(&g.o, g.wheel, &g.metrics.out)
+	g.out = outgoing.New(outgoing.Options{
+		QueueBytes: o.Limits.QueueBytes, InFlight: o.Limits.InFlight, Write: o.Limits.Write,
+		Codecs: o.Codecs, Now: o.Now, Logger: o.Logger, Counts: &g.metrics.out,
+		Tick: g.wheel.now.Load, PlaceEvery: g.wheel.ticks(o.PlaceEvery), PlaceAgain: g.wheel.ticks(placeAgain),
+	})
 	if o.PlaceEvery > 0 {
 		g.places = make(chan *session, placesWaiting)
 		for range placesUnderway {
@@ -81,8 +86,14 @@ func New(o Options) *Gateway {
 	return g
 }
 
+// Position announces a position: everything up to it, entries, receipts and
+// changes of memberships, was passed to this gateway before the call, and all that
+// was passed before the call for the position before is below this one. One
+// goroutine calls it.
+func (g *Gateway) Position(position string) { g.out.Announce(position) }
+
 // Flush has what was queued written, one write per touched connection (im.Dispatch).
-func (g *Gateway) Flush() { g.out.flush() }
+func (g *Gateway) Flush() { g.out.Flush() }
 
 // tickFor makes the wheel fine enough for the shortest interval.
 func tickFor(o *Options) time.Duration {
@@ -94,13 +105,13 @@ func tickFor(o *Options) time.Duration {
 // nil when the peer cannot even be told in a frame.
 func (g *Gateway) admit(c wire.Conn) (*session, error) {
 	info := c.Info()
-	k := g.out.kindOf(info)
+	k := g.out.KindOf(info)
 	if k == nil {
 		return nil, im.Errorf(im.CodeCodecUnsupported, "this server does not speak %s", info.Codec)
 	}
 	n := g.nextID.Add(1)
 	s := &session{g: g}
-	s.begin(g.out, s, c, k, im.ConnectionID(g.node+"-"+strconv.FormatUint(n, 36)), n)
+	s.Begin(g.out, s, c, k, im.ConnectionID(g.node+"-"+strconv.FormatUint(n, 36)), n)
 	// After the Hello it may park at once: most that log in have nothing to say.
 	s.seen.Store(g.wheel.now.Load() - g.parkTicks)
 	c.SetReadLimit(helloBytes)
@@ -125,7 +136,7 @@ func (g *Gateway) admit(c wire.Conn) (*session, error) {
 	s.deadline.Store(g.wheel.now.Load() + g.wheel.ticks(g.o.Limits.Hello))
 	g.wheel.schedule(s, g.wheel.ticks(g.o.Limits.Hello))
 	if g.isClosed() { // Close may have listed the connections before this one
-		s.abort("shutdown", im.CodeGoingAway)
+		s.Abort("shutdown", im.CodeGoingAway)
 	}
 	return s, nil
 }
@@ -145,7 +156,7 @@ func (g *Gateway) dismiss(s *session) {
 			g.presence.down(s.actor.User)
 		}
 	}
-	g.conns.remove(s, addressKey(s.conn.Info().RemoteAddr))
+	g.conns.remove(s, addressKey(s.Conn.Info().RemoteAddr))
 	g.metrics.ended(s)
 }
 
@@ -174,7 +185,7 @@ func (g *Gateway) Close() error {
 	g.mu.Unlock()
 	g.cancel()
 	for _, s := range g.conns.list() {
-		s.abort("shutdown", im.CodeGoingAway)
+		s.Abort("shutdown", im.CodeGoingAway)
 	}
 	g.wg.Wait()
 	return nil

@@ -259,7 +259,7 @@ func (g *Gateway) loadGroups(ctx context.Context, u im.UserID) error {
 		if !g.groups.loads.overtaken(ld, c) {
 			for _, s := range sessions {
 				if grp.joins(s) {
-					s.compare()
+					s.Compare()
 				}
 			}
 		}
@@ -298,7 +298,7 @@ func (g *Gateway) leaveOthers(ld *load, s *session, member map[im.ConversationID
 		grp.mu.Lock()
 		if !g.groups.loads.overtaken(ld, grp.id) {
 			grp.leave(s)
-			s.compare()
+			s.Compare()
 		}
 		g.groups.unlock(grp)
 	}

@@ -36,12 +36,12 @@ func (s *session) onSend(c *command, f *wire.ClientFrame) {
 	t.place.At++
 	from := s.actor
 	from.Order, from.Turn = &t.order, t.place
-	s.g.o.Logic.Send(s.g.ctx, from, msg, s.newSending(&from, &msg, s.now).reply)
+	s.g.o.Logic.Send(s.g.ctx, from, msg, s.Sending(&from, &msg, s.now))
 }
 
 func (s *session) logInternal(what string, err error) {
 	if im.CodeOf(err) == im.CodeInternal {
-		s.g.o.Logger.Error("gateway: "+what, "connection", s.id, "user", s.actor.User, "err", err)
+		s.g.o.Logger.Error("gateway: "+what, "connection", s.ID, "user", s.actor.User, "err", err)
 	}
 }
 
@@ -86,7 +86,7 @@ func (s *session) flushMarks() {
 	if w == nil || len(w.waiting) == 0 {
 		return
 	}
-	if !s.beginMarks(len(w.waiting)) { // the client repeats what still holds
+	if !s.BeginMarks(len(w.waiting)) { // the client repeats what still holds
 		w.waiting = w.waiting[:0]
 	}
 	for _, m := range w.waiting {
@@ -102,10 +102,10 @@ func (s *session) flushMarks() {
 func (s *session) answerMark(err error) {
 	if err != nil { // first: what waits for this answer must not overtake it
 		s.logInternal("mark", err)
-		s.send(errorFrame(err))
-		s.flush()
+		s.Send(errorFrame(err))
+		s.Flush()
 	}
-	s.marked()
+	s.MarkAnswered()
 }
 
 func (s *session) onSync(c *command, f *wire.ClientFrame) { s.sync(f.GetSync()) }
@@ -115,24 +115,24 @@ func (s *session) sync(p *wire.Sync) {
 	ctx, done := s.asking(readTime)
 	defer done()
 	q, err := contract.SyncQuery(p)
-	s.beginSync(q.Cursor != "")
+	s.BeginSync(q.Cursor != "")
 	var res im.SyncResult
 	if err == nil {
 		res, err = s.g.o.Logic.Sync(ctx, s.actor, q)
 	}
 	if err != nil {
 		s.logInternal("sync", err)
-		s.send(syncError(p, err))
+		s.Send(syncError(p, err))
 		return
 	}
 	d := contract.SyncResult(&res)
 	d.Number = p.GetNumber()
-	s.doubt(false)
+	s.Doubt(false)
 	if !s.g.compareRoster(s, res.Conversations) {
-		s.misses()
+		s.Misses()
 	}
-	s.send(&wire.ServerFrame{Frame: &wire.ServerFrame_SyncDelta{SyncDelta: d}})
-	s.synced(&q, &res)
+	s.Send(&wire.ServerFrame{Frame: &wire.ServerFrame_SyncDelta{SyncDelta: d}})
+	s.Synced(&q, &res)
 }
 
 func (s *session) onPull(c *command, f *wire.ClientFrame) {
@@ -150,7 +150,7 @@ func (s *session) onPull(c *command, f *wire.ClientFrame) {
 		s.refuse(c, f, err)
 		return
 	}
-	s.send(&wire.ServerFrame{Frame: &wire.ServerFrame_Range{Range: &wire.Range{
+	s.Send(&wire.ServerFrame{Frame: &wire.ServerFrame_Range{Range: &wire.Range{
 		Number: p.GetNumber(), Conversation: string(q.Conversation), Entries: contract.Entries(res.Entries), Head: res.Head,
 	}}})
 }
@@ -202,12 +202,12 @@ func (s *session) onPing(c *command, f *wire.ClientFrame) {
 			pong.Resync = true
 		case same:
 			pong.Position = position
-			s.compared(position)
+			s.Compared(position)
 		default:
 			pong.Resync = true
 		}
 	}
-	s.send(&wire.ServerFrame{Frame: &wire.ServerFrame_Pong{Pong: pong}})
+	s.Send(&wire.ServerFrame{Frame: &wire.ServerFrame_Pong{Pong: pong}})
 }
 
 // onPong has nothing to do: that it came is the news.
@@ -215,5 +215,5 @@ func (s *session) onPong(*command, *wire.ClientFrame) {}
 
 func (s *session) onBye(*command, *wire.ClientFrame) {
 	s.flushMarks()
-	s.finish("bye", "", "bye", nil, false, leaveTime)
+	s.Finish("bye", "", "bye", nil, false, leaveTime)
 }

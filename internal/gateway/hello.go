@@ -44,7 +44,7 @@ func (s *session) onHello(_ *command, f *wire.ClientFrame) {
 		s.fail(string(im.CodeOf(err)), err)
 		return
 	}
-	s.conn.SetReadLimit(s.g.o.Limits.FrameBytes)
+	s.Conn.SetReadLimit(s.g.o.Limits.FrameBytes)
 	s.seen.Store(s.g.wheel.now.Load())
 	s.since.Store(uint32(s.g.wheel.now.Load()) + 1) // 0 is before
 	s.waiting.Store(false)
@@ -61,7 +61,7 @@ func (s *session) onHello(_ *command, f *wire.ClientFrame) {
 }
 
 func (s *session) checkHello(h *wire.Hello) (im.Handshake, error) {
-	shake := im.Handshake{Token: h.GetToken(), Connection: s.id, Client: h.GetClient(), Address: s.conn.Info().RemoteAddr}
+	shake := im.Handshake{Token: h.GetToken(), Connection: s.ID, Client: h.GetClient(), Address: s.Conn.Info().RemoteAddr}
 	if h.VersionMin > h.VersionMax || h.VersionMax < versionMin || h.VersionMin > versionMax {
 		return shake, im.Errorf(im.CodeVersionUnsupported, "this server speaks versions %d to %d", versionMin, versionMax)
 	}
@@ -82,8 +82,8 @@ func (s *session) authenticate(shake im.Handshake) error {
 	ctx, cancel := context.WithTimeout(s.g.ctx, authTime)
 	defer cancel()
 	began := s.g.o.Now().UnixNano()
-	s.began = s.g.controls.mark(s.id)
-	defer s.g.controls.unmark(s.id, s.began)
+	s.began = s.g.controls.mark(s.ID)
+	defer s.g.controls.unmark(s.ID, s.began)
 	actor, err := s.g.o.Logic.Authenticate(ctx, shake)
 	if err != nil {
 		return err
@@ -91,11 +91,11 @@ func (s *session) authenticate(shake im.Handshake) error {
 	if actor.User == "" {
 		return im.Errorf(im.CodeTokenInvalid, "this token is nobody's: a connection needs a user")
 	}
-	actor.Connection = s.id
+	actor.Connection = s.ID
 	s.actor, s.loginAt = actor, began
 	s.rates = s.g.o.Devices.Enter(actor.User, actor.Device.ID)
 	for _, r := range s.g.controls.since(actor.User, s.began) {
-		if r.c.Yield && r.c.ByConnection == s.id { // caused by this login: it tells its time and place
+		if r.c.Yield && r.c.ByConnection == s.ID { // caused by this login: it tells its time and place
 			s.loginAt, s.loginSeq = r.c.At.UnixNano(), r.seq
 		}
 	}
@@ -113,7 +113,7 @@ func (s *session) authenticate(shake im.Handshake) error {
 func (s *session) welcome() bool {
 	o := &s.g.o
 	rates := o.Devices.Rates()
-	payload := s.encode(&wire.ServerFrame{Frame: &wire.ServerFrame_Welcome{Welcome: &wire.Welcome{
+	return s.Welcome(&wire.ServerFrame{Frame: &wire.ServerFrame_Welcome{Welcome: &wire.Welcome{
 		Version: versionMax, User: string(s.actor.User), Session: string(s.actor.Session), Timeline: o.Timeline(),
 		Heartbeat: &wire.Heartbeat{IdleMs: contract.RetryMillis(o.Heartbeat.Idle), SilenceMs: contract.RetryMillis(o.Heartbeat.Silence), DeadMs: contract.RetryMillis(o.Heartbeat.Dead)},
 		Limits: &wire.Limits{
@@ -123,11 +123,6 @@ func (s *session) welcome() bool {
 		},
 		ServerTimeMs: o.Now().UnixMilli(),
 	}}})
-	if payload == nil {
-		return false
-	}
-	defer s.g.out.pools.putBuf(payload)
-	return s.release(*payload)
 }
 
 func rateOf(r limits.Rate) *wire.Rate {

@@ -11,8 +11,8 @@ func (g *Gateway) WentBack() {
 	// From here on a session gets no push before its Resync.
 	for _, u := range g.users.list() {
 		g.users.each(u, func(s *session) {
-			s.doubt(true)
-			s.compare()
+			s.Doubt(true)
+			s.Compare()
 		})
 	}
 	g.groups.startOver(g)

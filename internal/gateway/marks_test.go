@@ -54,12 +54,12 @@ func TestMarksTravel(t *testing.T) {
 		replies[1](im.Errorf(im.CodeInvalidArgument, "beyond"))
 		c.hears(t, "error invalid_argument")
 
-		for i := range marksUnderway + 5 {
+		for i := range marksAtOnce + 5 {
 			c.say(mark(uint64(i + 10)))
 			synctest.Wait()
 		}
-		if n := len(replies) - 2; n != marksUnderway {
-			t.Fatalf("%d marks are under way, want %d", n, marksUnderway)
+		if n := len(replies) - 2; n != marksAtOnce {
+			t.Fatalf("%d marks are under way, want %d", n, marksAtOnce)
 		}
 		c.say(text(string(dm), 2, "b"))
 		c.hears(t)
@@ -69,3 +69,6 @@ func TestMarksTravel(t *testing.T) {
 		c.hears(t, "ack 2 dm:ann:bob 2")
 	})
 }
+
+// marksAtOnce is outgoing.marksUnderway.
+const marksAtOnce = 128

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"github.com/skein-im/skein/internal/gateway/outgoing"
+
 	"sync"
 	"sync/atomic"
 
@@ -15,7 +17,7 @@ type metrics struct {
 	gapRepairs atomic.Uint64
 	panics     atomic.Uint64
 	framesIn   [commandCount]atomic.Uint64
-	out        counts
+	out        outgoing.Counts
 
 	mu          sync.Mutex
 	disconnects map[string]uint64
@@ -49,12 +51,12 @@ func newMetrics(g *Gateway, r prometheus.Registerer) *metrics {
 			panics:      desc("panics_total", "Panics that ended a session."),
 		},
 	}
-	m.out.sendSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+	m.out.SendSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "skein_gateway_send_duration_seconds", Help: "From a Send's arrival to its acknowledgement.", Buckets: buckets})
-	m.out.deliverSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+	m.out.DeliverSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "skein_gateway_deliver_duration_seconds", Help: "From an entry's durable storage to the end of the write to the sockets.", Buckets: buckets})
 	if r != nil {
-		r.MustRegister(m, m.out.sendSeconds, m.out.deliverSeconds)
+		r.MustRegister(m, m.out.SendSeconds, m.out.DeliverSeconds)
 	}
 	return m
 }
@@ -62,7 +64,7 @@ func newMetrics(g *Gateway, r prometheus.Registerer) *metrics {
 // ended counts why a session ended.
 func (m *metrics) ended(s *session) {
 	m.mu.Lock()
-	m.disconnects[s.why()]++
+	m.disconnects[s.Cause()]++
 	m.mu.Unlock()
 }
 
@@ -88,18 +90,16 @@ func (m *metrics) Collect(ch chan<- prometheus.Metric) {
 	gauge(d.groups, st.Groups)
 	count(d.connects, m.connects.Load())
 	count(d.bytes, m.bytesIn.Load(), "in")
-	count(d.bytes, m.out.bytesOut.Load(), "out")
-	count(d.writes, m.out.writes.Load())
-	count(d.slow, m.out.slowConsumers.Load())
-	count(d.resyncs, m.out.resyncs.Load())
+	count(d.bytes, m.out.BytesOut.Load(), "out")
+	count(d.writes, m.out.Writes.Load())
+	count(d.slow, m.out.SlowConsumers.Load())
+	count(d.resyncs, m.out.Resyncs.Load())
 	count(d.gaps, m.gapRepairs.Load())
 	count(d.panics, m.panics.Load())
 	for i := range commands {
 		count(d.frames, m.framesIn[i].Load(), "in", commands[i].name)
 	}
-	for i := frameWelcome; i < frameTypes; i++ {
-		count(d.frames, m.out.framesOut[i].Load(), "out", frameNames[i])
-	}
+	m.out.Frames(func(name string, n uint64) { count(d.frames, n, "out", name) })
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for reason, n := range m.disconnects {

@@ -46,7 +46,7 @@ func (s *session) inTurn(f *wire.ClientFrame) bool {
 	if err != nil {
 		return true // refused for that
 	}
-	first, waits := t.order.First(s.id, conv)
+	first, waits := t.order.First(s.ID, conv)
 	if !waits || takesTurn(first, id, p.GetInsteadOf()) {
 		return true
 	}
@@ -77,7 +77,7 @@ func (s *session) holdUp(f *wire.ClientFrame) {
 	if conv, id, err := sendKey(f.GetSend()); err == nil {
 		t := s.turned()
 		t.place.At++
-		t.order.Refused(s.id, conv, id, t.place)
+		t.order.Refused(s.ID, conv, id, t.place)
 	}
 }
 
@@ -87,14 +87,14 @@ func (s *session) holdUp(f *wire.ClientFrame) {
 // meanwhile.
 func (s *session) goOn(c im.ConversationID, id im.MessageID, insteadOf []byte) bool {
 	t := s.turned()
-	if _, waits := t.order.First(s.id, c); !waits {
+	if _, waits := t.order.First(s.ID, c); !waits {
 		return true
 	}
 	s.settleSends()
-	if first, waits := t.order.First(s.id, c); waits && !takesTurn(first, id, insteadOf) {
+	if first, waits := t.order.First(s.ID, c); waits && !takesTurn(first, id, insteadOf) {
 		return false
 	}
-	t.order.GoOn(s.id, c)
+	t.order.GoOn(s.ID, c)
 	t.place.Since = t.place.At + 1
 	return true
 }
@@ -104,6 +104,6 @@ func (s *session) refuseBehind(f *wire.ClientFrame) {
 	s.settleSends()
 	conv, id, err := sendKey(f.GetSend())
 	if err == nil {
-		s.sendError(&s.turns.order, conv, id, im.ErrBehind())
+		s.SendError(&s.turns.order, conv, id, im.ErrBehind())
 	}
 }

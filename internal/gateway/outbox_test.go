@@ -39,7 +39,7 @@ func TestSlowReaderLagsThenResyncs(t *testing.T) {
 		w.g.ToUsers(both, parcel(entry(dm, 201, "after")))
 		w.g.Flush()
 		slow.hears(t, "push dm:ann:bob#201=after")
-		if w.g.metrics.out.slowConsumers.Load() != 1 || w.g.metrics.out.resyncs.Load() != 1 {
+		if w.g.metrics.out.SlowConsumers.Load() != 1 || w.g.metrics.out.Resyncs.Load() != 1 {
 			t.Fatal("not counted")
 		}
 	})

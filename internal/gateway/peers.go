@@ -99,7 +99,7 @@ func (g *Gateway) Verify(all bool) {
 			for _, u := range users[:n] {
 				g.verifier.user(u)
 				if all {
-					g.users.each(u, func(s *session) { s.compare() })
+					g.users.each(u, func(s *session) { s.Compare() })
 				}
 			}
 			users = users[n:]

@@ -30,12 +30,12 @@ func (g *Gateway) lookUpPlaces() {
 // lookUpPlace tells the next position, if all before it was told here.
 func (s *session) lookUpPlace() {
 	defer s.recover("position")
-	from, to := s.placeFrom(), ""
+	from, to := s.PlaceFrom(), ""
 	if from != "" {
 		to = s.toldUpTo(from)
 	}
-	s.placed(from, to)
-	s.flush()
+	s.Placed(from, to)
+	s.Flush()
 }
 
 // toldUpTo asks what changed for the user since a position, and returns the new one
@@ -52,13 +52,13 @@ func (s *session) toldUpTo(from string) (to string) {
 		return ""
 	}
 	if !s.g.compareRoster(s, res.Conversations) {
-		s.misses()
+		s.Misses()
 		return ""
 	}
 	for i := range res.Conversations {
 		st := &res.Conversations[i]
 		if st.Until != 0 { // they left: the next Sync tells, whatever was told here
-			s.misses()
+			s.Misses()
 			return ""
 		}
 		if st.Head.Pos > since.Pos && !s.toldOf(st.Conversation, st.Head.Seq) {
@@ -73,7 +73,7 @@ func (s *session) toldUpTo(from string) (to string) {
 
 // toldOf tells that this session was told of a conversation up to a seq: what is
 // noted so was queued for all of the user's connections, and one that missed some
-// of it is told no position (outbox.missed).
+// of it is told no position (outgoing.Queue.Misses).
 func (s *session) toldOf(c im.ConversationID, seq uint64) bool {
 	if c.Kind() == im.KindGroup {
 		grp := s.g.groups.locked(c, false)
@@ -96,9 +96,9 @@ func (s *session) toldOf(c im.ConversationID, seq uint64) bool {
 func (s *session) tellMarks(st *im.ConversationState) {
 	tell := func(m im.Mark) {
 		b := s.g.pools.newReceipt(&m)
-		f := s.g.out.newFanout(&b.frame, 1)
-		f.to(&s.outbox)
-		f.end()
+		f := s.g.out.Fanout(&b.frame, 1)
+		f.To(&s.Queue)
+		f.End()
 		s.g.pools.receipts.Put(b)
 	}
 	if st.Read > 0 {
@@ -109,7 +109,7 @@ func (s *session) tellMarks(st *im.ConversationState) {
 	}
 }
 
-// Place implements owner: it has a worker look up the position.
+// Place implements outgoing.Owner: it has a worker look up the position.
 func (s *session) Place() bool {
 	select {
 	case s.g.places <- s:

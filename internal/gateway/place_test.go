@@ -139,7 +139,7 @@ func TestPlacesPassNothing(t *testing.T) {
 		w.during = func() {
 			w.during = nil
 			for _, s := range w.g.users.of("ann") {
-				s.misses()
+				s.Misses()
 			}
 		}
 		w.want("something was dropped meanwhile")

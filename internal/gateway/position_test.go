@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -60,7 +61,7 @@ func TestPositionsTravelWithPushes(t *testing.T) {
 
 		// What was dropped, or may have been, is synced first.
 		announce()
-		w.g.users.of("ann")[1].compare() // the first session is the last of the list
+		w.g.users.of("ann")[1].Compare() // the first session is the last of the list
 		w.g.Flush()
 		a.hears(t, "resync")
 		announce()
@@ -95,9 +96,7 @@ func TestPositionsNeedAWholeSync(t *testing.T) {
 		told := func(q *wire.Sync) bool {
 			a.say(wire.NewClientFrame(q))
 			synctest.Wait()
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			return s.tellFrom != 0 && s.tellFrom != asksSync
+			return s.Is(outgoing.MayTell)
 		}
 		check := func(what string, q *wire.Sync, want bool) {
 			t.Helper()
@@ -106,7 +105,7 @@ func TestPositionsNeedAWholeSync(t *testing.T) {
 			}
 		}
 		check("whole", &wire.Sync{Position: "p"}, true)
-		during = s.misses
+		during = s.Misses
 		check("dropped into", &wire.Sync{Position: "p"}, false)
 		during = nil
 		res.Next = "more"
@@ -115,7 +114,7 @@ func TestPositionsNeedAWholeSync(t *testing.T) {
 		check("the last page of it", &wire.Sync{Position: "p", Cursor: "more"}, true)
 		res.Next = "more"
 		check("the first page of a list", &wire.Sync{}, true)
-		s.misses()
+		s.Misses()
 		check("a further page after a drop", &wire.Sync{Cursor: "more"}, false)
 		res = im.SyncResult{Conversations: []im.ConversationState{{Conversation: grp}}}
 		check("a group that nobody told here", &wire.Sync{Position: "p"}, false)

@@ -77,7 +77,7 @@ func (p *presence) watch(s *session, may []im.UserID) {
 			fresh = append(fresh, u)
 		}
 		w.by[s] = struct{}{}
-		s.send(presenceFrame(u, w.online))
+		s.Send(presenceFrame(u, w.online))
 	}
 	if len(fresh) > 0 {
 		p.g.o.Peers.Watch(fresh)
@@ -194,11 +194,11 @@ func (w *watched) expire() int64 {
 func (w *watched) tell(online bool) {
 	w.online = online
 	frame := presenceFrame(w.user, online)
-	f := w.p.g.out.newFanout(frame, len(w.by))
+	f := w.p.g.out.Fanout(frame, len(w.by))
 	for s := range w.by {
-		f.to(&s.outbox)
+		f.To(&s.Queue)
 	}
-	f.end()
+	f.End()
 }
 
 func presenceFrame(u im.UserID, online bool) *wire.ServerFrame {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -16,8 +17,8 @@ const maxAuthors = 8
 // delivery is one run of entries on its way to many sessions. All but its few
 // authors, who get acks instead, share one encoding per codec and framing.
 //
-// message path 6/6: encode once per codec, bounded queue (outbox.go), coalesced
-// write (writers.go).
+// message path 6/6: encode once per codec, bounded queue (outgoing/queue.go),
+// coalesced write (outgoing/writers.go).
 type delivery struct {
 	g       *Gateway
 	entries []im.Entry
@@ -26,7 +27,7 @@ type delivery struct {
 	authors [maxAuthors]author
 	n       int
 	box     *pushBox
-	all     fanout
+	all     outgoing.Fanout
 	about   int // so many recipients
 	// users, if not nil, are those whose connections get the acks that belong here:
 	// between nodes each user of a dm has a delivery of its own.
@@ -75,22 +76,22 @@ func (d *delivery) author(id im.ConnectionID) *author {
 
 // to queues the entries for one session.
 func (d *delivery) to(s *session) {
-	s.tellBelow(d.entries[0].Conversation, d.entries[0].Seq) // what they wait for was lost
-	a := d.author(s.id)
+	s.TellBelow(d.entries[0].Conversation, d.entries[0].Seq) // what they wait for was lost
+	a := d.author(s.ID)
 	if a == nil {
 		if d.box == nil {
 			d.box = d.g.pools.newPush(d.entries)
-			d.all = d.g.out.newFanout(&d.box.frame, d.about)
+			d.all = d.g.out.Fanout(&d.box.frame, d.about)
 		}
-		d.all.to(&s.outbox)
+		d.all.To(&s.Queue)
 		return
 	}
 	a.met = true
 	next := 0
 	for i := a.first; i < len(d.entries); i++ {
-		if d.origin[i] == s.id {
+		if d.origin[i] == s.ID {
 			d.part(s, next, i)
-			s.delivered(&d.entries[i])
+			s.Delivered(&d.entries[i])
 			next = i + 1
 		}
 	}
@@ -103,9 +104,9 @@ func (d *delivery) part(s *session, from, to int) {
 		return
 	}
 	box := d.g.pools.newPush(d.entries[from:to])
-	own := d.g.out.newFanout(&box.frame, 1)
-	own.to(&s.outbox)
-	own.end()
+	own := d.g.out.Fanout(&box.frame, 1)
+	own.To(&s.Queue)
+	own.End()
 	d.g.pools.freePush(box)
 }
 
@@ -114,7 +115,7 @@ func (d *delivery) end() {
 	if d.box != nil {
 		d.g.pools.freePush(d.box)
 	}
-	d.all.end()
+	d.all.End()
 	if d.n > 0 {
 		left := false
 		for i := range d.authors[:d.n] {
@@ -138,8 +139,8 @@ func (g *Gateway) acked(e *im.Entry, o im.ConnectionID) {
 		return
 	}
 	g.users.each(e.Sender, func(s *session) {
-		if s.id == o {
-			s.delivered(e)
+		if s.ID == o {
+			s.Delivered(e)
 		}
 	})
 }

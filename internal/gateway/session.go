@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
@@ -32,7 +33,7 @@ const (
 // session is one connection. Its goroutine owns the fields without another
 // note: first Serve's, after a time parked a new one (serve).
 type session struct {
-	outbox
+	outgoing.Queue
 	g *Gateway
 
 	// Set before the session is registered under its user, never changed after.
@@ -128,7 +129,7 @@ func (g *Gateway) turnAway(c wire.Conn, s *session, err error) {
 func (s *session) run() (parked bool) {
 	defer s.recover("session")
 	for {
-		msg, err := s.conn.ReadMessage()
+		msg, err := s.Conn.ReadMessage()
 		if err != nil && err != wire.ErrNudged {
 			s.flushMarks()
 			s.readFailed(err)
@@ -148,7 +149,7 @@ func (s *session) run() (parked bool) {
 // arrived does all that one message asks for.
 func (s *session) arrived(msg []byte) {
 	s.g.metrics.bytesIn.Add(uint64(len(msg)))
-	if s.is(ending) {
+	if s.Is(outgoing.Ending) {
 		return // told to go: nothing more is done for it
 	}
 	if s.ready {
@@ -156,9 +157,9 @@ func (s *session) arrived(msg []byte) {
 	} else {
 		s.aside(func() { s.handle(msg) })
 	}
-	if !s.conn.Buffered() {
+	if !s.Conn.Buffered() {
 		s.flushMarks()
-		s.flushOwn()
+		s.FlushOwn()
 	}
 	s.backpressure()
 }
@@ -173,7 +174,7 @@ func (s *session) silent() bool {
 // park gives this goroutine back until the peer says something or the
 // connection is closed. When it is true the session is another goroutine's.
 func (s *session) park() bool {
-	c, ok := s.conn.(wire.Parker)
+	c, ok := s.Conn.(wire.Parker)
 	return ok && c.Park(s.serve)
 }
 
@@ -187,7 +188,7 @@ func (s *session) handle(msg []byte) {
 		s.g.pools.frames.Put(frame)
 	}()
 	s.now = s.g.o.Now()
-	if err := s.kind.codec.Decode(msg, frame); err != nil {
+	if err := s.Kind.Codec.Decode(msg, frame); err != nil {
 		s.fail("protocol_error", im.Wrap(err, im.CodeProtocolError, "the message is not a frame"))
 		return
 	}
@@ -248,33 +249,33 @@ func (s *session) refuse(c *command, f *wire.ClientFrame, err error) {
 		s.settleSends()
 	}
 	if im.CodeOf(err) == im.CodeInternal {
-		s.g.o.Logger.Error("gateway: "+c.name, "connection", s.id, "user", s.actor.User, "err", err)
+		s.g.o.Logger.Error("gateway: "+c.name, "connection", s.ID, "user", s.actor.User, "err", err)
 	}
-	s.send(c.answer(f, err))
+	s.Send(c.answer(f, err))
 }
 
 // settleSends waits until all sends are answered, so that an error of the
 // gateway's own does not overtake their answers (SPEC §5.1).
 func (s *session) settleSends() {
-	s.await(sendsOpen)
+	s.await(outgoing.SendsOpen)
 }
 
 // settleMarks passes the marks on and waits until they are answered: what is
 // asked next sees them.
 func (s *session) settleMarks() {
 	s.flushMarks()
-	s.await(marksOpen)
+	s.await(outgoing.MarksOpen)
 }
 
 // await reads nothing while something is so, and writes what is queued before. The
 // client's silence meanwhile proves nothing.
-func (s *session) await(c condition) {
-	if !s.is(c) {
+func (s *session) await(c outgoing.Condition) {
+	if !s.Is(c) {
 		return
 	}
-	s.flush()
+	s.Flush()
 	s.waiting.Store(true)
-	s.waitWhile(c)
+	s.WaitWhile(c)
 	s.seen.Store(s.g.wheel.now.Load())
 	s.waiting.Store(false)
 }
@@ -282,9 +283,9 @@ func (s *session) await(c condition) {
 // backpressure stops reading while too much is unanswered or too many answers
 // wait to be written (SPEC §5.4, §6.4).
 func (s *session) backpressure() {
-	if s.is(overcharged) {
+	if s.Is(outgoing.Overcharged) {
 		s.flushMarks()
-		s.await(overcharged)
+		s.await(outgoing.Overcharged)
 	}
 }
 
@@ -292,9 +293,9 @@ func (s *session) backpressure() {
 func (s *session) fail(cause string, err error) {
 	e := im.Public(err)
 	if e.Code == im.CodeInternal {
-		s.g.o.Logger.Error("gateway: connection failed", "connection", s.id, "user", s.actor.User, "err", err)
+		s.g.o.Logger.Error("gateway: connection failed", "connection", s.ID, "user", s.actor.User, "err", err)
 	}
-	s.finish(cause, wire.Code(e.Code), e.Message, errorFrame(err), false, finishTime)
+	s.Finish(cause, wire.Code(e.Code), e.Message, errorFrame(err), false, finishTime)
 }
 
 // readFailed ends a session whose connection ended or broke the framing.
@@ -304,9 +305,9 @@ func (s *session) readFailed(err error) {
 	case errors.As(err, &ce):
 		s.fail(string(ce.Code), im.Errorf(im.Code(ce.Code), "%s", ce.Reason))
 	case errors.Is(err, io.EOF):
-		s.abort("client_closed", im.CodeGoingAway)
+		s.Abort("client_closed", im.CodeGoingAway)
 	default:
-		s.abort("read_failed", im.CodeGoingAway)
+		s.Abort("read_failed", im.CodeGoingAway)
 	}
 }
 
@@ -314,19 +315,19 @@ func (s *session) readFailed(err error) {
 func (s *session) recover(where string) {
 	if r := recover(); r != nil {
 		s.g.metrics.panics.Add(1)
-		s.g.o.Logger.Error("gateway: panic", "in", where, "connection", s.id, "user", s.actor.User, "panic", r, "stack", string(debug.Stack()))
-		s.finish("internal", wire.Code(im.CodeInternal), "internal", errorFrame(im.Errorf(im.CodeInternal, "the server failed (reference %s)", s.id)), false, finishTime)
+		s.g.o.Logger.Error("gateway: panic", "in", where, "connection", s.ID, "user", s.actor.User, "panic", r, "stack", string(debug.Stack()))
+		s.Finish("internal", wire.Code(im.CodeInternal), "internal", errorFrame(im.Errorf(im.CodeInternal, "the server failed (reference %s)", s.ID)), false, finishTime)
 	}
 }
 
 // settle waits until what is queued has been written (or given up, see
 // expire) and the connection is closed.
 func (s *session) settle() {
-	if !s.is(ending) {
-		s.abort("internal", im.CodeInternal)
+	if !s.Is(outgoing.Ending) {
+		s.Abort("internal", im.CodeInternal)
 	}
-	s.flush()
-	s.waitWhile(inUse)
+	s.Flush()
+	s.WaitWhile(outgoing.InUse)
 }
 
 func (s *session) node() *wheelNode { return &s.timer }
@@ -335,19 +336,19 @@ func (s *session) node() *wheelNode { return &s.timer }
 // end of its token, its heartbeat (SPEC §3.1, §9.2).
 func (s *session) expire() int64 {
 	w, now := s.g.wheel, s.g.wheel.now.Load()
-	if s.is(closed) {
+	if s.Is(outgoing.Closed) {
 		return 0
 	}
-	held := s.is(held)
+	held := s.Is(outgoing.Held)
 	if d := s.deadline.Load(); d > 0 {
 		switch {
 		case now < d:
 			return d - now
-		case s.is(ending):
-			s.closeAsTold()
+		case s.Is(outgoing.Ending):
+			s.CloseAsTold()
 			return 0
 		case held:
-			s.finish("hello_timeout", wire.CodeHelloTimeout, "no Hello", errorFrame(im.Errorf(im.CodeHelloTimeout, "no Hello within %v", s.g.o.Limits.Hello)), false, finishTime)
+			s.Finish("hello_timeout", wire.CodeHelloTimeout, "no Hello", errorFrame(im.Errorf(im.CodeHelloTimeout, "no Hello within %v", s.g.o.Limits.Hello)), false, finishTime)
 			return 0
 		}
 	}
@@ -372,7 +373,7 @@ func (s *session) heartbeat(now int64) int64 {
 	if s.waiting.Load() {
 		s.seen.Store(now)
 	}
-	counter, counts := s.conn.(wire.ByteCounter)
+	counter, counts := s.Conn.(wire.ByteCounter)
 	if counts {
 		n := counter.Received()
 		if n != s.received && s.seen.Load() < s.checked { // bytes, but no whole message
@@ -381,17 +382,17 @@ func (s *session) heartbeat(now int64) int64 {
 		s.received, s.checked = n, now
 	}
 	silent := now - s.seen.Load()
-	if c, ok := s.conn.(wire.Parker); ok && silent >= s.g.parkTicks {
+	if c, ok := s.Conn.(wire.Parker); ok && silent >= s.g.parkTicks {
 		c.Nudge()
 	}
 	silence, dead := w.ticks(h.Silence), w.ticks(h.Dead)
 	switch {
 	case silent >= dead:
-		s.finish("heartbeat_timeout", wire.CodeHeartbeatTimeout, "silence", errorFrame(im.Errorf(im.CodeHeartbeatTimeout, "not a byte within %v", h.Dead)), false, finishTime)
+		s.Finish("heartbeat_timeout", wire.CodeHeartbeatTimeout, "silence", errorFrame(im.Errorf(im.CodeHeartbeatTimeout, "not a byte within %v", h.Dead)), false, finishTime)
 		return 0
 	case silent >= silence:
-		s.send(s.g.ping)
-		s.flush()
+		s.Send(s.g.ping)
+		s.Flush()
 		return min(w.ticks(h.Every), dead-silent)
 	}
 	if counts {
@@ -402,17 +403,17 @@ func (s *session) heartbeat(now int64) int64 {
 
 // kick ends the session from outside, telling why (SPEC §3.6).
 func (s *session) kick(cause string, err error) {
-	s.finish(cause, wire.Code(im.CodeOf(err)), im.Public(err).Message,
+	s.Finish(cause, wire.Code(im.CodeOf(err)), im.Public(err).Message,
 		&wire.ServerFrame{Frame: &wire.ServerFrame_Kick{Kick: &wire.Kick{Error: fromError(err), AtMs: s.g.o.Now().UnixMilli()}}}, false, finishTime)
 }
 
-// Ends implements owner.
+// Ends implements outgoing.Owner.
 func (s *session) Ends(within time.Duration) {
 	s.deadline.Store(s.g.wheel.now.Load() + s.g.wheel.ticks(within))
 	s.g.wheel.schedule(s, s.g.wheel.ticks(within))
 }
 
-// Log implements owner.
+// Log implements outgoing.Owner.
 func (s *session) Log() *slog.Logger {
-	return s.g.o.Logger.With("connection", s.id, "user", s.actor.User)
+	return s.g.o.Logger.With("connection", s.ID, "user", s.actor.User)
 }

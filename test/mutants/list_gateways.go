@@ -2,6 +2,7 @@ package main
 
 const (
 	gatewayDir = "internal/gateway"
+	outDir     = "internal/gateway/outgoing"
 	limitsDir  = "internal/limits"
 	apiDir     = "internal/api"
 	appDir     = "internal/app"
@@ -61,12 +62,12 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "overflow-without-resync", Breaks: "7: a slow reader syncs when it has caught up",
-		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "\t\to.lagging = true\n\t\to.missed()\n\t\to.mu.Unlock()\n\t\to.sh.metrics.slowConsumers.Add(1)", "\t\to.missed()\n\t\to.mu.Unlock()\n\t\to.sh.metrics.slowConsumers.Add(1)"}},
+		Hunks:   []Hunk{{outDir + "/queue.go", "\t\to.lagging = true\n\t\to.missed()\n\t\to.mu.Unlock()\n\t\to.sh.metrics.SlowConsumers.Add(1)", "\t\to.missed()\n\t\to.mu.Unlock()\n\t\to.sh.metrics.SlowConsumers.Add(1)"}},
 		Package: gatewayDir, Test: "TestSlowReaderLagsThenResyncs",
 	},
 	{
 		Name: "pushes-without-bound", Breaks: "7: what waits for a slow reader is bounded",
-		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "if o.size()+len(framed) > o.sh.limits.QueueBytes {", "if o.size()+len(framed) < 0 {"}},
+		Hunks:   []Hunk{{outDir + "/queue.go", "if o.size()+len(framed) > o.sh.o.QueueBytes {", "if o.size()+len(framed) < 0 {"}},
 		Package: gatewayDir, Test: "TestSlowReaderLagsThenResyncs",
 	},
 	{
@@ -91,7 +92,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "frames-after-the-kick", Breaks: "revocation: nothing follows the Kick",
-		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "return o.closed || (o.ending && !o.graceful)", "return o.closed"}},
+		Hunks:   []Hunk{{outDir + "/queue.go", "return o.closed || (o.ending && !o.graceful)", "return o.closed"}},
 		Package: gatewayDir, Test: "TestNothingFollowsTheKick",
 	},
 	{
@@ -106,7 +107,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "in-flight-without-bound", Breaks: "9: who sends more than may be unanswered is not read",
-		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "(int(o.inflight) >= o.sh.limits.InFlight || ", "("}},
+		Hunks:   []Hunk{{outDir + "/queue.go", "(int(o.inflight) >= o.sh.o.InFlight || ", "("}},
 		Package: gatewayDir, Test: "TestInFlightLimit",
 	},
 	{
@@ -116,7 +117,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "push-before-welcome", Breaks: "§3: what is pushed before the Welcome waits",
-		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "if o.writing || o.hold || o.closed || !o.next() {", "if o.writing || o.closed || !o.next() {"}},
+		Hunks:   []Hunk{{outDir + "/queue.go", "if o.writing || o.hold || o.closed || !o.next() {", "if o.writing || o.closed || !o.next() {"}},
 		Package: gatewayDir, Test: "TestRosterChangesDuringHandshake",
 	},
 	{
@@ -161,7 +162,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "position-after-a-drop", Breaks: "§7.7: no position is told after something was dropped",
-		Hunks:   []Hunk{{gatewayDir + "/position.go", "if to != \"\" && o.mayPlace() && o.place.at == from {", "if to != \"\" {"}},
+		Hunks:   []Hunk{{outDir + "/position.go", "if to != \"\" && MayTell(o) && o.place.at == from {", "if to != \"\" {"}},
 		Package: gatewayDir, Test: "TestPlacesPassNothing",
 	},
 	{
@@ -176,32 +177,32 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "flush-writes-to-all", Breaks: "8: who delivers writes to no more than a few sockets",
-		Hunks:   []Hunk{{gatewayDir + "/writers.go", "\tdefault:\n\t\tf.many, f.handed = true, true\n", "\tdefault:\n\t\to.flush()\n\t\treturn\n"}},
-		Package: gatewayDir, Test: "TestManyAreTheWriters",
+		Hunks:   []Hunk{{outDir + "/writers.go", "\tdefault:\n\t\tf.many, f.handed = true, true\n", "\tdefault:\n\t\to.Flush()\n\t\treturn\n"}},
+		Package: outDir, Test: "TestManyAreTheWriters",
 	},
 	{
 		Name: "writers-queue-grows", Breaks: "7: a session waits for its writer once",
-		Hunks:   []Hunk{{gatewayDir + "/writers.go", "case first && !o.queued.soon:", "case first:"}},
-		Package: gatewayDir, Test: "TestWritersQueuesAreBounded",
+		Hunks:   []Hunk{{outDir + "/writers.go", "case first && !o.queued.soon:", "case first:"}},
+		Package: outDir, Test: "TestWritersQueuesAreBounded",
 	},
 	{
 		Name: "writers-late-queue-grows", Breaks: "7: a session waits for its writer once",
-		Hunks:   []Hunk{{gatewayDir + "/writers.go", "case !first && !o.queued.soon && !o.queued.later:", "case !first:"}},
-		Package: gatewayDir, Test: "TestWritersQueuesAreBounded",
+		Hunks:   []Hunk{{outDir + "/writers.go", "case !first && !o.queued.soon && !o.queued.later:", "case !first:"}},
+		Package: outDir, Test: "TestWritersQueuesAreBounded",
 	},
 	{
 		Name: "acks-behind-many-pushes", Breaks: "7: an ack passes the pushes of a large group",
-		Hunks:   []Hunk{{gatewayDir + "/writers.go", "f.write(o, must || f.pushes <= pushesFirst)", "f.write(o, !must && f.pushes <= pushesFirst)"}},
-		Package: gatewayDir, Test: "TestAcksPassManyPushes",
+		Hunks:   []Hunk{{outDir + "/writers.go", "f.write(o, must || f.pushes <= pushesFirst)", "f.write(o, !must && f.pushes <= pushesFirst)"}},
+		Package: outDir, Test: "TestAcksPassManyPushes",
 	},
 	{
 		Name: "two-write-to-one", Breaks: "8: one goroutine at a time writes to a connection",
-		Hunks:   []Hunk{{gatewayDir + "/outbox.go", "if o.writing || o.hold || o.closed || !o.next() {", "if o.hold || o.closed || !o.next() {"}},
-		Package: gatewayDir, Test: "TestOneWritesAtATime",
+		Hunks:   []Hunk{{outDir + "/queue.go", "if o.writing || o.hold || o.closed || !o.next() {", "if o.hold || o.closed || !o.next() {"}},
+		Package: outDir, Test: "TestOneWritesAtATime",
 	},
 	{
 		Name: "one-writer-for-all", Breaks: "8: a writer that is held up holds up its own sessions only",
-		Hunks:   []Hunk{{gatewayDir + "/writers.go", "return uint16(n % uint64(len(w.all)))", "return uint16(n * 0)"}},
-		Package: gatewayDir, Test: "TestWritersAreApart",
+		Hunks:   []Hunk{{outDir + "/writers.go", "return uint16(n % uint64(len(w.all)))", "return uint16(n * 0)"}},
+		Package: outDir, Test: "TestWritersAreApart",
 	},
 }

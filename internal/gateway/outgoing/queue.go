@@ -1,4 +1,4 @@
-package gateway
+package outgoing
 
 import (
 	"errors"
@@ -24,28 +24,29 @@ const (
 	maxDeferred = 8
 	// marksUnderway is how many marks may be without an answer while more is read.
 	marksUnderway = 128
-	// writeChunk is what a peer must take within Limits.Write.
+	// writeChunk is what a peer must take within Options.Write.
 	writeChunk = 16 << 10
 )
 
-// outbox is what waits to be written to one connection, already framed.
+// Queue is what waits to be written to one connection, already framed.
 //
 // Contract:
 //   - must frames (acks, errors, results, Welcome, Kick …) are always taken until
-//     the outbox is ending; the session stops reading while more than the limit waits;
+//     the queue is ending; the session stops reading while more than the limit waits;
 //   - push frames beyond the limit are dropped, and so are all further ones until
 //     the queue has drained: then one Resync is queued (lagging);
 //   - pushes alone wait for up to maxDeferred further Flushes while a send of the
 //     session's is on its way: they leave in one write with its ack;
 //   - before the Welcome (hold) pushes wait and nothing is written;
 //   - order is kept; at most one goroutine writes at a time (writing);
-//   - an empty outbox holds no buffer.
-type outbox struct {
-	sh    *shared
-	owner owner
-	conn  wire.Conn
-	kind  *kind
-	id    im.ConnectionID
+//   - an empty queue holds no buffer.
+type Queue struct {
+	// Set by Begin, never changed after.
+	sh    *Queues
+	owner Owner
+	Conn  wire.Conn
+	Kind  *Kind
+	ID    im.ConnectionID
 
 	mu sync.Mutex
 	// shared is a frame many connections share, first in the queue; never written to.
@@ -85,7 +86,7 @@ type outbox struct {
 	cause atomic.Pointer[string]
 
 	// dirty: the next Flush sees to it. writer is which of the writers is this
-	// outbox's; queued tells in which of its queues it waits, guarded by the writer's mu.
+	// queue's; queued tells in which of its queues it waits, guarded by the writer's mu.
 	dirty  atomic.Bool
 	writer uint16
 	queued struct{ soon, later bool }
@@ -97,24 +98,24 @@ type farewell struct {
 	reason string
 }
 
-// owner is the session that an outbox belongs to.
-type owner interface {
+// Owner is the session that a queue belongs to.
+type Owner interface {
 	// Over is called when nothing more will be told to the client but why: what is
 	// asked for it need not be answered. It may be called again, and with the
-	// outbox's lock.
+	// queue's lock.
 	Over()
 	// Ends is called when the connection closes within that time, written or not.
 	Ends(within time.Duration)
 	// Lost is called for an ack whose delivery did not come.
 	Lost(h im.ParcelHead)
-	// Place has a new position looked up, and tells whether it will be. It is called
-	// with the outbox's lock, does not wait, and Placed follows.
+	// Place has a new position looked up (PlaceFrom), and tells whether it will be. It
+	// is called with the queue's lock, does not wait, and Placed follows.
 	Place() bool
 	// Log is where errors of this connection are logged.
 	Log() *slog.Logger
 }
 
-func (o *outbox) size() int {
+func (o *Queue) size() int {
 	n := len(o.shared) + o.taken
 	if o.buf != nil {
 		n += len(*o.buf)
@@ -123,7 +124,7 @@ func (o *outbox) size() int {
 }
 
 // room makes sure there is a buffer to append to. Caller holds mu.
-func (o *outbox) room(p *buffers) *[]byte {
+func (o *Queue) room(p *buffers) *[]byte {
 	if o.buf == nil {
 		o.buf = p.getBuf()
 	}
@@ -135,44 +136,55 @@ func (o *outbox) room(p *buffers) *[]byte {
 }
 
 // signal wakes those who wait. Caller holds mu.
-func (o *outbox) signal() {
+func (o *Queue) signal() {
 	if o.wake != nil {
 		close(o.wake)
 		o.wake = nil
 	}
 }
 
-// condition is something about an outbox that may be waited for the end of. It
+// Condition is something about a queue that may be waited for the end of. It
 // runs under mu.
-type condition func(o *outbox) bool
+type Condition func(o *Queue) bool
 
-// held: before the Welcome. ending: nothing more is taken, but answers to sends if
-// it ends in peace. over: nothing at all. closed: nor is written. inUse: somebody
-// may still write.
-func held(o *outbox) bool   { return o.hold }
-func ending(o *outbox) bool { return o.ending }
-func over(o *outbox) bool   { return o.closed || o.ending && !o.graceful }
-func closed(o *outbox) bool { return o.closed }
-func inUse(o *outbox) bool  { return !o.closed || o.writing }
+// Held: before the Welcome.
+func Held(o *Queue) bool { return o.hold }
 
-// sendsOpen and marksOpen: some have no answer. full: more waits to be written than
-// may. overcharged: any of this is more than may be while more is read.
-func sendsOpen(o *outbox) bool { return o.inflight > 0 && !o.closed }
-func marksOpen(o *outbox) bool { return o.marking > 0 && !o.closed }
-func full(o *outbox) bool      { return !o.closed && o.size() > o.sh.limits.QueueBytes }
-func overcharged(o *outbox) bool {
-	return full(o) || !o.closed && (int(o.inflight) >= o.sh.limits.InFlight || o.marking >= marksUnderway)
+// Ending: nothing more is taken, but answers to sends if it ends in peace.
+func Ending(o *Queue) bool { return o.ending }
+
+// Over: nothing at all is taken.
+func Over(o *Queue) bool { return o.closed || o.ending && !o.graceful }
+
+// Closed: nothing is written any more, but what a writer has in its hands.
+func Closed(o *Queue) bool { return o.closed }
+
+// InUse: it is not closed, or somebody still writes.
+func InUse(o *Queue) bool { return !o.closed || o.writing }
+
+// SendsOpen: some sends have no answer.
+func SendsOpen(o *Queue) bool { return o.inflight > 0 && !o.closed }
+
+// MarksOpen: some marks have no answer.
+func MarksOpen(o *Queue) bool { return o.marking > 0 && !o.closed }
+
+// Full: more waits to be written than may.
+func Full(o *Queue) bool { return !o.closed && o.size() > o.sh.o.QueueBytes }
+
+// Overcharged: more waits, or is without an answer, than may while more is read.
+func Overcharged(o *Queue) bool {
+	return Full(o) || !o.closed && (int(o.inflight) >= o.sh.o.InFlight || o.marking >= marksUnderway)
 }
 
-// is tells whether c is so at this moment.
-func (o *outbox) is(c condition) bool {
+// Is tells whether c is so at this moment.
+func (o *Queue) Is(c Condition) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return c(o)
 }
 
-// waitWhile blocks while c is so.
-func (o *outbox) waitWhile(c condition) {
+// WaitWhile blocks while c is so.
+func (o *Queue) WaitWhile(c Condition) {
 	o.mu.Lock()
 	for c(o) {
 		if o.wake == nil {
@@ -186,8 +198,8 @@ func (o *outbox) waitWhile(c condition) {
 	o.mu.Unlock()
 }
 
-// beginMarks notes that n marks are passed on; false: they do not count.
-func (o *outbox) beginMarks(n int) bool {
+// BeginMarks notes that n marks are passed on; false: they do not count.
+func (o *Queue) BeginMarks(n int) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.doubted {
@@ -198,7 +210,7 @@ func (o *outbox) beginMarks(n int) bool {
 }
 
 // marked notes the answer to a mark.
-func (o *outbox) marked() {
+func (o *Queue) MarkAnswered() {
 	o.mu.Lock()
 	o.marking--
 	if o.marking == 0 || o.marking == marksUnderway/2 {
@@ -207,24 +219,24 @@ func (o *outbox) marked() {
 	o.mu.Unlock()
 }
 
-// doubt tells that what the client knows may be of what the stores were before they
+// Doubt tells that what the client knows may be of what the stores were before they
 // went back, or that it has synced since. Its marks do not count meanwhile.
-func (o *outbox) doubt(on bool) {
+func (o *Queue) Doubt(on bool) {
 	o.mu.Lock()
 	o.doubted = on
 	o.mu.Unlock()
 }
 
 // why is why the connection ended.
-func (o *outbox) why() string {
+func (o *Queue) Cause() string {
 	if c := o.cause.Load(); c != nil {
 		return *c
 	}
 	return "unknown"
 }
 
-// closeAsTold closes an outbox that is ending, written or not.
-func (o *outbox) closeAsTold() {
+// CloseAsTold closes a queue that is ending, written or not.
+func (o *Queue) CloseAsTold() {
 	o.mu.Lock()
 	bye := o.bye
 	o.mu.Unlock()
@@ -233,8 +245,8 @@ func (o *outbox) closeAsTold() {
 	}
 }
 
-// compare has the client sync, as after pushes that were dropped.
-func (o *outbox) compare() {
+// Compare has the client sync, as after pushes that were dropped.
+func (o *Queue) Compare() {
 	o.mu.Lock()
 	if o.ending || o.closed || o.hold {
 		o.mu.Unlock()
@@ -247,17 +259,17 @@ func (o *outbox) compare() {
 }
 
 // refuses tells that a must frame comes too late. Caller holds mu.
-func (o *outbox) refuses() bool { return o.closed || (o.ending && !o.graceful) }
+func (o *Queue) refuses() bool { return o.closed || (o.ending && !o.graceful) }
 
 // put queues a must frame; payload is not framed yet.
-func (o *outbox) put(t frameType, payload []byte) {
+func (o *Queue) put(t frameType, payload []byte) {
 	o.mu.Lock()
 	if o.refuses() {
 		o.mu.Unlock()
 		return
 	}
 	buf := o.room(&o.sh.pools)
-	*buf = o.conn.AppendMessage(*buf, payload)
+	*buf = o.Conn.AppendMessage(*buf, payload)
 	o.must = true
 	o.mu.Unlock()
 	o.sh.metrics.framesOut[t].Add(1)
@@ -265,17 +277,17 @@ func (o *outbox) put(t frameType, payload []byte) {
 
 // push queues a droppable frame, framed already. share tells that the bytes
 // may be kept.
-func (o *outbox) push(t frameType, framed []byte, share bool) {
+func (o *Queue) push(t frameType, framed []byte, share bool) {
 	o.mu.Lock()
 	if o.ending || o.closed || o.lagging {
 		o.mu.Unlock()
 		return
 	}
-	if o.size()+len(framed) > o.sh.limits.QueueBytes {
+	if o.size()+len(framed) > o.sh.o.QueueBytes {
 		o.lagging = true
 		o.missed()
 		o.mu.Unlock()
-		o.sh.metrics.slowConsumers.Add(1)
+		o.sh.metrics.SlowConsumers.Add(1)
 		o.markDirty()
 		return
 	}
@@ -290,8 +302,14 @@ func (o *outbox) push(t frameType, framed []byte, share bool) {
 	o.markDirty()
 }
 
-// release puts the Welcome before what was held and lets the queue be written.
-func (o *outbox) release(welcome []byte) bool {
+// Welcome puts the Welcome before what was held and lets the queue be written.
+// False: it ended meanwhile.
+func (o *Queue) Welcome(f *wire.ServerFrame) bool {
+	payload := o.encode(f)
+	if payload == nil {
+		return false
+	}
+	defer o.sh.pools.putBuf(payload)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ending || o.closed {
@@ -299,7 +317,7 @@ func (o *outbox) release(welcome []byte) bool {
 	}
 	held := o.size()
 	first := o.sh.pools.getBuf()
-	*first = o.conn.AppendMessage(*first, welcome)
+	*first = o.Conn.AppendMessage(*first, *payload)
 	if held > 0 {
 		rest := o.room(&o.sh.pools)
 		*first = append(*first, *rest...)
@@ -314,7 +332,7 @@ func (o *outbox) release(welcome []byte) bool {
 
 // take hands the queue's bytes to the caller, who becomes the writer. ok is
 // false when there is nothing to write or somebody else writes.
-func (o *outbox) take() (p []byte, buf *[]byte, ok bool) {
+func (o *Queue) take() (p []byte, buf *[]byte, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.writing || o.hold || o.closed || !o.next() {
@@ -327,7 +345,7 @@ func (o *outbox) take() (p []byte, buf *[]byte, ok bool) {
 
 // next tells whether there are bytes to write, after queueing the Resync that
 // is due. Caller holds mu.
-func (o *outbox) next() bool {
+func (o *Queue) next() bool {
 	if o.shared != nil || o.buf != nil {
 		o.addPosition()
 		o.wantPlace()
@@ -335,11 +353,11 @@ func (o *outbox) next() bool {
 	}
 	if o.lagging && !o.ending {
 		o.lagging = false
-		if framed := o.kind.framed(o, frameResync, &wire.ServerFrame{Frame: &wire.ServerFrame_Resync{Resync: &wire.Resync{}}}); framed != nil {
+		if framed := o.Kind.framed(o, frameResync, &wire.ServerFrame{Frame: &wire.ServerFrame_Resync{Resync: &wire.Resync{}}}); framed != nil {
 			buf := o.room(&o.sh.pools)
 			*buf = append(*buf, framed...)
 			o.sh.metrics.framesOut[frameResync].Add(1)
-			o.sh.metrics.resyncs.Add(1)
+			o.sh.metrics.Resyncs.Add(1)
 			return true
 		}
 	}
@@ -347,7 +365,7 @@ func (o *outbox) next() bool {
 }
 
 // grab empties the queue into the writer's hands. Caller holds mu.
-func (o *outbox) grab() (p []byte, buf *[]byte) {
+func (o *Queue) grab() (p []byte, buf *[]byte) {
 	o.must, o.deferred = false, 0
 	if o.shared != nil {
 		p, o.shared = o.shared, nil
@@ -362,7 +380,7 @@ func (o *outbox) grab() (p []byte, buf *[]byte) {
 // waits reports whether what is queued had better wait for the next Flush:
 // pushes of a session whose ack comes soon; and whether something that is no
 // push is queued.
-func (o *outbox) waits() (wait, must bool) {
+func (o *Queue) waits() (wait, must bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.inflight == 0 || o.must || o.deferred == maxDeferred || o.ending || o.hold || o.writing {
@@ -372,33 +390,33 @@ func (o *outbox) waits() (wait, must bool) {
 	return true, false
 }
 
-// flushOwn writes if the session itself has queued something; pushes are
+// FlushOwn writes if the session itself has queued something; pushes are
 // written by Flush.
-func (o *outbox) flushOwn() {
+func (o *Queue) FlushOwn() {
 	o.mu.Lock()
 	own := o.must || o.ending
 	o.mu.Unlock()
 	if own {
-		o.flush()
+		o.Flush()
 	}
 }
 
-// flush writes what the peer takes without waiting; the rest goes to a
+// Flush writes what the peer takes without waiting; the rest goes to a
 // goroutine of its own. Any goroutine may call it.
-func (o *outbox) flush() {
+func (o *Queue) Flush() {
 	p, buf, ok := o.take()
 	if !ok {
 		o.closeIfDone()
 		return
 	}
 	for {
-		n, err := o.conn.TryWrite(p)
-		o.sh.metrics.bytesOut.Add(uint64(max(n, 0)))
-		o.sh.metrics.writes.Add(1)
+		n, err := o.Conn.TryWrite(p)
+		o.sh.metrics.BytesOut.Add(uint64(max(n, 0)))
+		o.sh.metrics.Writes.Add(1)
 		switch {
 		case err != nil:
 			o.stopWriting(buf)
-			o.abort(writeFailed(err))
+			o.Abort(writeFailed(err))
 			return
 		case n < len(p):
 			o.wrote(n)
@@ -414,17 +432,17 @@ func (o *outbox) flush() {
 
 // writeOut is the on-demand writer: it ends when the queue is empty. Serve
 // waits for it.
-func (o *outbox) writeOut(p []byte, buf *[]byte) {
+func (o *Queue) writeOut(p []byte, buf *[]byte) {
 	for ok := true; ok; p, buf, ok = o.more(buf) {
 		for len(p) > 0 {
 			n := min(len(p), writeChunk)
-			if err := o.conn.Write(p[:n], time.Now().Add(o.sh.limits.Write)); err != nil {
+			if err := o.Conn.Write(p[:n], time.Now().Add(o.sh.o.Write)); err != nil {
 				o.stopWriting(buf)
-				o.abort(writeFailed(err))
+				o.Abort(writeFailed(err))
 				return
 			}
-			o.sh.metrics.bytesOut.Add(uint64(n))
-			o.sh.metrics.writes.Add(1)
+			o.sh.metrics.BytesOut.Add(uint64(n))
+			o.sh.metrics.Writes.Add(1)
 			p = p[n:]
 			o.wrote(n)
 		}
@@ -433,7 +451,7 @@ func (o *outbox) writeOut(p []byte, buf *[]byte) {
 }
 
 // wrote lets a reader that waits for room go on.
-func (o *outbox) wrote(n int) {
+func (o *Queue) wrote(n int) {
 	o.mu.Lock()
 	o.taken = max(o.taken-n, 0)
 	o.signal()
@@ -441,7 +459,7 @@ func (o *outbox) wrote(n int) {
 }
 
 // more gives back what was written and takes what has come since.
-func (o *outbox) more(buf *[]byte) (p []byte, next *[]byte, ok bool) {
+func (o *Queue) more(buf *[]byte) (p []byte, next *[]byte, ok bool) {
 	if buf != nil {
 		o.sh.pools.putBuf(buf)
 	}
@@ -457,7 +475,7 @@ func (o *outbox) more(buf *[]byte) (p []byte, next *[]byte, ok bool) {
 	return p, next, true
 }
 
-func (o *outbox) stopWriting(buf *[]byte) {
+func (o *Queue) stopWriting(buf *[]byte) {
 	if buf != nil {
 		o.sh.pools.putBuf(buf)
 	}
@@ -470,20 +488,20 @@ func (o *outbox) stopWriting(buf *[]byte) {
 
 // closeIfDone closes the connection when it is ending and everything it waits
 // for is done.
-func (o *outbox) closeIfDone() {
+func (o *Queue) closeIfDone() {
 	o.mu.Lock()
 	done := o.ending && !o.closed && !o.writing && o.shared == nil && o.buf == nil && (!o.graceful || o.inflight == 0)
 	o.mu.Unlock()
 	if done {
-		o.closeAsTold()
+		o.CloseAsTold()
 	}
 }
 
-// finish ends the session: final (may be nil) is queued as the last frame, and
+// Finish ends the session: final (may be nil) is queued as the last frame, and
 // the connection closes once everything queued is written, after at most
 // within. graceful lets sends in flight be answered first. The first caller's
 // reason is the one that is counted; false tells that it was not the first.
-func (o *outbox) finish(cause string, code wire.Code, reason string, final *wire.ServerFrame, graceful bool, within time.Duration) bool {
+func (o *Queue) Finish(cause string, code wire.Code, reason string, final *wire.ServerFrame, graceful bool, within time.Duration) bool {
 	t, payload := frameNone, (*[]byte)(nil)
 	if final != nil {
 		t = serverFrameType(final)
@@ -505,7 +523,7 @@ func (o *outbox) finish(cause string, code wire.Code, reason string, final *wire
 	}
 	if payload != nil {
 		buf := o.room(&o.sh.pools)
-		*buf = o.conn.AppendMessage(*buf, *payload)
+		*buf = o.Conn.AppendMessage(*buf, *payload)
 	}
 	o.signal()
 	o.mu.Unlock()
@@ -517,12 +535,12 @@ func (o *outbox) finish(cause string, code wire.Code, reason string, final *wire
 		o.cause.CompareAndSwap(nil, &cause)
 	}
 	o.owner.Ends(within)
-	o.flush()
+	o.Flush()
 	return true
 }
 
 // drop forgets what is queued. Caller holds mu.
-func (o *outbox) drop(p *buffers) {
+func (o *Queue) drop(p *buffers) {
 	o.shared = nil
 	if o.buf != nil {
 		p.putBuf(o.buf)
@@ -530,14 +548,14 @@ func (o *outbox) drop(p *buffers) {
 	}
 }
 
-// abort closes the connection at once.
-func (o *outbox) abort(cause string, code im.Code) {
+// Abort closes the connection at once.
+func (o *Queue) Abort(cause string, code im.Code) {
 	o.cause.CompareAndSwap(nil, &cause)
 	o.closeNow(wire.Code(code), "")
 }
 
 // closeNow closes the connection, once.
-func (o *outbox) closeNow(code wire.Code, reason string) {
+func (o *Queue) closeNow(code wire.Code, reason string) {
 	o.mu.Lock()
 	if o.closed {
 		o.mu.Unlock()
@@ -549,7 +567,7 @@ func (o *outbox) closeNow(code wire.Code, reason string) {
 	o.drop(&o.sh.pools)
 	o.signal()
 	o.mu.Unlock()
-	_ = o.conn.Close(code, reason) // the peer may be gone: nothing to tell then
+	_ = o.Conn.Close(code, reason) // the peer may be gone: nothing to tell then
 }
 
 // writeFailed tells why a write failed, as a cause and a code.

@@ -1,4 +1,4 @@
-package gateway
+package outgoing
 
 import (
 	"math"
@@ -22,13 +22,11 @@ type announced struct {
 	framed [maxKinds][]byte
 }
 
-// Position announces a position: everything up to it, entries, receipts and
-// changes of memberships, was passed to this gateway before the call, and all that
+// Announce announces a position: everything up to it, entries, receipts and
+// changes of memberships, was passed to the gateway before the call, and all that
 // was passed before the call for the position before is below this one. One
 // goroutine calls it.
-func (g *Gateway) Position(position string) { g.out.announce(position) }
-
-func (sh *shared) announce(position string) {
+func (sh *Queues) Announce(position string) {
 	a := &announced{n: 1, frame: wire.NewServerFrame(&wire.Push{Position: position})}
 	if before := sh.announced.Load(); before != nil {
 		a.n = before.n + 1
@@ -37,17 +35,17 @@ func (sh *shared) announce(position string) {
 }
 
 // addPosition queues the announced position behind what is queued, if the
-// session may be told. Caller holds the outbox's mu.
-func (o *outbox) addPosition() {
+// session may be told. Caller holds mu.
+func (o *Queue) addPosition() {
 	a := o.sh.announced.Load()
 	if o.tellFrom == 0 || a == nil || a.n < o.tellFrom || o.lagging || o.ending {
 		return
 	}
-	i := o.kind.index
+	i := o.Kind.index
 	if i >= maxKinds {
 		return
 	}
-	a.once[i].Do(func() { a.framed[i] = o.kind.framed(o, framePush, a.frame) })
+	a.once[i].Do(func() { a.framed[i] = o.Kind.framed(o, framePush, a.frame) })
 	if a.framed[i] == nil {
 		return
 	}
@@ -59,17 +57,17 @@ func (o *outbox) addPosition() {
 
 // missed notes that something was not queued: no position is told until the
 // client has synced. Caller holds mu.
-func (o *outbox) missed() { o.tellFrom = 0 }
+func (o *Queue) missed() { o.tellFrom = 0 }
 
-// misses is missed without mu.
-func (o *outbox) misses() {
+// Misses is missed without mu.
+func (o *Queue) Misses() {
 	o.mu.Lock()
 	o.missed()
 	o.mu.Unlock()
 }
 
-// beginSync notes that a Sync was asked for. Further pages belong to the first.
-func (o *outbox) beginSync(further bool) {
+// BeginSync notes that a Sync was asked for. Further pages belong to the first.
+func (o *Queue) BeginSync(further bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
@@ -81,10 +79,10 @@ func (o *outbox) beginSync(further bool) {
 	}
 }
 
-// synced lets positions be told from now on, if nothing was dropped since the
+// Synced lets positions be told from now on, if nothing was dropped since the
 // Sync began. The next one to be announced may have been read before the answer,
 // the one after it was not: it does not go back behind the answer's.
-func (o *outbox) synced(q *im.SyncQuery, res *im.SyncResult) {
+func (o *Queue) Synced(q *im.SyncQuery, res *im.SyncResult) {
 	// Of a list the position of the first page counts, of a resume in several pages
 	// that of the last.
 	if cold := q.Position == "" || res.Reset; res.Next != "" && !cold {
@@ -116,19 +114,19 @@ type place struct {
 }
 
 // beginPlace notes the position that a Sync told. Caller holds mu.
-func (o *outbox) beginPlace(position string) {
-	if o.sh.placeEvery == 0 || position == "" {
+func (o *Queue) beginPlace(position string) {
+	if o.sh.o.PlaceEvery == 0 || position == "" {
 		return
 	}
 	if o.place == nil {
 		o.place = new(place)
 	}
-	o.place.at, o.place.next = position, o.sh.tick()+o.sh.placeEvery
+	o.place.at, o.place.next = position, o.sh.o.Tick()+o.sh.o.PlaceEvery
 }
 
-// compared notes the position that a comparison told: who compares in time is
+// Compared notes the position that a comparison told: who compares in time is
 // looked nothing up for.
-func (o *outbox) compared(position string) {
+func (o *Queue) Compared(position string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.place != nil {
@@ -139,41 +137,41 @@ func (o *outbox) compared(position string) {
 // wantPlace has the position looked up, if it is time. It is called when something
 // is written: a connection with nothing to say compares by itself (SPEC §7.4).
 // Caller holds mu.
-func (o *outbox) wantPlace() {
+func (o *Queue) wantPlace() {
 	p := o.place
-	if p == nil || p.asking || !o.mayPlace() || o.sh.tick() < p.next {
+	if p == nil || p.asking || !MayTell(o) || o.sh.o.Tick() < p.next {
 		return
 	}
 	if p.asking = o.owner.Place(); !p.asking {
-		p.next = o.sh.tick() + o.sh.placeAgain
+		p.next = o.sh.o.Tick() + o.sh.o.PlaceAgain
 	}
 }
 
-// mayPlace tells that nothing was dropped since the last Sync, and that none is
+// MayTell tells that nothing was dropped since the last Sync, and that none is
 // under way. Caller holds mu.
-func (o *outbox) mayPlace() bool {
+func MayTell(o *Queue) bool {
 	return o.tellFrom != 0 && o.tellFrom != asksSync && !o.lagging && !o.ending && !o.closed
 }
 
-// placeFrom is the position from which a new one is looked up, "" if none may be
+// PlaceFrom is the position from which a new one is looked up, "" if none may be
 // told.
-func (o *outbox) placeFrom() string {
+func (o *Queue) PlaceFrom() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.mayPlace() {
+	if !MayTell(o) {
 		return ""
 	}
 	return o.place.at
 }
 
-// placed ends a look-up: all up to the position to, if it is not "", was told here.
-func (o *outbox) placed(from, to string) {
+// Placed ends a look-up: all up to the position to, if it is not "", was told here.
+func (o *Queue) Placed(from, to string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.place.asking = false
-	o.place.next = o.sh.tick() + o.sh.placeEvery
-	if to != "" && o.mayPlace() && o.place.at == from {
-		if framed := o.kind.framed(o, framePush, wire.NewServerFrame(&wire.Push{Position: to})); framed != nil {
+	o.place.next = o.sh.o.Tick() + o.sh.o.PlaceEvery
+	if to != "" && MayTell(o) && o.place.at == from {
+		if framed := o.Kind.framed(o, framePush, wire.NewServerFrame(&wire.Push{Position: to})); framed != nil {
 			buf := o.room(&o.sh.pools)
 			*buf = append(*buf, framed...)
 			o.place.at = to

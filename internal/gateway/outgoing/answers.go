@@ -1,4 +1,4 @@
-package gateway
+package outgoing
 
 import (
 	"slices"
@@ -19,7 +19,7 @@ const ackPatience = 50 * time.Millisecond
 // entry itself is delivered, and the delivery tells it there. Logic's answer may
 // come before (it is held until then) or after (nothing is left to tell).
 type sending struct {
-	o     *outbox
+	o     *Queue
 	order *im.Order
 	conv  im.ConversationID
 	id    im.MessageID
@@ -37,8 +37,9 @@ type sending struct {
 	at   time.Time // held since
 }
 
-// newSending notes a Send, behind those before it.
-func (o *outbox) newSending(from *im.Actor, m *im.Message, now time.Time) *sending {
+// Sending notes a Send that is passed on now, behind those before it, and returns
+// who takes Logic's answer.
+func (o *Queue) Sending(from *im.Actor, m *im.Message, now time.Time) (answer func(im.Ack, error)) {
 	p := &o.sh.pools
 	x, ok := p.sends.Get().(*sending)
 	if !ok {
@@ -53,7 +54,7 @@ func (o *outbox) newSending(from *im.Actor, m *im.Message, now time.Time) *sendi
 	}
 	*o.sends = append(*o.sends, x)
 	o.mu.Unlock()
-	return x
+	return x.reply
 }
 
 // free gives x back. Nobody may know it any more.
@@ -69,7 +70,7 @@ func (x *sending) follows() bool { return x.err == nil && x.ack.Follows }
 // answered takes Logic's answer.
 func (x *sending) answered(a im.Ack, err error) {
 	o := x.o
-	now := o.sh.now()
+	now := o.sh.o.Now()
 	o.mu.Lock()
 	if x.told {
 		x.over = true
@@ -82,7 +83,7 @@ func (x *sending) answered(a im.Ack, err error) {
 	}
 	x.ack, x.err = a, err
 	if im.ForNow(err) { // whoever refused it has noted it, or nothing was behind it
-		x.order.Refused(o.id, x.conv, x.id, x.place)
+		x.order.Refused(o.ID, x.conv, x.id, x.place)
 	}
 	if x.follows() || o.holdsBefore(x) {
 		x.held, x.at = true, now
@@ -99,7 +100,7 @@ func (x *sending) answered(a im.Ack, err error) {
 
 // holdsBefore tells that an answer to an earlier Send to x's conversation waits:
 // what comes after waits behind it (SPEC §5.1). Caller holds mu.
-func (o *outbox) holdsBefore(x *sending) bool {
+func (o *Queue) holdsBefore(x *sending) bool {
 	if o.holding.Load() == 0 {
 		return false
 	}
@@ -115,7 +116,7 @@ func (o *outbox) holdsBefore(x *sending) bool {
 }
 
 // remove takes x out of the sends without an answer. Caller holds mu.
-func (o *outbox) remove(x *sending) {
+func (o *Queue) remove(x *sending) {
 	i := slices.Index(*o.sends, x)
 	if i < 0 {
 		return
@@ -130,7 +131,7 @@ func (o *outbox) remove(x *sending) {
 }
 
 // unanswered are the sends without an answer, in their order. Caller holds mu.
-func (o *outbox) unanswered() []*sending {
+func (o *Queue) unanswered() []*sending {
 	if o.sends == nil {
 		return nil
 	}
@@ -138,23 +139,23 @@ func (o *outbox) unanswered() []*sending {
 }
 
 // tell queues the answer of x, which is in nobody's list any more.
-func (o *outbox) tell(x *sending, now time.Time) {
+func (o *Queue) tell(x *sending, now time.Time) {
 	if x.err != nil {
 		if im.CodeOf(x.err) == im.CodeInternal {
 			o.owner.Log().Error("gateway: send", "err", x.err)
 		}
-		o.sendError(x.order, x.conv, x.id, x.err)
+		o.SendError(x.order, x.conv, x.id, x.err)
 	} else {
 		b := o.sh.pools.newAck()
 		b.id = x.id
 		b.ack.Conversation, b.ack.Seq, b.ack.StoredAtMs, b.ack.Count, b.ack.Pos = string(x.conv), x.ack.Seq, contract.Millis(x.ack.Stored), x.ack.Count, x.ack.Pos
-		o.send(&b.frame)
+		o.Send(&b.frame)
 		o.sh.pools.acks.Put(b)
-		o.sh.metrics.sendSeconds.Observe(now.Sub(x.start).Seconds())
+		o.sh.metrics.SendSeconds.Observe(now.Sub(x.start).Seconds())
 	}
 	o.mu.Lock()
 	o.inflight--
-	if o.inflight == 0 || int(o.inflight) <= o.sh.limits.InFlight*3/4 {
+	if o.inflight == 0 || int(o.inflight) <= o.sh.o.InFlight*3/4 {
 		o.signal()
 	}
 	o.mu.Unlock()
@@ -163,10 +164,10 @@ func (o *outbox) tell(x *sending, now time.Time) {
 
 // delivered tells the ack of an entry of the session's own, which is delivered
 // now, and what waited for its turn before and behind it.
-func (o *outbox) delivered(e *im.Entry) { o.tellUpTo(e.Conversation, e.Seq, e) }
+func (o *Queue) Delivered(e *im.Entry) { o.tellUpTo(e.Conversation, e.Seq, e) }
 
 // tellBelow tells what is held of a conversation and goes before anything from seq on.
-func (o *outbox) tellBelow(c im.ConversationID, seq uint64) {
+func (o *Queue) TellBelow(c im.ConversationID, seq uint64) {
 	if o.holding.Load() > 0 {
 		o.tellUpTo(c, seq-1, nil)
 	}
@@ -175,7 +176,7 @@ func (o *outbox) tellBelow(c im.ConversationID, seq uint64) {
 // tellUpTo tells what is held of a conversation and goes before anything beyond
 // seq: acks up to it, and answers that waited only behind those. own, if not nil,
 // is an entry whose ack is due as well, held or not.
-func (o *outbox) tellUpTo(c im.ConversationID, seq uint64, own *im.Entry) {
+func (o *Queue) tellUpTo(c im.ConversationID, seq uint64, own *im.Entry) {
 	var memory [8]*sending
 	due, waits := memory[:0], false
 	o.mu.Lock()
@@ -202,11 +203,11 @@ func (o *outbox) tellUpTo(c im.ConversationID, seq uint64, own *im.Entry) {
 }
 
 // tellAll queues answers that are in nobody's list any more.
-func (o *outbox) tellAll(due []*sending) {
+func (o *Queue) tellAll(due []*sending) {
 	if len(due) == 0 {
 		return
 	}
-	now := o.sh.now()
+	now := o.sh.o.Now()
 	for _, x := range due {
 		o.tell(x, now)
 		o.mu.Lock()
@@ -222,7 +223,7 @@ func (o *outbox) tellAll(due []*sending) {
 // giveUp tells acks whose delivery does not come; it was lost on the way here,
 // and what came with it, which is then repaired as after a beacon. It reports
 // whether others still wait.
-func (o *outbox) giveUp(now time.Time) (waits bool) {
+func (o *Queue) giveUp(now time.Time) (waits bool) {
 	var due []*sending
 	o.mu.Lock()
 	for _, x := range o.unanswered() {
@@ -249,20 +250,20 @@ func (o *outbox) giveUp(now time.Time) (waits bool) {
 }
 
 // headsTo tells a session of the end of a conversation, after its acks up to there.
-func (f *fanout) headsTo(o *outbox, c im.ConversationID, seq uint64) {
-	o.tellBelow(c, seq+1)
-	f.to(o)
+func (f *Fanout) HeadsTo(o *Queue, c im.ConversationID, seq uint64) {
+	o.TellBelow(c, seq+1)
+	f.To(o)
 }
 
-// sendError queues the refusal of a send, naming what has to come first.
-func (o *outbox) sendError(order *im.Order, c im.ConversationID, id im.MessageID, err error) {
-	e := &wire.SendError{Id: id[:], Error: fromError(err)}
+// SendError queues the refusal of a send, naming what has to come first.
+func (o *Queue) SendError(order *im.Order, c im.ConversationID, id im.MessageID, err error) {
+	e := &wire.SendError{Id: id[:], Error: contract.Error(im.Public(err))}
 	if im.CodeOf(err) == im.CodeOutOfOrder {
-		if first, waits := order.First(o.id, c); waits {
+		if first, waits := order.First(o.ID, c); waits {
 			e.First = first[:]
 		}
 	}
-	o.send(wire.NewServerFrame(e))
+	o.Send(wire.NewServerFrame(e))
 }
 
 // ackBox is a SendAck whose parts are used again.

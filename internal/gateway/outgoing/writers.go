@@ -1,4 +1,4 @@
-package gateway
+package outgoing
 
 import (
 	"slices"
@@ -21,12 +21,12 @@ const (
 // dirty is the sessions that have something to write since the last Flush.
 type dirty struct {
 	mu    sync.Mutex
-	list  []*outbox
-	spare []*outbox
+	list  []*Queue
+	spare []*Queue
 }
 
 // markDirty has the next Flush see to this session.
-func (o *outbox) markDirty() {
+func (o *Queue) markDirty() {
 	if o.dirty.Swap(true) {
 		return
 	}
@@ -41,7 +41,7 @@ func (o *outbox) markDirty() {
 // take at once is written by a goroutine of that connection. Of a great many
 // pushes most let others go first, so that a large group does not hold up
 // everybody's next ack.
-func (sh *shared) flush() {
+func (sh *Queues) Flush() {
 	d := &sh.dirty
 	d.mu.Lock()
 	list := d.list
@@ -68,21 +68,21 @@ func (sh *shared) flush() {
 
 // flushing is one Flush.
 type flushing struct {
-	sh     *shared
+	sh     *Queues
 	now    time.Time
 	pushes int // sessions with nothing but pushes
 	// few[:n] are written by the Flush itself; many: they were too many, so all are
 	// the writers'; handed: some are.
-	few          [writeHere]*outbox
+	few          [writeHere]*Queue
 	n            int
 	many, handed bool
 }
 
 // look has a session written, or tells that the next Flush looks at it again.
-func (f *flushing) look(o *outbox) (again bool) {
+func (f *flushing) look(o *Queue) (again bool) {
 	if o.holding.Load() > 0 {
 		if f.now.IsZero() {
-			f.now = f.sh.now()
+			f.now = f.sh.o.Now()
 		}
 		if o.giveUp(f.now) {
 			f.write(o, true)
@@ -102,7 +102,7 @@ func (f *flushing) look(o *outbox) (again bool) {
 }
 
 // write has a session written: by its writer, if that is at work or there are many.
-func (f *flushing) write(o *outbox, first bool) {
+func (f *flushing) write(o *Queue, first bool) {
 	switch {
 	case f.sh.writers.add(o, first, f.many):
 		f.handed = true
@@ -125,9 +125,9 @@ func (f *flushing) end() {
 		f.sh.writers.start()
 	}
 	for _, o := range f.few[:f.n] {
-		o.flush()
+		o.Flush()
 	}
-	f.sh.metrics.flushed(f.sh.now())
+	f.sh.metrics.flushed(f.sh.o.Now())
 }
 
 // writers write to the sockets what is queued, so that who delivers does not: a
@@ -138,7 +138,7 @@ func (f *flushing) end() {
 // One with nothing to write has no goroutine.
 type writers struct{ all []writer }
 
-func newWriters(sh *shared, n int) *writers {
+func newWriters(sh *Queues, n int) *writers {
 	w := &writers{all: make([]writer, n)}
 	for i := range w.all {
 		w.all[i].sh = sh
@@ -151,7 +151,7 @@ func (w *writers) shard(n uint64) uint16 { return uint16(n % uint64(len(w.all)))
 
 // add queues a session with its writer, once; if it must not wake the writer, only
 // while that is at work, else false. What is first leaves before what is not.
-func (w *writers) add(o *outbox, first, wake bool) bool {
+func (w *writers) add(o *Queue, first, wake bool) bool {
 	return w.all[o.writer].add(o, first, wake)
 }
 
@@ -165,7 +165,7 @@ func (w *writers) start() {
 // writer writes to its sessions, one after the other. Its goroutine runs while
 // there are any.
 type writer struct {
-	sh *shared
+	sh *Queues
 	mu sync.Mutex
 	// soon are written first, later when there are none of those.
 	soon, later pending
@@ -178,13 +178,13 @@ type writer struct {
 
 // pending is a queue of sessions, each in it at most once.
 type pending struct {
-	list []*outbox
+	list []*Queue
 	head int // list[:head] was taken
 }
 
 func (q *pending) len() int { return len(q.list) - q.head }
 
-func (q *pending) add(o *outbox) {
+func (q *pending) add(o *Queue) {
 	if q.head > len(q.list)/2 { // not more memory than for all that ever wait at a time
 		q.list, q.head = slices.Delete(q.list, 0, q.head), 0
 	}
@@ -192,7 +192,7 @@ func (q *pending) add(o *outbox) {
 }
 
 // take moves sessions into the memory that is given.
-func (q *pending) take(into []*outbox) int {
+func (q *pending) take(into []*Queue) int {
 	n := copy(into, q.list[q.head:])
 	clear(q.list[q.head : q.head+n])
 	q.head += n
@@ -202,7 +202,7 @@ func (q *pending) take(into []*outbox) int {
 	return n
 }
 
-func (w *writer) add(o *outbox, first, wake bool) bool {
+func (w *writer) add(o *Queue, first, wake bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -232,25 +232,25 @@ func (w *writer) start() {
 }
 
 func (w *writer) run() {
-	var list [writerChunk]*outbox
+	var list [writerChunk]*Queue
 	for {
 		n := w.next(list[:])
 		if n == 0 {
 			return
 		}
 		for _, o := range list[:n] {
-			o.flush()
+			o.Flush()
 		}
 	}
 }
 
 // next takes those that are to be written now, after what was taken before was
 // written; none: the writer ends.
-func (w *writer) next(list []*outbox) (n int) {
+func (w *writer) next(list []*Queue) (n int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.stamps) > 0 && w.taken >= w.stamped {
-		w.sh.metrics.written(w.stamps, w.sh.now())
+		w.sh.metrics.written(w.stamps, w.sh.o.Now())
 		w.stamps = w.stamps[:0]
 	}
 	if n = w.soon.take(list); n > 0 {

@@ -1,4 +1,4 @@
-package gateway
+package outgoing
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 // ones encode for each session.
 const maxKinds = 8
 
-// kind is a (codec, framing) pair; connections of one kind share framed bytes.
-type kind struct {
-	codec   wire.Codec
+// Kind is a (codec, framing) pair; connections of one kind share framed bytes.
+type Kind struct {
+	Codec   wire.Codec
 	framing string
 	index   int
 }
@@ -92,11 +92,11 @@ func serverFrameType(f *wire.ServerFrame) frameType {
 }
 
 // kindOf returns the one kind of a codec and framing.
-func (sh *shared) kindOf(info wire.ConnInfo) *kind {
+func (sh *Queues) KindOf(info wire.ConnInfo) *Kind {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
 	for _, k := range sh.kinds {
-		if k.codec.Name() == info.Codec && k.framing == info.Framing {
+		if k.Codec.Name() == info.Codec && k.framing == info.Framing {
 			return k
 		}
 	}
@@ -104,7 +104,7 @@ func (sh *shared) kindOf(info wire.ConnInfo) *kind {
 	if codec == nil {
 		return nil
 	}
-	k := &kind{codec: codec, framing: info.Framing, index: len(sh.kinds)}
+	k := &Kind{Codec: codec, framing: info.Framing, index: len(sh.kinds)}
 	if k.index < maxKinds {
 		sh.kinds = append(sh.kinds, k)
 	}
@@ -114,13 +114,13 @@ func (sh *shared) kindOf(info wire.ConnInfo) *kind {
 // encode encodes a frame for this session into a buffer of the pool, which the
 // caller gives back. A codec that fails or panics yields nil and ends the
 // session, not the process.
-func (o *outbox) encode(f *wire.ServerFrame) *[]byte {
+func (o *Queue) encode(f *wire.ServerFrame) *[]byte {
 	buf := o.sh.pools.getBuf()
-	out, err := o.kind.append((*buf)[:0], f)
+	out, err := o.Kind.append((*buf)[:0], f)
 	if err != nil {
 		o.sh.pools.putBuf(buf)
-		o.owner.Log().Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", o.kind.codec.Name(), "err", err)
-		o.abort("internal", "internal")
+		o.owner.Log().Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", o.Kind.Codec.Name(), "err", err)
+		o.Abort("internal", "internal")
 		return nil
 	}
 	*buf = out
@@ -128,30 +128,30 @@ func (o *outbox) encode(f *wire.ServerFrame) *[]byte {
 }
 
 // append is Codec.Append with panics as errors: codecs may come from outside.
-func (k *kind) append(dst []byte, f *wire.ServerFrame) (out []byte, err error) {
+func (k *Kind) append(dst []byte, f *wire.ServerFrame) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("codec %s panicked: %v", k.codec.Name(), r)
+			err = fmt.Errorf("codec %s panicked: %v", k.Codec.Name(), r)
 		}
 	}()
-	return k.codec.Append(dst, f)
+	return k.Codec.Append(dst, f)
 }
 
 // framed returns f encoded and framed in memory of its own, nil if the codec fails.
-func (k *kind) framed(o *outbox, _ frameType, f *wire.ServerFrame) []byte {
+func (k *Kind) framed(o *Queue, _ frameType, f *wire.ServerFrame) []byte {
 	payload := o.sh.pools.getBuf()
 	defer o.sh.pools.putBuf(payload)
 	out, err := k.append((*payload)[:0], f)
 	if err != nil {
-		o.sh.log.Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", k.codec.Name(), "err", err)
+		o.sh.o.Logger.Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", k.Codec.Name(), "err", err)
 		return nil
 	}
 	*payload = out
-	return o.conn.AppendMessage(make([]byte, 0, len(out)+16), out)
+	return o.Conn.AppendMessage(make([]byte, 0, len(out)+16), out)
 }
 
-// send queues a frame of the session's own: never dropped, written by the next flush.
-func (o *outbox) send(f *wire.ServerFrame) {
+// Send queues a frame of the session's own: never dropped, written by the next flush.
+func (o *Queue) Send(f *wire.ServerFrame) {
 	payload := o.encode(f)
 	if payload == nil {
 		return
@@ -161,27 +161,27 @@ func (o *outbox) send(f *wire.ServerFrame) {
 }
 
 // shareFrom is the number of recipients from which a frame's bytes are shared
-// between the outboxes instead of copied.
+// between the queues instead of copied.
 const shareFrom = 16
 
-// fanout is one frame on its way to many sessions: encoded at most once per kind.
-type fanout struct {
-	sh    *shared
+// Fanout is one frame on its way to many sessions: encoded at most once per kind.
+type Fanout struct {
+	sh    *Queues
 	frame *wire.ServerFrame
 	typ   frameType
-	// share keeps the bytes in the outboxes instead of copying them there.
+	// share keeps the bytes in the queues instead of copying them there.
 	share bool
 	done  [maxKinds][]byte
 	bufs  [maxKinds]*[]byte
 }
 
-func (f *fanout) to(o *outbox) {
-	i := o.kind.index
+func (f *Fanout) To(o *Queue) {
+	i := o.Kind.index
 	if i >= maxKinds {
-		if b := o.kind.framed(o, f.typ, f.frame); b != nil {
+		if b := o.Kind.framed(o, f.typ, f.frame); b != nil {
 			o.push(f.typ, b, true)
 		} else {
-			o.misses()
+			o.Misses()
 		}
 		return
 	}
@@ -191,35 +191,35 @@ func (f *fanout) to(o *outbox) {
 	if len(f.done[i]) > 0 {
 		o.push(f.typ, f.done[i], f.share)
 	} else {
-		o.misses()
+		o.Misses()
 	}
 }
 
 // encode returns the frame for the session's kind, empty if the codec fails
 // (then those sessions miss it and their clients pull).
-func (f *fanout) encode(o *outbox) []byte {
+func (f *Fanout) encode(o *Queue) []byte {
 	if f.share {
-		if b := o.kind.framed(o, f.typ, f.frame); b != nil {
+		if b := o.Kind.framed(o, f.typ, f.frame); b != nil {
 			return b
 		}
 		return []byte{}
 	}
 	payload := o.sh.pools.getBuf()
 	defer o.sh.pools.putBuf(payload)
-	out, err := o.kind.append((*payload)[:0], f.frame)
+	out, err := o.Kind.append((*payload)[:0], f.frame)
 	if err != nil {
-		o.sh.log.Error("gateway: encode frame", "frame", frameNames[f.typ], "codec", o.kind.codec.Name(), "err", err)
+		o.sh.o.Logger.Error("gateway: encode frame", "frame", frameNames[f.typ], "codec", o.Kind.Codec.Name(), "err", err)
 		return []byte{}
 	}
 	*payload = out
 	framed := o.sh.pools.getBuf()
-	*framed = o.conn.AppendMessage((*framed)[:0], out)
-	f.bufs[o.kind.index] = framed
+	*framed = o.Conn.AppendMessage((*framed)[:0], out)
+	f.bufs[o.Kind.index] = framed
 	return *framed
 }
 
 // end gives the buffers back.
-func (f *fanout) end() {
+func (f *Fanout) End() {
 	for i, b := range f.bufs {
 		if b != nil {
 			f.sh.pools.putBuf(b)

@@ -1,0 +1,27 @@
+// Package outgoing is what waits to be written to connections, and who writes it.
+//
+// It owns, of each connection (Queue), what is queued, framed already and bounded in
+// bytes; the answers to sends that have a place in it (answers.go); the positions
+// that are told with it (position.go). Of all of them (Queues) it owns the frames
+// that many share (Fanout) and the writers. It must not know who is connected, what
+// a client may ask for, or what an entry means to a group: it reaches the session
+// that a Queue is part of through Owner alone.
+//
+// Goroutines: as many writers as the process uses cores, each while it has something
+// to write (writers.go), and one for a connection whose peer reads slowly. Whoever
+// queues and flushes writes to a few sockets at most; what a session answers itself
+// its own goroutine writes. Nothing of this waits for a peer, but the goroutine of
+// that peer's connection.
+//
+// Lock order: Queue.mu → dirty.mu or the Owner's; writer.mu → Counts.mu. Queues.mu is
+// a leaf. No lock is held while a socket is written to.
+//
+// Invariants, each with a test:
+//   - one goroutine at a time writes to a connection, in the order of its queue;
+//   - pushes beyond the bound are dropped and repaired by a Resync, answers never are;
+//   - who flushes writes to no more than writeHere sockets, and a session waits for
+//     its writer once, whatever is queued for it meanwhile;
+//   - an ack passes the pushes of a large group;
+//   - a writer that is held up holds up its own sessions and no others;
+//   - a frame is encoded once per codec and framing, however many get it.
+package outgoing
