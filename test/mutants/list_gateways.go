@@ -107,7 +107,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "in-flight-without-bound", Breaks: "9: who sends more than may be unanswered is not read",
-		Hunks:   []Hunk{{outDir + "/queue.go", "(int(o.inflight) >= o.sh.o.InFlight || ", "("}},
+		Hunks:   []Hunk{{outDir + "/conditions.go", "(int(o.inflight) >= o.sh.o.InFlight || ", "("}},
 		Package: gatewayDir, Test: "TestInFlightLimit",
 	},
 	{

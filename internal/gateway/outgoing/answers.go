@@ -162,11 +162,11 @@ func (o *Queue) tell(x *sending, now time.Time) {
 	o.markDirty()
 }
 
-// delivered tells the ack of an entry of the session's own, which is delivered
+// Delivered tells the ack of an entry of the session's own, which is delivered
 // now, and what waited for its turn before and behind it.
 func (o *Queue) Delivered(e *im.Entry) { o.tellUpTo(e.Conversation, e.Seq, e) }
 
-// tellBelow tells what is held of a conversation and goes before anything from seq on.
+// TellBelow tells what is held of a conversation and goes before anything from seq on.
 func (o *Queue) TellBelow(c im.ConversationID, seq uint64) {
 	if o.holding.Load() > 0 {
 		o.tellUpTo(c, seq-1, nil)
@@ -249,7 +249,7 @@ func (o *Queue) giveUp(now time.Time) (waits bool) {
 	return waits
 }
 
-// headsTo tells a session of the end of a conversation, after its acks up to there.
+// HeadsTo tells a session of the end of a conversation, after its acks up to there.
 func (f *Fanout) HeadsTo(o *Queue, c im.ConversationID, seq uint64) {
 	o.TellBelow(c, seq+1)
 	f.To(o)

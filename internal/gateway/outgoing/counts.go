@@ -28,7 +28,7 @@ type Counts struct {
 	stamps []time.Time
 }
 
-// delivered remembers when what is being queued was stored.
+// Delivered remembers when what is being queued was stored.
 func (m *Counts) Delivered(es []im.Entry) {
 	m.mu.Lock()
 	if len(m.stamps) < stampsKept {

@@ -91,7 +91,7 @@ func serverFrameType(f *wire.ServerFrame) frameType {
 	return frameNone
 }
 
-// kindOf returns the one kind of a codec and framing.
+// KindOf returns the one kind of a codec and framing.
 func (sh *Queues) KindOf(info wire.ConnInfo) *Kind {
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
@@ -175,6 +175,7 @@ type Fanout struct {
 	bufs  [maxKinds]*[]byte
 }
 
+// To queues the frame for a connection.
 func (f *Fanout) To(o *Queue) {
 	i := o.Kind.index
 	if i >= maxKinds {
@@ -218,7 +219,7 @@ func (f *Fanout) encode(o *Queue) []byte {
 	return *framed
 }
 
-// end gives the buffers back.
+// End gives the buffers back.
 func (f *Fanout) End() {
 	for i, b := range f.bufs {
 		if b != nil {
