@@ -25,7 +25,7 @@ func (g *Gateway) Control(c im.Control) {
 	}
 	r := g.controls.remember(c)
 	for _, s := range g.users.of(c.User) {
-		r.apply(s)
+		r.apply(g, s)
 	}
 }
 
@@ -40,7 +40,7 @@ type remembered struct {
 }
 
 // apply ends s if the Control means it.
-func (r *remembered) apply(s *session) {
+func (r *remembered) apply(g *Gateway, s *member) {
 	c := &r.c
 	if c.Session != "" && c.Session != s.actor.Session {
 		return
@@ -50,10 +50,10 @@ func (r *remembered) apply(s *session) {
 		if code == "" {
 			code = im.CodeSessionRevoked
 		}
-		s.kick(string(code), im.Errorf(code, "the session was ended"))
+		g.kick(s, string(code), im.Errorf(code, "the session was ended"))
 		return
 	}
-	if !r.beats(s) {
+	if !r.beats(g, s) {
 		return
 	}
 	if c.By.ID == s.actor.Device.ID { // the device itself connected anew: this connection is not read any more
@@ -77,7 +77,7 @@ const olderFor = 10 * time.Second
 // stays, whatever the clock does. A session learns its own At from the Control
 // its own login caused; until then the time its handshake began stands in,
 // which is earlier.
-func (r *remembered) beats(s *session) bool {
+func (r *remembered) beats(g *Gateway, s *member) bool {
 	c := &r.c
 	if c.ByConnection == s.ID || (c.Class != im.DeviceUnspecified && c.Class != s.actor.Device.Class) {
 		return false
@@ -90,7 +90,7 @@ func (r *remembered) beats(s *session) bool {
 			return true
 		}
 	}
-	if since := s.since.Load(); !r.local && since > 0 && int64(uint32(s.g.wheel.now.Load())+1-since) > s.g.wheel.ticks(olderFor) {
+	if since := s.since.Load(); !r.local && since > 0 && int64(uint32(g.wheel.now.Load())+1-since) > g.wheel.ticks(olderFor) {
 		// It is here for longer than news travels, so it is the older one, whatever the
 		// clocks of two nodes say.
 		return true
@@ -186,4 +186,10 @@ func (k *controls) since(u im.UserID, mark uint64) (out []remembered) {
 		}
 	}
 	return out
+}
+
+// kick ends the session from outside, telling why (SPEC §3.6).
+func (g *Gateway) kick(s *member, cause string, err error) {
+	s.Finish(cause, wire.Code(im.CodeOf(err)), im.Public(err).Message,
+		&wire.ServerFrame{Frame: &wire.ServerFrame_Kick{Kick: &wire.Kick{Error: fromError(err), AtMs: g.o.Now().UnixMilli()}}}, false, finishTime)
 }

@@ -111,10 +111,6 @@ func syncError(p *wire.Sync, err error) *wire.ServerFrame {
 	return &wire.ServerFrame{Frame: &wire.ServerFrame_SyncDelta{SyncDelta: &wire.SyncDelta{Number: p.GetNumber(), Error: fromError(err)}}}
 }
 
-func headsFrame(c im.ConversationID, seq uint64) *wire.ServerFrame {
-	return &wire.ServerFrame{Frame: &wire.ServerFrame_Heads{Heads: &wire.Heads{Heads: []*wire.Head{{Conversation: string(c), Seq: seq}}}}}
-}
-
 func sendError(id []byte, err error) *wire.ServerFrame {
 	return &wire.ServerFrame{Frame: &wire.ServerFrame_SendError{SendError: &wire.SendError{Id: id, Error: fromError(err)}}}
 }

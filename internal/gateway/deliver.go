@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -75,11 +76,11 @@ func (g *Gateway) pushTo(to []im.UserID, es []im.Entry, origin []im.ConnectionID
 func (g *Gateway) userHead(to []im.UserID, h *im.ParcelHead) {
 	known := g.told.locked(h.Conversation)
 	defer known.mu.Unlock()
-	f := g.out.Fanout(headsFrame(h.Conversation, h.Seq), 0)
+	f := g.out.Fanout(outgoing.HeadsFrame(h.Conversation, h.Seq), 0)
 	for _, u := range to {
 		if known.advance(h.Conversation, u, h.Seq) && g.users.online(u) {
 			g.metrics.gapRepairs.Add(1)
-			g.users.each(u, func(s *session) { f.HeadsTo(&s.Queue, h.Conversation, h.Seq) })
+			g.users.each(u, func(s *member) { f.HeadsTo(&s.Queue, h.Conversation, h.Seq) })
 		}
 	}
 	f.End()
@@ -117,7 +118,7 @@ func (g *Gateway) frameToUsers(to []im.UserID, frame *wire.ServerFrame, not im.U
 	f := g.out.Fanout(frame, len(to))
 	for _, u := range to {
 		if u != not {
-			g.users.each(u, func(s *session) { f.To(&s.Queue) })
+			g.users.each(u, func(s *member) { f.To(&s.Queue) })
 		}
 	}
 	f.End()
@@ -144,30 +145,10 @@ func (g *Gateway) ToGroup(c im.ConversationID, p im.Parcel) {
 		}
 		if !grp.suspect {
 			frame, not := typingFrame(p.Typing)
-			grp.send(g, frame, not)
+			grp.send(g.out, frame, not)
 		}
 		g.groups.unlock(grp)
 	}
-}
-
-// send queues a frame for the group's sessions. Caller holds the group's lock.
-func (grp *group) send(g *Gateway, frame *wire.ServerFrame, not im.UserID) {
-	f := g.out.Fanout(frame, len(grp.members))
-	for s := range grp.members {
-		if s.actor.User != not {
-			f.To(&s.Queue)
-		}
-	}
-	f.End()
-}
-
-// heads tells the group's sessions of its end. Caller holds the group's lock.
-func (grp *group) heads(g *Gateway) {
-	f := g.out.Fanout(headsFrame(grp.id, grp.last), len(grp.members))
-	for s := range grp.members {
-		f.HeadsTo(&s.Queue, grp.id, grp.last)
-	}
-	f.End()
 }
 
 // groupHead acts on a beacon: what lies beyond the last entry seen was lost on
@@ -175,7 +156,7 @@ func (grp *group) heads(g *Gateway) {
 func (g *Gateway) groupHead(c im.ConversationID, h *im.ParcelHead) {
 	grp := g.groups.locked(c, false)
 	for _, u := range h.Added {
-		g.users.each(u, func(s *session) {
+		g.users.each(u, func(s *member) {
 			if grp == nil || !grp.has(s) { // or was removed since: reading tells
 				g.verifier.user(u)
 			}
@@ -192,7 +173,7 @@ func (g *Gateway) groupHead(c im.ConversationID, h *im.ParcelHead) {
 		fallthrough
 	case h.Seq > grp.last:
 		grp.last, grp.roster = max(grp.last, h.Seq), max(grp.roster, h.Roster)
-		grp.heads(g)
+		grp.heads(g.out)
 	}
 }
 
@@ -230,11 +211,11 @@ func (g *Gateway) groupEntries(c im.ConversationID, p im.Parcel) {
 		return
 	}
 	defer g.groups.unlock(grp)
-	rest, origin := grp.skipOld(g, p)
+	rest, origin := g.skipOld(grp, p)
 	if len(rest) == 0 {
 		return
 	}
-	if grp.missed(&rest[0]) {
+	if missed(grp, &rest[0]) {
 		g.doubt(grp)
 	}
 	for len(rest) > 0 {
@@ -256,13 +237,13 @@ func (g *Gateway) groupEntries(c im.ConversationID, p im.Parcel) {
 // skipOld leaves out entries that were seen before: pushed, or told by Heads. A
 // roster change among them came late: what it means now has to be read, unless it
 // adds those who are members already. Such entries come twice, see internal/remote.
-func (grp *group) skipOld(g *Gateway, p im.Parcel) ([]im.Entry, []im.ConnectionID) {
+func (g *Gateway) skipOld(grp *group, p im.Parcel) ([]im.Entry, []im.ConnectionID) {
 	rest, origin := p.Entries, p.Origin
 	for len(rest) > 0 && rest[0].Seq <= grp.last {
 		if origin != nil {
 			g.acked(&rest[0], origin[0])
 		}
-		if rosterEvent(rest[0].Event) && !grp.added(g, &rest[0]) {
+		if rosterEvent(rest[0].Event) && !g.added(grp, &rest[0]) {
 			g.doubt(grp)
 			for _, u := range changedUsers(&rest[0]) {
 				if g.users.online(u) {
@@ -280,10 +261,10 @@ func (grp *group) skipOld(g *Gateway, p im.Parcel) ([]im.Entry, []im.ConnectionI
 
 // added tells that e adds members and that those of them who are here are in.
 // Caller holds the group's lock.
-func (grp *group) added(g *Gateway, e *im.Entry) bool {
+func (g *Gateway) added(grp *group, e *im.Entry) bool {
 	in := adds(e.Event.Type)
 	for _, u := range changedUsers(e) {
-		g.users.each(u, func(s *session) {
+		g.users.each(u, func(s *member) {
 			if !grp.has(s) {
 				in = false
 			}
@@ -293,7 +274,7 @@ func (grp *group) added(g *Gateway, e *im.Entry) bool {
 }
 
 // missed tells that entries, or a roster change, before e were not seen here.
-func (grp *group) missed(e *im.Entry) bool {
+func missed(grp *group, e *im.Entry) bool {
 	if grp.last == 0 { // only the roster was read so far
 		return e.Event == nil && grp.roster != 0 && e.Roster > grp.roster
 	}
@@ -313,7 +294,7 @@ func (g *Gateway) groupRun(grp *group, es []im.Entry, origin []im.ConnectionID) 
 		}
 	}
 	if grp.suspect {
-		grp.heads(g)
+		grp.heads(g.out)
 		g.ackedAll(es, origin)
 	} else {
 		d := newDelivery(g, es, origin, len(grp.members))
@@ -322,7 +303,7 @@ func (g *Gateway) groupRun(grp *group, es []im.Entry, origin []im.ConnectionID) 
 		}
 		if event != nil && removes(event.Type) { // also those who are no longer in the registry see why
 			for _, u := range event.Users {
-				g.users.each(u, func(s *session) {
+				g.users.each(u, func(s *member) {
 					if !grp.has(s) {
 						d.to(s)
 					}
@@ -383,7 +364,7 @@ func (s *session) Lost(h im.ParcelHead) {
 	}
 	here := false
 	if grp := g.groups.locked(h.Conversation, false); grp != nil {
-		here = grp.has(s)
+		here = grp.has(&s.member)
 		g.groups.unlock(grp)
 	}
 	if !here { // the delivery goes where members are, and the registry may be wrong

@@ -66,8 +66,8 @@ func New(o Options) *Gateway {
 	g.wheel = newWheel(tickFor(&g.o))
 	g.parkTicks = g.wheel.ticks(parkAfter)
 	g.ping = wire.NewServerFrame(&wire.Ping{})
-	g.users, g.groups = newUsers(g), newGroups(o.Peers)
-	g.presence, g.verifier, g.told = newPresence(g), newVerifier(g), newTold(toldKept)
+	g.users, g.groups = newUsers(o.Peers), newGroups(o.Peers)
+	g.verifier, g.told = newVerifier(g), newTold(toldKept)
 	g.logins = limits.NewLogins(o.Now)
 	g.metrics = newMetrics(g, o.Registerer)
 	g.out = outgoing.New(outgoing.Options{
@@ -75,6 +75,7 @@ func New(o Options) *Gateway {
 		Codecs: o.Codecs, Now: o.Now, Logger: o.Logger, Counts: &g.metrics.out,
 		Tick: g.wheel.now.Load, PlaceEvery: g.wheel.ticks(o.PlaceEvery), PlaceAgain: g.wheel.ticks(placeAgain),
 	})
+	g.presence = newPresence(g.out, g.users, g.wheel, o.Peers)
 	if o.PlaceEvery > 0 {
 		g.places = make(chan *session, placesWaiting)
 		for range placesUnderway {
@@ -145,13 +146,13 @@ func (g *Gateway) admit(c wire.Conn) (*session, error) {
 func (g *Gateway) dismiss(s *session) {
 	defer g.wg.Done()
 	g.wheel.cancel(s)
-	g.presence.forget(s)
+	g.presence.forget(&s.member)
 	if s.actor.User != "" {
 		if s.rates != nil {
 			g.o.Devices.Leave(s.rates, g.o.Now().UnixNano())
 		}
-		was, last := g.users.remove(s)
-		g.groups.forget(s)
+		was, last := g.users.remove(&s.member)
+		g.groups.forget(&s.member)
 		if was && last {
 			g.presence.down(s.actor.User)
 		}

@@ -1,12 +1,13 @@
 package gateway
 
 import (
-	"context"
 	"hash/maphash"
 	"slices"
 	"sync"
 
+	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
 )
 
 // group is a group with a session here. What it knows of the journal is only
@@ -14,7 +15,7 @@ import (
 type group struct {
 	id      im.ConversationID
 	mu      sync.Mutex
-	members map[*session]struct{}
+	members map[*member]struct{}
 	// last and roster are of the last entry seen, 0 before the first.
 	last, roster uint64
 	// suspect: parcels were missed, and with them perhaps somebody's removal. Until
@@ -59,7 +60,7 @@ func (r *groups) locked(c im.ConversationID, make bool) *group {
 		sh.mu.Lock()
 		grp := sh.m[c]
 		if grp == nil && make {
-			grp = &group{id: c, members: map[*session]struct{}{}}
+			grp = &group{id: c, members: map[*member]struct{}{}}
 			sh.m[c] = grp
 			r.peers.GroupHere(c)
 		}
@@ -104,10 +105,10 @@ func (r *groups) count() (n int) {
 }
 
 // join makes s a member. Caller holds the group's lock.
-func (grp *group) join(s *session) { grp.joins(s) }
+func (grp *group) join(s *member) { grp.joins(s) }
 
 // joins is join and tells whether s was none before.
-func (grp *group) joins(s *session) bool {
+func (grp *group) joins(s *member) bool {
 	if _, ok := grp.members[s]; ok {
 		return false
 	}
@@ -122,13 +123,13 @@ func (grp *group) joins(s *session) bool {
 }
 
 // has tells whether s is a member. Caller holds the group's lock.
-func (grp *group) has(s *session) bool {
+func (grp *group) has(s *member) bool {
 	_, ok := grp.members[s]
 	return ok
 }
 
 // leave ends a membership. Caller holds the group's lock.
-func (grp *group) leave(s *session) {
+func (grp *group) leave(s *member) {
 	if _, ok := grp.members[s]; !ok {
 		return
 	}
@@ -147,7 +148,7 @@ func (grp *group) leave(s *session) {
 }
 
 // forget takes a session out of all its groups, for ever.
-func (r *groups) forget(s *session) {
+func (r *groups) forget(s *member) {
 	s.links.Lock()
 	s.links.gone = true
 	all := s.links.groups
@@ -227,101 +228,50 @@ func (l *loads) overtaken(ld *load, c im.ConversationID) bool {
 	return ld.changed[c]
 }
 
-// loadGroups reads the groups of a user and makes the user's sessions members
-// of exactly those. One that was something else until now missed the entry that
-// changed it, and what followed: it is told to sync.
-//
-// Roster events note themselves first and look the group up second; here the
-// group is looked up first and the note asked for second, under the group's
-// lock. So an event during the reading is either seen as a note, or it finds
-// what was done here and corrects it.
-func (g *Gateway) loadGroups(ctx context.Context, u im.UserID) error {
-	ld := g.groups.loads.begin(u)
-	defer g.groups.loads.end(ld)
-	before := g.users.of(u)
-	standing, err := g.o.Standing(ctx, u)
-	if err != nil {
-		return err
-	}
-	// Who came while it was read may have a session that is newer than the reading.
-	g.audit(before, standing.Sessions)
-	sessions := g.users.of(u)
-	member := make(map[im.ConversationID]struct{}, len(standing.Groups))
-	for _, x := range standing.Groups {
-		c := x.Conversation
-		member[c] = struct{}{}
-		grp := g.groups.locked(c, true)
-		if grp.last == 0 && grp.roster == 0 {
-			// The first member here: what changes the roster after this revision is heard,
-			// or missed.
-			grp.roster = x.Roster
+// each calls f for every group, with its lock.
+func (r *groups) each(f func(*group)) {
+	for i := range r.shards {
+		sh := &r.shards[i]
+		sh.mu.Lock()
+		all := make([]*group, 0, len(sh.m))
+		for _, grp := range sh.m {
+			all = append(all, grp)
 		}
-		if !g.groups.loads.overtaken(ld, c) {
-			for _, s := range sessions {
-				if grp.joins(s) {
-					s.Compare()
-				}
-			}
-		}
-		g.groups.unlock(grp)
-	}
-	for _, s := range sessions {
-		g.leaveOthers(ld, s, member)
-	}
-	return nil
-}
-
-// audit ends sessions that are over although no Control said so: it was lost.
-// live is nil when nobody looked.
-func (g *Gateway) audit(sessions []*session, live []im.SessionID) {
-	if live == nil {
-		return
-	}
-	for _, s := range sessions {
-		if !slices.Contains(live, s.actor.Session) {
-			s.kick(string(im.CodeSessionRevoked), im.Errorf(im.CodeSessionRevoked, "the session was ended"))
+		sh.mu.Unlock()
+		for _, grp := range all {
+			grp.mu.Lock()
+			f(grp)
+			grp.mu.Unlock()
 		}
 	}
 }
 
-// leaveOthers ends the memberships that the reading does not list.
-func (g *Gateway) leaveOthers(ld *load, s *session, member map[im.ConversationID]struct{}) {
-	var others []*group
+// inGroups is the groups of s at this moment.
+func (s *member) inGroups() []*group {
 	s.links.Lock()
-	for _, grp := range s.links.groups {
-		if _, ok := member[grp.id]; !ok {
-			others = append(others, grp)
-		}
-	}
-	s.links.Unlock()
-	for _, grp := range others {
-		grp.mu.Lock()
-		if !g.groups.loads.overtaken(ld, grp.id) {
-			grp.leave(s)
-			s.Compare()
-		}
-		g.groups.unlock(grp)
-	}
+	defer s.links.Unlock()
+	return slices.Clone(s.links.groups)
 }
 
-// compareRoster reads the user's groups again when a Sync knows a membership
-// that the registry does not, or the other way round: a roster event was lost.
-// It tells whether they agree.
-func (g *Gateway) compareRoster(s *session, states []im.ConversationState) bool {
-	for i := range states {
-		c := states[i].Conversation
-		if c.Kind() != im.KindGroup {
-			continue
-		}
-		here := false
-		if grp := g.groups.locked(c, false); grp != nil {
-			_, here = grp.members[s]
-			g.groups.unlock(grp)
-		}
-		if here != (states[i].Until == 0) {
-			g.verifier.user(s.actor.User)
-			return false
+// lock takes the lock of a group that was not looked up; unlock of groups ends it.
+func (grp *group) lock() { grp.mu.Lock() }
+
+// send queues a frame for the group's sessions. Caller holds the group's lock.
+func (grp *group) send(out *outgoing.Queues, frame *wire.ServerFrame, not im.UserID) {
+	f := out.Fanout(frame, len(grp.members))
+	for s := range grp.members {
+		if s.actor.User != not {
+			f.To(&s.Queue)
 		}
 	}
-	return true
+	f.End()
+}
+
+// heads tells the group's sessions of its end. Caller holds the group's lock.
+func (grp *group) heads(out *outgoing.Queues) {
+	f := out.Fanout(outgoing.HeadsFrame(grp.id, grp.last), len(grp.members))
+	for s := range grp.members {
+		f.HeadsTo(&s.Queue, grp.id, grp.last)
+	}
+	f.End()
 }

@@ -128,7 +128,7 @@ func (s *session) sync(p *wire.Sync) {
 	d := contract.SyncResult(&res)
 	d.Number = p.GetNumber()
 	s.Doubt(false)
-	if !s.g.compareRoster(s, res.Conversations) {
+	if !s.g.compareRoster(&s.member, res.Conversations) {
 		s.Misses()
 	}
 	s.Send(&wire.ServerFrame{Frame: &wire.ServerFrame_SyncDelta{SyncDelta: d}})
@@ -175,15 +175,15 @@ func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
 	if err == nil && len(users) > 0 {
 		ctx, done := s.asking(readTime)
 		defer done()
-		s.g.presence.ask(s, users) // first: who is unwatched while Logic looks must not come back
+		s.g.presence.ask(&s.member, users) // first: who is unwatched while Logic looks must not come back
 		users, err = s.g.o.Logic.Signal(ctx, s.actor, im.Signal{Watch: users})
 	}
 	if err != nil {
-		s.g.presence.forgo(s)
+		s.g.presence.forgo(&s.member)
 		s.refuse(c, f, err)
 		return
 	}
-	s.g.presence.watch(s, users)
+	s.g.presence.watch(&s.member, users)
 }
 
 func (s *session) onPing(c *command, f *wire.ClientFrame) {

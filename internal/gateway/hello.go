@@ -99,12 +99,12 @@ func (s *session) authenticate(shake im.Handshake) error {
 			s.loginAt, s.loginSeq = r.c.At.UnixNano(), r.seq
 		}
 	}
-	if err := s.g.users.add(s, s.g.o.MaxPerUser); err != nil {
+	if err := s.g.users.add(&s.member, s.g.o.MaxPerUser); err != nil {
 		return err
 	}
 	// Controls from before the session could be found; later ones find it.
 	for _, r := range s.g.controls.since(actor.User, s.began) {
-		r.apply(s)
+		r.apply(s.g, &s.member)
 	}
 	return nil
 }

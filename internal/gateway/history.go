@@ -10,35 +10,20 @@ import "github.com/skein-im/skein/internal/im"
 func (g *Gateway) WentBack() {
 	// From here on a session gets no push before its Resync.
 	for _, u := range g.users.list() {
-		g.users.each(u, func(s *session) {
+		g.users.each(u, func(s *member) {
 			s.Doubt(true)
 			s.Compare()
 		})
 	}
-	g.groups.startOver(g)
+	// The next entry of every group is the first one seen. Until its roster was read
+	// again only Heads go out.
+	g.groups.each(func(grp *group) {
+		grp.last, grp.roster = 0, 0
+		g.doubt(grp)
+	})
 	g.told.forget()
 	g.Verify(false)
 	g.Flush()
-}
-
-// startOver lets the next entry of every group be the first one seen. Until its
-// roster was read again only Heads go out.
-func (r *groups) startOver(g *Gateway) {
-	for i := range r.shards {
-		sh := &r.shards[i]
-		sh.mu.Lock()
-		all := make([]*group, 0, len(sh.m))
-		for _, grp := range sh.m {
-			all = append(all, grp)
-		}
-		sh.mu.Unlock()
-		for _, grp := range all {
-			grp.mu.Lock()
-			grp.last, grp.roster = 0, 0
-			g.doubt(grp)
-			grp.mu.Unlock()
-		}
-	}
 }
 
 // forget makes every beacon news.

@@ -51,7 +51,7 @@ func (s *session) toldUpTo(from string) (to string) {
 	if err != nil || res.Reset || res.Next != "" || res.Position == from {
 		return ""
 	}
-	if !s.g.compareRoster(s, res.Conversations) {
+	if !s.g.compareRoster(&s.member, res.Conversations) {
 		s.Misses()
 		return ""
 	}
@@ -81,7 +81,7 @@ func (s *session) toldOf(c im.ConversationID, seq uint64) bool {
 			return false
 		}
 		defer s.g.groups.unlock(grp)
-		return grp.has(s) && !grp.suspect && grp.last >= seq
+		return grp.has(&s.member) && !grp.suspect && grp.last >= seq
 	}
 	known := s.g.told.locked(c)
 	defer known.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -16,12 +17,16 @@ const presenceGrace = 5 * time.Second
 // presence tells sessions when the users they watch come and go. A user nobody
 // watches costs nothing.
 type presence struct {
-	g       *Gateway
+	out   *outgoing.Queues
+	users *users
+	wheel *wheel
+	peers Peers
+
 	mu      sync.Mutex
 	watched map[im.UserID]*watched
 	// asking is whom sessions ask to watch, while Logic is asked whether they may.
 	// Who is taken off meanwhile is not watched, whatever Logic has read.
-	asking map[*session][]im.UserID
+	asking map[*member][]im.UserID
 }
 
 // watched is a user somebody watches.
@@ -31,24 +36,24 @@ type watched struct {
 	online bool // as told
 	// nodes are the other gateways where the user is; nil if there are none.
 	nodes   map[string]struct{}
-	by      map[*session]struct{}
+	by      map[*member]struct{}
 	closing wheelNode
 }
 
-func newPresence(g *Gateway) *presence {
-	return &presence{g: g, watched: map[im.UserID]*watched{}, asking: map[*session][]im.UserID{}}
+func newPresence(out *outgoing.Queues, u *users, w *wheel, peers Peers) *presence {
+	return &presence{out: out, users: u, wheel: w, peers: peers, watched: map[im.UserID]*watched{}, asking: map[*member][]im.UserID{}}
 }
 
 // ask notes whom s wants to watch. Logic is asked after, and watch or forgo
 // follows.
-func (p *presence) ask(s *session, users []im.UserID) {
+func (p *presence) ask(s *member, users []im.UserID) {
 	p.mu.Lock()
 	p.asking[s] = slices.Clone(users)
 	p.mu.Unlock()
 }
 
 // forgo ends an ask without an answer: s watches whom it watched before.
-func (p *presence) forgo(s *session) {
+func (p *presence) forgo(s *member) {
 	p.mu.Lock()
 	delete(p.asking, s)
 	p.mu.Unlock()
@@ -56,7 +61,7 @@ func (p *presence) forgo(s *session) {
 
 // watch replaces whom s watches by those it asked for and may watch, less those
 // unwatched since, and tells it how they are.
-func (p *presence) watch(s *session, may []im.UserID) {
+func (p *presence) watch(s *member, may []im.UserID) {
 	p.mu.Lock()
 	p.clear(s)
 	left := make(map[im.UserID]struct{}, len(p.asking[s]))
@@ -72,7 +77,7 @@ func (p *presence) watch(s *session, may []im.UserID) {
 		s.watching = append(s.watching, u)
 		w := p.watched[u]
 		if w == nil {
-			w = &watched{p: p, user: u, online: p.g.users.online(u), by: map[*session]struct{}{}}
+			w = &watched{p: p, user: u, online: p.users.online(u), by: map[*member]struct{}{}}
 			p.watched[u] = w
 			fresh = append(fresh, u)
 		}
@@ -80,7 +85,7 @@ func (p *presence) watch(s *session, may []im.UserID) {
 		s.Send(presenceFrame(u, w.online))
 	}
 	if len(fresh) > 0 {
-		p.g.o.Peers.Watch(fresh)
+		p.peers.Watch(fresh)
 	}
 	p.mu.Unlock()
 }
@@ -96,11 +101,11 @@ func (p *presence) askAgain() {
 	for u := range p.watched {
 		users = append(users, u)
 	}
-	p.g.o.Peers.Watch(users)
+	p.peers.Watch(users)
 }
 
 // unwatch takes users off the list of s, and off the one it asks for.
-func (p *presence) unwatch(s *session, gone []im.UserID) {
+func (p *presence) unwatch(s *member, gone []im.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	isGone := func(u im.UserID) bool { return slices.Contains(gone, u) }
@@ -116,21 +121,21 @@ func (p *presence) unwatch(s *session, gone []im.UserID) {
 }
 
 // forget ends all watching of s.
-func (p *presence) forget(s *session) {
+func (p *presence) forget(s *member) {
 	p.mu.Lock()
 	p.clear(s)
 	delete(p.asking, s)
 	p.mu.Unlock()
 }
 
-func (p *presence) clear(s *session) {
+func (p *presence) clear(s *member) {
 	for _, u := range s.watching {
 		p.remove(s, u)
 	}
 	s.watching = nil
 }
 
-func (p *presence) remove(s *session, u im.UserID) {
+func (p *presence) remove(s *member, u im.UserID) {
 	w := p.watched[u]
 	if w == nil {
 		return
@@ -138,14 +143,14 @@ func (p *presence) remove(s *session, u im.UserID) {
 	delete(w.by, s)
 	if len(w.by) == 0 {
 		delete(p.watched, u)
-		p.g.wheel.cancel(w)
-		p.g.o.Peers.Unwatch([]im.UserID{u})
+		p.wheel.cancel(w)
+		p.peers.Unwatch([]im.UserID{u})
 	}
 }
 
 // up tells the watchers that a user has come.
 func (p *presence) up(u im.UserID) {
-	p.g.o.Peers.Announce(u, true)
+	p.peers.Announce(u, true)
 	p.mu.Lock()
 	w := p.watched[u]
 	told := w != nil && !w.online
@@ -154,13 +159,13 @@ func (p *presence) up(u im.UserID) {
 	}
 	p.mu.Unlock()
 	if told {
-		p.g.Flush()
+		p.out.Flush()
 	}
 }
 
 // down begins the grace of a user whose last session went.
 func (p *presence) down(u im.UserID) {
-	p.g.o.Peers.Announce(u, false)
+	p.peers.Announce(u, false)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if w := p.watched[u]; w != nil {
@@ -171,12 +176,12 @@ func (p *presence) down(u im.UserID) {
 // gone begins the grace if the user is nowhere. Caller holds presence.mu.
 func (w *watched) gone() {
 	if w.online && !w.anywhere() {
-		w.p.g.wheel.schedule(w, w.p.g.wheel.ticks(presenceGrace))
+		w.p.wheel.schedule(w, w.p.wheel.ticks(presenceGrace))
 	}
 }
 
 // anywhere tells whether the user is online at any gateway.
-func (w *watched) anywhere() bool { return len(w.nodes) > 0 || w.p.g.users.online(w.user) }
+func (w *watched) anywhere() bool { return len(w.nodes) > 0 || w.p.users.online(w.user) }
 
 func (w *watched) node() *wheelNode { return &w.closing }
 
@@ -194,7 +199,7 @@ func (w *watched) expire() int64 {
 func (w *watched) tell(online bool) {
 	w.online = online
 	frame := presenceFrame(w.user, online)
-	f := w.p.g.out.Fanout(frame, len(w.by))
+	f := w.p.out.Fanout(frame, len(w.by))
 	for s := range w.by {
 		f.To(&s.Queue)
 	}
@@ -203,4 +208,40 @@ func (w *watched) tell(online bool) {
 
 func presenceFrame(u im.UserID, online bool) *wire.ServerFrame {
 	return wire.NewServerFrame(&wire.Presence{User: string(u), Online: online})
+}
+
+// elsewhere tells that users are online at another gateway, or not any more.
+func (p *presence) elsewhere(node string, users []im.UserID, online bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, u := range users {
+		if w := p.watched[u]; w != nil {
+			w.elsewhere(node, online)
+		}
+	}
+}
+
+// nodeGone tells that nobody is online at a gateway any more.
+func (p *presence) nodeGone(node string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.watched {
+		w.elsewhere(node, false)
+	}
+}
+
+// elsewhere takes news of a watched user. Caller holds presence.mu.
+func (w *watched) elsewhere(node string, online bool) {
+	if !online {
+		delete(w.nodes, node)
+		w.gone()
+		return
+	}
+	if w.nodes == nil {
+		w.nodes = map[string]struct{}{}
+	}
+	w.nodes[node] = struct{}{}
+	if !w.online {
+		w.tell(true)
+	}
 }

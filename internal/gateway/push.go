@@ -75,7 +75,7 @@ func (d *delivery) author(id im.ConnectionID) *author {
 }
 
 // to queues the entries for one session.
-func (d *delivery) to(s *session) {
+func (d *delivery) to(s *member) {
 	s.TellBelow(d.entries[0].Conversation, d.entries[0].Seq) // what they wait for was lost
 	a := d.author(s.ID)
 	if a == nil {
@@ -99,7 +99,7 @@ func (d *delivery) to(s *session) {
 }
 
 // part queues some of the entries for one session alone.
-func (d *delivery) part(s *session, from, to int) {
+func (d *delivery) part(s *member, from, to int) {
 	if from == to {
 		return
 	}
@@ -138,7 +138,7 @@ func (g *Gateway) acked(e *im.Entry, o im.ConnectionID) {
 	if o == "" || !strings.HasPrefix(string(o), g.node) {
 		return
 	}
-	g.users.each(e.Sender, func(s *session) {
+	g.users.each(e.Sender, func(s *member) {
 		if s.ID == o {
 			s.Delivered(e)
 		}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,17 +32,8 @@ const (
 // session is one connection. Its goroutine owns the fields without another
 // note: first Serve's, after a time parked a new one (serve).
 type session struct {
-	outgoing.Queue
+	member
 	g *Gateway
-
-	// Set before the session is registered under its user, never changed after.
-	actor im.Actor
-	// How this login stands to others that race with it (see yields): its time, and
-	// its place among the Controls of this gateway: when its handshake began, and
-	// where the Yield it caused stands, 0 if none was seen.
-	loginAt  int64 // Unix nanoseconds
-	began    uint64
-	loginSeq uint64
 
 	rates *limits.Allowance // from the Hello on
 	turns *turns            // nil before the first Send
@@ -61,20 +51,7 @@ type session struct {
 	// waiting: the server itself does not read (backpressure, authentication), so silence proves nothing.
 	waiting atomic.Bool
 	ready   bool
-	// since is the tick at which it was welcomed, 0 before.
-	since atomic.Uint32
-
-	// nextOfUser links the sessions of a user; guarded by the user's shard.
-	nextOfUser *session
-
-	links struct {
-		sync.Mutex
-		gone   bool
-		groups []*group
-	}
-	calls *calls // nil before the first Call
-	// watching is guarded by presence.mu.
-	watching []im.UserID
+	calls   *calls // nil before the first Call
 }
 
 // marks are those that wait for the end of the read buffer.
@@ -359,7 +336,7 @@ func (s *session) expire() int64 {
 	if next > 0 && !s.actor.Expires.IsZero() {
 		left := s.actor.Expires.Sub(s.g.o.Now())
 		if left <= 0 {
-			s.kick("token_expired", im.Errorf(im.CodeTokenExpired, "the access token expired"))
+			s.g.kick(&s.member, "token_expired", im.Errorf(im.CodeTokenExpired, "the access token expired"))
 			return 0
 		}
 		next = min(next, max(w.ticks(left), 1))
@@ -399,12 +376,6 @@ func (s *session) heartbeat(now int64) int64 {
 		return min(silence-silent, w.ticks(h.Every))
 	}
 	return silence - silent
-}
-
-// kick ends the session from outside, telling why (SPEC §3.6).
-func (s *session) kick(cause string, err error) {
-	s.Finish(cause, wire.Code(im.CodeOf(err)), im.Public(err).Message,
-		&wire.ServerFrame{Frame: &wire.ServerFrame_Kick{Kick: &wire.Kick{Error: fromError(err), AtMs: s.g.o.Now().UnixMilli()}}}, false, finishTime)
 }
 
 // Ends implements outgoing.Owner.

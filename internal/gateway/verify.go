@@ -142,7 +142,7 @@ func (v *verifier) settle(c im.ConversationID, epoch uint64, verified, failed ma
 		return // doubted again meanwhile, and so asked for again
 	}
 	grp.suspect = false
-	grp.heads(v.g)
+	grp.heads(v.g.out)
 }
 
 // pause waits a little and asks for the failed ones again; false when the

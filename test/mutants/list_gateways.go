@@ -32,7 +32,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "pushes-in-doubt", Breaks: "14: nothing is pushed to a group whose roster is in doubt",
-		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\tif grp.suspect {\n\t\tgrp.heads(g)", "\tif grp.suspect && grp.last == 0 {\n\t\tgrp.heads(g)"}},
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\tif grp.suspect {\n\t\tgrp.heads(g.out)", "\tif grp.suspect && grp.last == 0 {\n\t\tgrp.heads(g.out)"}},
 		Package: gatewayDir, Test: "TestGapStopsPushesUntilTheRosterIsRead",
 	},
 	{
@@ -77,7 +77,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "revoke-one-of-many", Breaks: "revocation: all connections of a session end",
-		Hunks:   []Hunk{{gatewayDir + "/control.go", "\tr := g.controls.remember(c)\n\tfor _, s := range g.users.of(c.User) {\n\t\tr.apply(s)\n\t}", "\tr := g.controls.remember(c)\n\tif all := g.users.of(c.User); len(all) > 0 {\n\t\tr.apply(all[0])\n\t}"}},
+		Hunks:   []Hunk{{gatewayDir + "/control.go", "\tr := g.controls.remember(c)\n\tfor _, s := range g.users.of(c.User) {\n\t\tr.apply(g, s)\n\t}", "\tr := g.controls.remember(c)\n\tif all := g.users.of(c.User); len(all) > 0 {\n\t\tr.apply(g, all[0])\n\t}"}},
 		Package: gatewayDir, Test: "TestYield",
 	},
 	{
@@ -87,7 +87,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "revoke-during-login", Breaks: "revocation: no handshake slips through",
-		Hunks:   []Hunk{{gatewayDir + "/hello.go", "\tfor _, r := range s.g.controls.since(actor.User, s.began) {\n\t\tr.apply(s)\n\t}", ""}},
+		Hunks:   []Hunk{{gatewayDir + "/hello.go", "\tfor _, r := range s.g.controls.since(actor.User, s.began) {\n\t\tr.apply(s.g, &s.member)\n\t}", ""}},
 		Package: gatewayDir, Test: "TestRevokeDuringHandshake",
 	},
 	{
@@ -112,7 +112,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "both-logins-stay", Breaks: "devices: of two logins one stays",
-		Hunks:   []Hunk{{gatewayDir + "/control.go", "if !r.beats(s) {", "if !r.beats(s) || r.local {"}},
+		Hunks:   []Hunk{{gatewayDir + "/control.go", "if !r.beats(g, s) {", "if !r.beats(g, s) || r.local {"}},
 		Package: gatewayDir, Test: "TestYield",
 	},
 	{
@@ -122,12 +122,12 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "roster-read-too-early", Breaks: "14: a removal during a login counts",
-		Hunks:   []Hunk{{gatewayDir + "/groups.go", "\t\tif !g.groups.loads.overtaken(ld, c) {\n\t\t\tfor _, s := range sessions {", "\t\tif ld.user == u {\n\t\t\tfor _, s := range sessions {"}},
+		Hunks:   []Hunk{{gatewayDir + "/rosters.go", "\t\tif !g.groups.loads.overtaken(ld, c) {\n\t\t\tfor _, s := range sessions {", "\t\tif ld.user == u {\n\t\t\tfor _, s := range sessions {"}},
 		Package: gatewayDir, Test: "TestRosterChangesDuringHandshake",
 	},
 	{
 		Name: "ended-elsewhere-stays", Breaks: "revocation: a lost Control is found out",
-		Hunks:   []Hunk{{gatewayDir + "/groups.go", "\tg.audit(before, standing.Sessions)\n", "\t_ = before\n"}},
+		Hunks:   []Hunk{{gatewayDir + "/rosters.go", "\tg.audit(before, standing.Sessions)\n", "\t_ = before\n"}},
 		Package: gatewayDir, Test: "TestVerifyEndsDeadSessions",
 	},
 	{

@@ -249,6 +249,11 @@ func (o *Queue) giveUp(now time.Time) (waits bool) {
 	return waits
 }
 
+// HeadsFrame tells of the end of a conversation.
+func HeadsFrame(c im.ConversationID, seq uint64) *wire.ServerFrame {
+	return &wire.ServerFrame{Frame: &wire.ServerFrame_Heads{Heads: &wire.Heads{Heads: []*wire.Head{{Conversation: string(c), Seq: seq}}}}}
+}
+
 // HeadsTo tells a session of the end of a conversation, after its acks up to there.
 func (f *Fanout) HeadsTo(o *Queue, c im.ConversationID, seq uint64) {
 	o.TellBelow(c, seq+1)
