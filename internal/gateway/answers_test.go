@@ -114,7 +114,7 @@ func TestAcksStandInTheirPlace(t *testing.T) {
 		// Nothing is left that counts as unanswered.
 		a.say(wire.NewClientFrame(&wire.Ping{}))
 		a.hears(t, "pong")
-		if s := w.g.users.of("ann")[0]; s.Is(outgoing.SendsOpen) {
+		if s := w.g.users.Of("ann")[0]; s.Is(outgoing.SendsOpen) {
 			t.Error("sends are left")
 		}
 	})

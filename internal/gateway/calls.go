@@ -103,7 +103,7 @@ func (s *session) ask(call *wire.Call) (*wire.Result, error) {
 	}
 	ctx, answered := s.asking(askTime)
 	defer answered()
-	answer, err := s.g.o.Logic.Call(ctx, s.actor, call.GetMethod(), payload)
+	answer, err := s.g.o.Logic.Call(ctx, s.Actor, call.GetMethod(), payload)
 	if err != nil {
 		return nil, err
 	}

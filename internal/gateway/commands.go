@@ -132,7 +132,7 @@ func (c *command) admits(s *session, size int) error {
 		return im.Errorf(im.CodeProtocolError, "the first frame must be Hello, not %s", c.name)
 	case c.state == stateNew && s.ready:
 		return im.Errorf(im.CodeProtocolError, "%s was said already", c.name)
-	case c.who == whoUser && s.actor.User == "":
+	case c.who == whoUser && s.Actor.User == "":
 		return im.Errorf(im.CodeTokenInvalid, "%s needs a user", c.name)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/gateway/here"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -18,13 +19,13 @@ import (
 // or by both, which is harmless.
 func (g *Gateway) Control(c im.Control) {
 	if c.Unwatch != "" {
-		for _, s := range g.users.of(c.User) {
-			g.presence.unwatch(s, []im.UserID{c.Unwatch})
+		for _, s := range g.users.Of(c.User) {
+			g.presence.Unwatch(s, []im.UserID{c.Unwatch})
 		}
 		return
 	}
 	r := g.controls.remember(c)
-	for _, s := range g.users.of(c.User) {
+	for _, s := range g.users.Of(c.User) {
 		r.apply(g, s)
 	}
 }
@@ -40,9 +41,9 @@ type remembered struct {
 }
 
 // apply ends s if the Control means it.
-func (r *remembered) apply(g *Gateway, s *member) {
+func (r *remembered) apply(g *Gateway, s *here.Member) {
 	c := &r.c
-	if c.Session != "" && c.Session != s.actor.Session {
+	if c.Session != "" && c.Session != s.Actor.Session {
 		return
 	}
 	if !c.Yield {
@@ -56,7 +57,7 @@ func (r *remembered) apply(g *Gateway, s *member) {
 	if !r.beats(g, s) {
 		return
 	}
-	if c.By.ID == s.actor.Device.ID { // the device itself connected anew: this connection is not read any more
+	if c.By.ID == s.Actor.Device.ID { // the device itself connected anew: this connection is not read any more
 		s.Finish("replaced", wire.CodeReplaced, "replaced by the same device", nil, false, finishTime)
 		return
 	}
@@ -77,26 +78,26 @@ const olderFor = 10 * time.Second
 // stays, whatever the clock does. A session learns its own At from the Control
 // its own login caused; until then the time its handshake began stands in,
 // which is earlier.
-func (r *remembered) beats(g *Gateway, s *member) bool {
+func (r *remembered) beats(g *Gateway, s *here.Member) bool {
 	c := &r.c
-	if c.ByConnection == s.ID || (c.Class != im.DeviceUnspecified && c.Class != s.actor.Device.Class) {
+	if c.ByConnection == s.ID || (c.Class != im.DeviceUnspecified && c.Class != s.Actor.Device.Class) {
 		return false
 	}
 	if r.local {
-		if s.began >= r.seq { // s began after r was decided: s is the later one
+		if s.Began >= r.seq { // s began after r was decided: s is the later one
 			return false
 		}
-		if s.loginSeq != 0 && s.loginSeq <= r.began {
+		if s.LoginSeq != 0 && s.LoginSeq <= r.began {
 			return true
 		}
 	}
-	if since := s.since.Load(); !r.local && since > 0 && int64(uint32(g.wheel.now.Load())+1-since) > g.wheel.ticks(olderFor) {
+	if since := s.Since.Load(); !r.local && since > 0 && int64(uint32(g.wheel.Now())+1-since) > g.wheel.Ticks(olderFor) {
 		// It is here for longer than news travels, so it is the older one, whatever the
 		// clocks of two nodes say.
 		return true
 	}
-	if at := c.At.UnixNano(); at != s.loginAt {
-		return at > s.loginAt
+	if at := c.At.UnixNano(); at != s.LoginAt {
+		return at > s.LoginAt
 	}
 	return c.ByConnection > s.ID
 }
@@ -189,7 +190,7 @@ func (k *controls) since(u im.UserID, mark uint64) (out []remembered) {
 }
 
 // kick ends the session from outside, telling why (SPEC §3.6).
-func (g *Gateway) kick(s *member, cause string, err error) {
+func (g *Gateway) kick(s *here.Member, cause string, err error) {
 	s.Finish(cause, wire.Code(im.CodeOf(err)), im.Public(err).Message,
 		&wire.ServerFrame{Frame: &wire.ServerFrame_Kick{Kick: &wire.Kick{Error: fromError(err), AtMs: g.o.Now().UnixMilli()}}}, false, finishTime)
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"github.com/skein-im/skein/internal/gateway/here"
 	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
@@ -66,7 +67,7 @@ func (g *Gateway) pushTo(to []im.UserID, es []im.Entry, origin []im.ConnectionID
 	d := newDelivery(g, es, origin, len(to))
 	d.users = to
 	for _, u := range to {
-		g.users.each(u, d.to)
+		g.users.Each(u, d.to)
 	}
 	d.end()
 }
@@ -78,9 +79,9 @@ func (g *Gateway) userHead(to []im.UserID, h *im.ParcelHead) {
 	defer known.mu.Unlock()
 	f := g.out.Fanout(outgoing.HeadsFrame(h.Conversation, h.Seq), 0)
 	for _, u := range to {
-		if known.advance(h.Conversation, u, h.Seq) && g.users.online(u) {
+		if known.advance(h.Conversation, u, h.Seq) && g.users.Online(u) {
 			g.metrics.gapRepairs.Add(1)
-			g.users.each(u, func(s *member) { f.HeadsTo(&s.Queue, h.Conversation, h.Seq) })
+			g.users.Each(u, func(s *here.Member) { f.HeadsTo(&s.Queue, h.Conversation, h.Seq) })
 		}
 	}
 	f.End()
@@ -88,7 +89,7 @@ func (g *Gateway) userHead(to []im.UserID, h *im.ParcelHead) {
 
 func (g *Gateway) anyOnline(us []im.UserID) bool {
 	for _, u := range us {
-		if g.users.online(u) {
+		if g.users.Online(u) {
 			return true
 		}
 	}
@@ -109,8 +110,8 @@ func (g *Gateway) followFeed(e *im.Entry) {
 	if e.Sender != "" && e.Sender != u {
 		gone = append(gone[:len(gone):len(gone)], e.Sender)
 	}
-	for _, s := range g.users.of(u) {
-		g.presence.unwatch(s, gone)
+	for _, s := range g.users.Of(u) {
+		g.presence.Unwatch(s, gone)
 	}
 }
 
@@ -118,7 +119,7 @@ func (g *Gateway) frameToUsers(to []im.UserID, frame *wire.ServerFrame, not im.U
 	f := g.out.Fanout(frame, len(to))
 	for _, u := range to {
 		if u != not {
-			g.users.each(u, func(s *member) { f.To(&s.Queue) })
+			g.users.Each(u, func(s *here.Member) { f.To(&s.Queue) })
 		}
 	}
 	f.End()
@@ -139,25 +140,25 @@ func (g *Gateway) ToGroup(c im.ConversationID, p im.Parcel) {
 	case p.Head != nil:
 		g.groupHead(c, p.Head)
 	case p.Typing != nil:
-		grp := g.groups.locked(c, false)
+		grp := g.groups.Locked(c, false)
 		if grp == nil {
 			return
 		}
-		if !grp.suspect {
+		if !grp.Suspect {
 			frame, not := typingFrame(p.Typing)
-			grp.send(g.out, frame, not)
+			grp.Send(g.out, frame, not)
 		}
-		g.groups.unlock(grp)
+		g.groups.Unlock(grp)
 	}
 }
 
 // groupHead acts on a beacon: what lies beyond the last entry seen was lost on
 // the way here.
 func (g *Gateway) groupHead(c im.ConversationID, h *im.ParcelHead) {
-	grp := g.groups.locked(c, false)
+	grp := g.groups.Locked(c, false)
 	for _, u := range h.Added {
-		g.users.each(u, func(s *member) {
-			if grp == nil || !grp.has(s) { // or was removed since: reading tells
+		g.users.Each(u, func(s *here.Member) {
+			if grp == nil || !grp.Has(s) { // or was removed since: reading tells
 				g.verifier.user(u)
 			}
 		})
@@ -165,25 +166,25 @@ func (g *Gateway) groupHead(c im.ConversationID, h *im.ParcelHead) {
 	if grp == nil {
 		return
 	}
-	defer g.groups.unlock(grp)
-	stale := grp.roster != 0 && h.Roster > grp.roster
+	defer g.groups.Unlock(grp)
+	stale := grp.Roster != 0 && h.Roster > grp.Roster
 	switch {
-	case grp.last != 0 && h.Seq > grp.last, stale:
+	case grp.Last != 0 && h.Seq > grp.Last, stale:
 		g.doubt(grp)
 		fallthrough
-	case h.Seq > grp.last:
-		grp.last, grp.roster = max(grp.last, h.Seq), max(grp.roster, h.Roster)
-		grp.heads(g.out)
+	case h.Seq > grp.Last:
+		grp.Last, grp.Roster = max(grp.Last, h.Seq), max(grp.Roster, h.Roster)
+		grp.Heads(g.out)
 	}
 }
 
 // doubt stops pushes to the group until its roster was read again. Caller
 // holds the group's lock.
-func (g *Gateway) doubt(grp *group) {
+func (g *Gateway) doubt(grp *here.Group) {
 	g.metrics.gapRepairs.Add(1)
-	grp.suspect = true
-	grp.epoch++
-	g.verifier.group(grp.id)
+	grp.Suspect = true
+	grp.Epoch++
+	g.verifier.group(grp.ID)
 }
 
 // groupEntries pushes entries to a group, following the roster: an entry that
@@ -192,10 +193,10 @@ func (g *Gateway) doubt(grp *group) {
 func (g *Gateway) groupEntries(c im.ConversationID, p im.Parcel) {
 	for i := range p.Entries {
 		if e := p.Entries[i].Event; rosterEvent(e) {
-			g.groups.loads.note(c, changedUsers(&p.Entries[i]), e.Type == im.EventGroupDismissed)
+			g.groups.Loads.Note(c, changedUsers(&p.Entries[i]), e.Type == im.EventGroupDismissed)
 		}
 	}
-	grp := g.groups.locked(c, g.addsHere(p.Entries))
+	grp := g.groups.Locked(c, g.addsHere(p.Entries))
 	if grp == nil {
 		g.ackedAll(p.Entries, p.Origin)
 		// Nobody here is a member, but those removed while they were connecting see why.
@@ -203,14 +204,14 @@ func (g *Gateway) groupEntries(c im.ConversationID, p im.Parcel) {
 			if e := p.Entries[i].Event; e != nil && removes(e.Type) {
 				d := newDelivery(g, p.Entries[i:i+1], nil, 1)
 				for _, u := range e.Users {
-					g.users.each(u, d.to)
+					g.users.Each(u, d.to)
 				}
 				d.end()
 			}
 		}
 		return
 	}
-	defer g.groups.unlock(grp)
+	defer g.groups.Unlock(grp)
 	rest, origin := g.skipOld(grp, p)
 	if len(rest) == 0 {
 		return
@@ -237,16 +238,16 @@ func (g *Gateway) groupEntries(c im.ConversationID, p im.Parcel) {
 // skipOld leaves out entries that were seen before: pushed, or told by Heads. A
 // roster change among them came late: what it means now has to be read, unless it
 // adds those who are members already. Such entries come twice, see internal/remote.
-func (g *Gateway) skipOld(grp *group, p im.Parcel) ([]im.Entry, []im.ConnectionID) {
+func (g *Gateway) skipOld(grp *here.Group, p im.Parcel) ([]im.Entry, []im.ConnectionID) {
 	rest, origin := p.Entries, p.Origin
-	for len(rest) > 0 && rest[0].Seq <= grp.last {
+	for len(rest) > 0 && rest[0].Seq <= grp.Last {
 		if origin != nil {
 			g.acked(&rest[0], origin[0])
 		}
 		if rosterEvent(rest[0].Event) && !g.added(grp, &rest[0]) {
 			g.doubt(grp)
 			for _, u := range changedUsers(&rest[0]) {
-				if g.users.online(u) {
+				if g.users.Online(u) {
 					g.verifier.user(u)
 				}
 			}
@@ -261,11 +262,11 @@ func (g *Gateway) skipOld(grp *group, p im.Parcel) ([]im.Entry, []im.ConnectionI
 
 // added tells that e adds members and that those of them who are here are in.
 // Caller holds the group's lock.
-func (g *Gateway) added(grp *group, e *im.Entry) bool {
+func (g *Gateway) added(grp *here.Group, e *im.Entry) bool {
 	in := adds(e.Event.Type)
 	for _, u := range changedUsers(e) {
-		g.users.each(u, func(s *member) {
-			if !grp.has(s) {
+		g.users.Each(u, func(s *here.Member) {
+			if !grp.Has(s) {
 				in = false
 			}
 		})
@@ -274,37 +275,37 @@ func (g *Gateway) added(grp *group, e *im.Entry) bool {
 }
 
 // missed tells that entries, or a roster change, before e were not seen here.
-func missed(grp *group, e *im.Entry) bool {
-	if grp.last == 0 { // only the roster was read so far
-		return e.Event == nil && grp.roster != 0 && e.Roster > grp.roster
+func missed(grp *here.Group, e *im.Entry) bool {
+	if grp.Last == 0 { // only the roster was read so far
+		return e.Event == nil && grp.Roster != 0 && e.Roster > grp.Roster
 	}
-	return e.Seq > grp.last+1 || (e.Event == nil && grp.roster != 0 && e.Roster > grp.roster)
+	return e.Seq > grp.Last+1 || (e.Event == nil && grp.Roster != 0 && e.Roster > grp.Roster)
 }
 
 // groupRun pushes entries between which the roster does not change, or a
 // single one that changes it. Caller holds the group's lock.
-func (g *Gateway) groupRun(grp *group, es []im.Entry, origin []im.ConnectionID) {
+func (g *Gateway) groupRun(grp *here.Group, es []im.Entry, origin []im.ConnectionID) {
 	event := es[0].Event
 	last := &es[len(es)-1]
-	grp.last = last.Seq
-	grp.roster = max(grp.roster, last.Roster)
+	grp.Last = last.Seq
+	grp.Roster = max(grp.Roster, last.Roster)
 	if event != nil && adds(event.Type) {
 		for _, u := range changedUsers(&es[0]) {
-			g.users.each(u, grp.join)
+			g.users.Each(u, grp.Join)
 		}
 	}
-	if grp.suspect {
-		grp.heads(g.out)
+	if grp.Suspect {
+		grp.Heads(g.out)
 		g.ackedAll(es, origin)
 	} else {
-		d := newDelivery(g, es, origin, len(grp.members))
-		for s := range grp.members {
+		d := newDelivery(g, es, origin, len(grp.Members))
+		for s := range grp.Members {
 			d.to(s)
 		}
 		if event != nil && removes(event.Type) { // also those who are no longer in the registry see why
 			for _, u := range event.Users {
-				g.users.each(u, func(s *member) {
-					if !grp.has(s) {
+				g.users.Each(u, func(s *here.Member) {
+					if !grp.Has(s) {
 						d.to(s)
 					}
 				})
@@ -315,12 +316,12 @@ func (g *Gateway) groupRun(grp *group, es []im.Entry, origin []im.ConnectionID) 
 	switch {
 	case event == nil:
 	case event.Type == im.EventGroupDismissed:
-		for s := range grp.members {
-			grp.leave(s)
+		for s := range grp.Members {
+			grp.Leave(s)
 		}
 	case removes(event.Type):
 		for _, u := range event.Users {
-			g.users.each(u, grp.leave)
+			g.users.Each(u, grp.Leave)
 		}
 	}
 }
@@ -359,16 +360,16 @@ func changedUsers(e *im.Entry) []im.UserID {
 func (s *session) Lost(h im.ParcelHead) {
 	g := s.g
 	if h.Conversation.Kind() != im.KindGroup {
-		g.userHead([]im.UserID{s.actor.User}, &h)
+		g.userHead([]im.UserID{s.Actor.User}, &h)
 		return
 	}
 	here := false
-	if grp := g.groups.locked(h.Conversation, false); grp != nil {
-		here = grp.has(&s.member)
-		g.groups.unlock(grp)
+	if grp := g.groups.Locked(h.Conversation, false); grp != nil {
+		here = grp.Has(&s.Member)
+		g.groups.Unlock(grp)
 	}
 	if !here { // the delivery goes where members are, and the registry may be wrong
-		g.verifier.user(s.actor.User)
+		g.verifier.user(s.Actor.User)
 	}
 	g.groupHead(h.Conversation, &h)
 }

@@ -570,7 +570,7 @@ func TestRegistryForgets(t *testing.T) {
 		}
 		w.g.mu.Lock()
 		defer w.g.mu.Unlock()
-		if len(w.g.groups.loads.byUser) != 0 || len(w.g.presence.watched) != 0 {
+		if w.g.groups.Loads.Count() != 0 || watched(w) != 0 {
 			t.Fatal("something is kept")
 		}
 	})

@@ -1,13 +1,14 @@
 // Package gateway is everything between a connection (wire.Conn) and the role
 // that decides and stores (im.Logic): handshake, command table, limits,
-// heartbeats, the registry of who is connected here, and the way back from
-// im.Dispatch to the sockets.
+// heartbeats, and the way back from im.Dispatch to the connections.
 //
 // It owns the sessions of this process. It must not know how messages are
 // stored, who may do what (Logic decides), which transports or codecs exist, or
 // how many nodes there are.
 //
-// What waits to be written to a connection, and who writes it, is package outgoing's.
+// Two rooms are apart: outgoing is what waits to be written to a connection, and who
+// writes it; here is who is connected, to whom, and in which groups. Here knows
+// outgoing, neither knows this package.
 //
 // Goroutines: one per connection that is not silent, which owns the session's
 // state: Serve, the caller's, until the connection parks (wire.Parker), then a
@@ -18,9 +19,9 @@
 //
 // Lock order, outer to inner:
 //
-//	presence.mu → groupShard.mu → group.mu or toldShard.mu → loads.mu → userShard.mu → session.links → the lock of an outgoing.Queue
+//	toldShard.mu → those of package here → the lock of an outgoing.Queue
 //
-// wheel.mu, connections.mu, verifier.mu, controls.mu, asking.mu and Gateway.mu are leaves. No lock is held
+// connections.mu, verifier.mu, controls.mu, asking.mu and Gateway.mu are leaves. No lock is held
 // while Logic, Options.Standing or a socket write runs.
 //
 // Invariants, each with a test:

@@ -3,7 +3,6 @@ package gateway
 import (
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
@@ -92,56 +91,4 @@ func ended(done chan struct{}) bool {
 	default:
 		return false
 	}
-}
-
-// The wheel fires late by at most two ticks, never early, and forgets what is cancelled.
-func TestWheel(t *testing.T) {
-	w := newWheel(time.Second)
-	var fired []int64
-	mk := func() *testTimer { return &testTimer{fired: &fired, w: w} }
-	a, b, c := mk(), mk(), mk()
-	w.schedule(a, 3)
-	w.schedule(b, 100_000) // longer than a turn: looked at once per turn
-	w.schedule(c, 2)
-	w.schedule(c, 5)
-	w.cancel(c)
-	step := func(now int64) {
-		w.now.Store(now)
-		for _, x := range w.advance(nil) {
-			x.expire()
-		}
-	}
-	for now := int64(1); now <= 3; now++ {
-		step(now)
-	}
-	if len(fired) != 0 {
-		t.Fatalf("fired at %v", fired)
-	}
-	step(5) // a tick was missed
-	if len(fired) != 1 {
-		t.Fatalf("fired at %v", fired)
-	}
-	for now := int64(6); now < 3*wheelSlots; now++ {
-		step(now)
-	}
-	if len(fired) != 2 {
-		t.Fatalf("fired at %v", fired)
-	}
-	w.schedule(a, 1)
-	step(w.now.Load() + 10*wheelSlots) // the process slept
-	if len(fired) != 3 {
-		t.Fatalf("fired at %v", fired)
-	}
-}
-
-type testTimer struct {
-	n     wheelNode
-	w     *wheel
-	fired *[]int64
-}
-
-func (x *testTimer) node() *wheelNode { return &x.n }
-func (x *testTimer) expire() int64 {
-	*x.fired = append(*x.fired, x.w.now.Load())
-	return 0
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/skein-im/skein/internal/gateway/here"
 	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/limits"
@@ -26,14 +27,14 @@ type Gateway struct {
 	node   string
 	nextID atomic.Uint64
 
-	wheel     *wheel
+	wheel     *here.Wheel
 	parkTicks int64             // parkAfter in ticks
 	ping      *wire.ServerFrame // the wheel's
-	users     *users
-	groups    *groups
+	users     *here.Users
+	groups    *here.Groups
 	conns     *connections
 	controls  *controls
-	presence  *presence
+	presence  *here.Presence
 	verifier  *verifier
 	told      *told
 	logins    *limits.Logins
@@ -63,19 +64,19 @@ func New(o Options) *Gateway {
 		g.node = hex.EncodeToString(b[:])
 	}
 	g.ctx, g.cancel = context.WithCancel(context.Background())
-	g.wheel = newWheel(tickFor(&g.o))
-	g.parkTicks = g.wheel.ticks(parkAfter)
+	g.wheel = here.NewWheel(tickFor(&g.o))
+	g.parkTicks = g.wheel.Ticks(parkAfter)
 	g.ping = wire.NewServerFrame(&wire.Ping{})
-	g.users, g.groups = newUsers(o.Peers), newGroups(o.Peers)
+	g.users, g.groups = here.NewUsers(o.Peers), here.NewGroups(o.Peers)
 	g.verifier, g.told = newVerifier(g), newTold(toldKept)
 	g.logins = limits.NewLogins(o.Now)
 	g.metrics = newMetrics(g, o.Registerer)
 	g.out = outgoing.New(outgoing.Options{
 		QueueBytes: o.Limits.QueueBytes, InFlight: o.Limits.InFlight, Write: o.Limits.Write,
 		Codecs: o.Codecs, Now: o.Now, Logger: o.Logger, Counts: &g.metrics.out,
-		Tick: g.wheel.now.Load, PlaceEvery: g.wheel.ticks(o.PlaceEvery), PlaceAgain: g.wheel.ticks(placeAgain),
+		Tick: g.wheel.Now, PlaceEvery: g.wheel.Ticks(o.PlaceEvery), PlaceAgain: g.wheel.Ticks(placeAgain),
 	})
-	g.presence = newPresence(g.out, g.users, g.wheel, o.Peers)
+	g.presence = here.NewPresence(g.out, g.users, g.wheel, o.Peers)
 	if o.PlaceEvery > 0 {
 		g.places = make(chan *session, placesWaiting)
 		for range placesUnderway {
@@ -83,7 +84,7 @@ func New(o Options) *Gateway {
 		}
 	}
 	// Whoever queues also flushes; the turn of the wheel is for what they forgot.
-	g.wg.Go(func() { g.wheel.run(g.ctx.Done(), g.Flush) })
+	g.wg.Go(func() { g.wheel.Run(g.ctx.Done(), g.Flush) })
 	return g
 }
 
@@ -114,7 +115,7 @@ func (g *Gateway) admit(c wire.Conn) (*session, error) {
 	s := &session{g: g}
 	s.Begin(g.out, s, c, k, im.ConnectionID(g.node+"-"+strconv.FormatUint(n, 36)), n)
 	// After the Hello it may park at once: most that log in have nothing to say.
-	s.seen.Store(g.wheel.now.Load() - g.parkTicks)
+	s.seen.Store(g.wheel.Now() - g.parkTicks)
 	c.SetReadLimit(helloBytes)
 
 	g.mu.Lock()
@@ -134,8 +135,8 @@ func (g *Gateway) admit(c wire.Conn) (*session, error) {
 	if err != nil {
 		return s, err
 	}
-	s.deadline.Store(g.wheel.now.Load() + g.wheel.ticks(g.o.Limits.Hello))
-	g.wheel.schedule(s, g.wheel.ticks(g.o.Limits.Hello))
+	s.deadline.Store(g.wheel.Now() + g.wheel.Ticks(g.o.Limits.Hello))
+	g.wheel.Schedule(s, g.wheel.Ticks(g.o.Limits.Hello))
 	if g.isClosed() { // Close may have listed the connections before this one
 		s.Abort("shutdown", im.CodeGoingAway)
 	}
@@ -145,16 +146,16 @@ func (g *Gateway) admit(c wire.Conn) (*session, error) {
 // dismiss takes an ended session out of everything.
 func (g *Gateway) dismiss(s *session) {
 	defer g.wg.Done()
-	g.wheel.cancel(s)
-	g.presence.forget(&s.member)
-	if s.actor.User != "" {
+	g.wheel.Cancel(s)
+	g.presence.Forget(&s.Member)
+	if s.Actor.User != "" {
 		if s.rates != nil {
 			g.o.Devices.Leave(s.rates, g.o.Now().UnixNano())
 		}
-		was, last := g.users.remove(&s.member)
-		g.groups.forget(&s.member)
+		was, last := g.users.Remove(&s.Member)
+		g.groups.Forget(&s.Member)
 		if was && last {
-			g.presence.down(s.actor.User)
+			g.presence.Down(s.Actor.User)
 		}
 	}
 	g.conns.remove(s, addressKey(s.Conn.Info().RemoteAddr))
@@ -193,7 +194,7 @@ func (g *Gateway) Close() error {
 }
 
 // Online tells whether the user has a session here.
-func (g *Gateway) Online(u im.UserID) bool { return g.users.online(u) }
+func (g *Gateway) Online(u im.UserID) bool { return g.users.Online(u) }
 
 // Stats is what is connected here.
 type Stats struct {
@@ -206,5 +207,5 @@ type Stats struct {
 
 // Stats counts what is connected at this moment.
 func (g *Gateway) Stats() Stats {
-	return Stats{Connections: g.conns.count(), Users: g.users.count(), Groups: g.groups.count()}
+	return Stats{Connections: g.conns.count(), Users: g.users.Count(), Groups: g.groups.Count()}
 }

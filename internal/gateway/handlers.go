@@ -34,14 +34,14 @@ func (s *session) onSend(c *command, f *wire.ClientFrame) {
 		return
 	}
 	t.place.At++
-	from := s.actor
+	from := s.Actor
 	from.Order, from.Turn = &t.order, t.place
 	s.g.o.Logic.Send(s.g.ctx, from, msg, s.Sending(&from, &msg, s.now))
 }
 
 func (s *session) logInternal(what string, err error) {
 	if im.CodeOf(err) == im.CodeInternal {
-		s.g.o.Logger.Error("gateway: "+what, "connection", s.ID, "user", s.actor.User, "err", err)
+		s.g.o.Logger.Error("gateway: "+what, "connection", s.ID, "user", s.Actor.User, "err", err)
 	}
 }
 
@@ -90,7 +90,7 @@ func (s *session) flushMarks() {
 		w.waiting = w.waiting[:0]
 	}
 	for _, m := range w.waiting {
-		s.g.o.Logic.Mark(s.g.ctx, s.actor, m.conversation, m.received, m.read, w.answered)
+		s.g.o.Logic.Mark(s.g.ctx, s.Actor, m.conversation, m.received, m.read, w.answered)
 	}
 	if cap(w.waiting) > 8 {
 		w.waiting = nil // an idle session holds little
@@ -118,7 +118,7 @@ func (s *session) sync(p *wire.Sync) {
 	s.BeginSync(q.Cursor != "")
 	var res im.SyncResult
 	if err == nil {
-		res, err = s.g.o.Logic.Sync(ctx, s.actor, q)
+		res, err = s.g.o.Logic.Sync(ctx, s.Actor, q)
 	}
 	if err != nil {
 		s.logInternal("sync", err)
@@ -128,7 +128,7 @@ func (s *session) sync(p *wire.Sync) {
 	d := contract.SyncResult(&res)
 	d.Number = p.GetNumber()
 	s.Doubt(false)
-	if !s.g.compareRoster(&s.member, res.Conversations) {
+	if !s.g.compareRoster(&s.Member, res.Conversations) {
 		s.Misses()
 	}
 	s.Send(&wire.ServerFrame{Frame: &wire.ServerFrame_SyncDelta{SyncDelta: d}})
@@ -145,7 +145,7 @@ func (s *session) onPull(c *command, f *wire.ClientFrame) {
 	q.Limit = min(q.Limit, s.g.o.Limits.PullEntries)
 	ctx, done := s.asking(readTime)
 	defer done()
-	res, err := s.g.o.Logic.Pull(ctx, s.actor, q)
+	res, err := s.g.o.Logic.Pull(ctx, s.Actor, q)
 	if err != nil {
 		s.refuse(c, f, err)
 		return
@@ -158,7 +158,7 @@ func (s *session) onPull(c *command, f *wire.ClientFrame) {
 func (s *session) onTyping(c *command, f *wire.ClientFrame) {
 	conv, err := im.ParseConversationID(f.GetTyping().GetConversation())
 	if err == nil {
-		_, err = s.g.o.Logic.Signal(s.g.ctx, s.actor, im.Signal{Typing: conv})
+		_, err = s.g.o.Logic.Signal(s.g.ctx, s.Actor, im.Signal{Typing: conv})
 	}
 	if err != nil {
 		s.refuse(c, f, err)
@@ -175,15 +175,15 @@ func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
 	if err == nil && len(users) > 0 {
 		ctx, done := s.asking(readTime)
 		defer done()
-		s.g.presence.ask(&s.member, users) // first: who is unwatched while Logic looks must not come back
-		users, err = s.g.o.Logic.Signal(ctx, s.actor, im.Signal{Watch: users})
+		s.g.presence.Ask(&s.Member, users) // first: who is unwatched while Logic looks must not come back
+		users, err = s.g.o.Logic.Signal(ctx, s.Actor, im.Signal{Watch: users})
 	}
 	if err != nil {
-		s.g.presence.forgo(&s.member)
+		s.g.presence.Forgo(&s.Member)
 		s.refuse(c, f, err)
 		return
 	}
-	s.g.presence.watch(&s.member, users)
+	s.g.presence.Watch(&s.Member, users)
 }
 
 func (s *session) onPing(c *command, f *wire.ClientFrame) {
@@ -193,7 +193,7 @@ func (s *session) onPing(c *command, f *wire.ClientFrame) {
 		s.settleMarks()
 		ctx, done := s.asking(readTime)
 		defer done()
-		same, position, err := s.g.o.Logic.Compare(ctx, s.actor, p.Position, *p.Digest)
+		same, position, err := s.g.o.Logic.Compare(ctx, s.Actor, p.Position, *p.Digest)
 		switch {
 		case err != nil && im.CodeOf(err).Info().Action == im.ActionRetry:
 			// Not now: the next ping asks again.

@@ -38,23 +38,23 @@ func (s *session) onHello(_ *command, f *wire.ClientFrame) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(s.g.ctx, authTime)
-	err = s.g.loadGroups(ctx, s.actor.User)
+	err = s.g.loadGroups(ctx, s.Actor.User)
 	cancel()
 	if err != nil {
 		s.fail(string(im.CodeOf(err)), err)
 		return
 	}
 	s.Conn.SetReadLimit(s.g.o.Limits.FrameBytes)
-	s.seen.Store(s.g.wheel.now.Load())
-	s.since.Store(uint32(s.g.wheel.now.Load()) + 1) // 0 is before
+	s.seen.Store(s.g.wheel.Now())
+	s.Since.Store(uint32(s.g.wheel.Now()) + 1) // 0 is before
 	s.waiting.Store(false)
 	if !s.welcome() {
 		return // ended meanwhile: revoked, replaced, drained
 	}
 	s.ready = true
 	s.g.metrics.connects.Add(1)
-	s.g.wheel.schedule(s, 1)
-	s.g.presence.up(s.actor.User)
+	s.g.wheel.Schedule(s, 1)
+	s.g.presence.Up(s.Actor.User)
 	if h.Sync != nil {
 		s.sync(h.Sync)
 	}
@@ -82,8 +82,8 @@ func (s *session) authenticate(shake im.Handshake) error {
 	ctx, cancel := context.WithTimeout(s.g.ctx, authTime)
 	defer cancel()
 	began := s.g.o.Now().UnixNano()
-	s.began = s.g.controls.mark(s.ID)
-	defer s.g.controls.unmark(s.ID, s.began)
+	s.Began = s.g.controls.mark(s.ID)
+	defer s.g.controls.unmark(s.ID, s.Began)
 	actor, err := s.g.o.Logic.Authenticate(ctx, shake)
 	if err != nil {
 		return err
@@ -92,19 +92,19 @@ func (s *session) authenticate(shake im.Handshake) error {
 		return im.Errorf(im.CodeTokenInvalid, "this token is nobody's: a connection needs a user")
 	}
 	actor.Connection = s.ID
-	s.actor, s.loginAt = actor, began
+	s.Actor, s.LoginAt = actor, began
 	s.rates = s.g.o.Devices.Enter(actor.User, actor.Device.ID)
-	for _, r := range s.g.controls.since(actor.User, s.began) {
+	for _, r := range s.g.controls.since(actor.User, s.Began) {
 		if r.c.Yield && r.c.ByConnection == s.ID { // caused by this login: it tells its time and place
-			s.loginAt, s.loginSeq = r.c.At.UnixNano(), r.seq
+			s.LoginAt, s.LoginSeq = r.c.At.UnixNano(), r.seq
 		}
 	}
-	if err := s.g.users.add(&s.member, s.g.o.MaxPerUser); err != nil {
+	if err := s.g.users.Add(&s.Member, s.g.o.MaxPerUser); err != nil {
 		return err
 	}
 	// Controls from before the session could be found; later ones find it.
-	for _, r := range s.g.controls.since(actor.User, s.began) {
-		r.apply(s.g, &s.member)
+	for _, r := range s.g.controls.since(actor.User, s.Began) {
+		r.apply(s.g, &s.Member)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func (s *session) welcome() bool {
 	o := &s.g.o
 	rates := o.Devices.Rates()
 	return s.Welcome(&wire.ServerFrame{Frame: &wire.ServerFrame_Welcome{Welcome: &wire.Welcome{
-		Version: versionMax, User: string(s.actor.User), Session: string(s.actor.Session), Timeline: o.Timeline(),
+		Version: versionMax, User: string(s.Actor.User), Session: string(s.Actor.Session), Timeline: o.Timeline(),
 		Heartbeat: &wire.Heartbeat{IdleMs: contract.RetryMillis(o.Heartbeat.Idle), SilenceMs: contract.RetryMillis(o.Heartbeat.Silence), DeadMs: contract.RetryMillis(o.Heartbeat.Dead)},
 		Limits: &wire.Limits{
 			FrameBytes: uint32(o.Limits.FrameBytes), ContentBytes: uint32(o.Limits.ContentBytes), Mentions: uint32(o.Limits.Mentions),

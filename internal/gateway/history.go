@@ -1,6 +1,9 @@
 package gateway
 
-import "github.com/skein-im/skein/internal/im"
+import (
+	"github.com/skein-im/skein/internal/gateway/here"
+	"github.com/skein-im/skein/internal/im"
+)
 
 // WentBack tells that the stores are not, or no longer, what they were: an older
 // copy was put in their place. What was told of conversations says nothing about
@@ -9,16 +12,16 @@ import "github.com/skein-im/skein/internal/im"
 // (SPEC §7.3).
 func (g *Gateway) WentBack() {
 	// From here on a session gets no push before its Resync.
-	for _, u := range g.users.list() {
-		g.users.each(u, func(s *member) {
+	for _, u := range g.users.List() {
+		g.users.Each(u, func(s *here.Member) {
 			s.Doubt(true)
 			s.Compare()
 		})
 	}
 	// The next entry of every group is the first one seen. Until its roster was read
 	// again only Heads go out.
-	g.groups.each(func(grp *group) {
-		grp.last, grp.roster = 0, 0
+	g.groups.Each(func(grp *here.Group) {
+		grp.Last, grp.Roster = 0, 0
 		g.doubt(grp)
 	})
 	g.told.forget()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/skein-im/skein/internal/gateway/here"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
@@ -41,7 +42,7 @@ type Options struct {
 	// calls Position: what comes from other nodes may be lost on the way. 0: never.
 	PlaceEvery time.Duration
 	// Peers are the other gateways; nil: there are none.
-	Peers Peers
+	Peers here.Peers
 	// Node begins connection ids, unique over all gateways. Default: random.
 	Node string
 	// MaxConnections bounds all connections, MaxPerUser those of a user and
@@ -113,7 +114,7 @@ func (o *Options) defaults() {
 		o.Standing = func(context.Context, im.UserID) (im.Standing, error) { return im.Standing{}, nil }
 	}
 	if o.Peers == nil {
-		o.Peers = alone{}
+		o.Peers = here.Alone{}
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -329,7 +329,7 @@ func TestPresence(t *testing.T) {
 		a.hears(t, "push me:ann#1=contact_removed")
 		watch()
 		synctest.Wait()
-		if n := len(w.g.presence.watched); n != 0 {
+		if n := watched(w); n != 0 {
 			t.Fatalf("%d users are watched by nobody", n)
 		}
 	})
@@ -386,16 +386,16 @@ func TestUnwatchWhileAsking(t *testing.T) {
 				if got := a.heard(); !slices.Contains(got, "presence dan false") || slices.Contains(got, "presence bob true") {
 					t.Fatalf("heard %q", got)
 				}
-				if n := len(w.g.presence.watched); n != 1 {
+				if n := watched(w); n != 1 {
 					t.Errorf("%d users are watched, want dan", n)
 				}
 				refused = true // then the earlier list stands
 				a.say(watch)
 				synctest.Wait()
-				if n := len(w.g.presence.watched); n != 1 {
+				if n := watched(w); n != 1 {
 					t.Errorf("%d users are watched after a refusal, want dan", n)
 				}
-				if n := len(w.g.presence.asking); n != 0 {
+				if n := askedNow(w); n != 0 {
 					t.Errorf("%d sessions ask for ever", n)
 				}
 			})
@@ -517,4 +517,14 @@ func TestPanicEndsTheSessionOnly(t *testing.T) {
 			})
 		})
 	}
+}
+
+func watched(w *world) int {
+	n, _ := w.g.presence.Count()
+	return n
+}
+
+func askedNow(w *world) int {
+	_, n := w.g.presence.Count()
+	return n
 }

@@ -123,7 +123,7 @@ func TestWhoIsSilentParks(t *testing.T) {
 		for range 20 {
 			c.say(ping())
 			c.want(t, 1, false, "pong")
-			time.Sleep(parkAfter - 2*w.g.wheel.tick)
+			time.Sleep(parkAfter - 2*tickFor(&w.g.o))
 		}
 		time.Sleep(parkAfter + 2*w.g.o.Heartbeat.Every)
 		c.want(t, 2, true)

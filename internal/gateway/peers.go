@@ -3,16 +3,17 @@ package gateway
 import (
 	"time"
 
+	"github.com/skein-im/skein/internal/gateway/here"
 	"github.com/skein-im/skein/internal/im"
 )
 
 // Elsewhere tells that users are online at another gateway, or not any more.
 func (g *Gateway) Elsewhere(node string, users []im.UserID, online bool) {
-	g.presence.elsewhere(node, users, online)
+	g.presence.Elsewhere(node, users, online)
 }
 
 // NodeGone tells that nobody is online at a gateway any more.
-func (g *Gateway) NodeGone(node string) { g.presence.nodeGone(node) }
+func (g *Gateway) NodeGone(node string) { g.presence.NodeGone(node) }
 
 // The pace at which sessions are told to compare what they have: all at once
 // would be as bad as what it repairs.
@@ -25,11 +26,11 @@ const (
 // are watched: news may have been lost. With all, every session is told to compare what it has as well,
 // because what it missed is not known.
 func (g *Gateway) Verify(all bool) {
-	g.presence.askAgain()
+	g.presence.AskAgain()
 	g.spawn(func() {
 		timer := time.NewTimer(0)
 		defer timer.Stop()
-		users := g.users.list()
+		users := g.users.List()
 		for len(users) > 0 {
 			select {
 			case <-timer.C:
@@ -40,7 +41,7 @@ func (g *Gateway) Verify(all bool) {
 			for _, u := range users[:n] {
 				g.verifier.user(u)
 				if all {
-					g.users.each(u, func(s *member) { s.Compare() })
+					g.users.Each(u, func(s *here.Member) { s.Compare() })
 				}
 			}
 			users = users[n:]

@@ -100,10 +100,10 @@ func TestPresenceElsewhere(t *testing.T) {
 		a.want("presence bob true")
 		w.g.Elsewhere("g3", []im.UserID{"bob"}, true)
 		w.g.Elsewhere("g2", []im.UserID{"bob"}, false)
-		time.Sleep(2 * presenceGrace)
+		time.Sleep(2 * 5 * time.Second)
 		a.quiet() // at g3 still
 		w.g.NodeGone("g3")
-		time.Sleep(2 * presenceGrace)
+		time.Sleep(2 * 5 * time.Second)
 		a.want("presence bob false")
 		a.send(&wire.ClientFrame{Frame: &wire.ClientFrame_WatchPresence{WatchPresence: &wire.WatchPresence{}}})
 		synctest.Wait()

@@ -47,11 +47,11 @@ func (s *session) toldUpTo(from string) (to string) {
 	}
 	ctx, answered := s.asking(readTime)
 	defer answered()
-	res, err := s.g.o.Logic.Sync(ctx, s.actor, im.SyncQuery{Position: from, Timeline: s.g.o.Timeline(), Heads: true})
+	res, err := s.g.o.Logic.Sync(ctx, s.Actor, im.SyncQuery{Position: from, Timeline: s.g.o.Timeline(), Heads: true})
 	if err != nil || res.Reset || res.Next != "" || res.Position == from {
 		return ""
 	}
-	if !s.g.compareRoster(&s.member, res.Conversations) {
+	if !s.g.compareRoster(&s.Member, res.Conversations) {
 		s.Misses()
 		return ""
 	}
@@ -76,17 +76,17 @@ func (s *session) toldUpTo(from string) (to string) {
 // of it is told no position (outgoing.Queue.Misses).
 func (s *session) toldOf(c im.ConversationID, seq uint64) bool {
 	if c.Kind() == im.KindGroup {
-		grp := s.g.groups.locked(c, false)
+		grp := s.g.groups.Locked(c, false)
 		if grp == nil {
 			return false
 		}
-		defer s.g.groups.unlock(grp)
-		return grp.has(&s.member) && !grp.suspect && grp.last >= seq
+		defer s.g.groups.Unlock(grp)
+		return grp.Has(&s.Member) && !grp.Suspect && grp.Last >= seq
 	}
 	known := s.g.told.locked(c)
 	defer known.mu.Unlock()
 	all, _ := known.get(c)
-	last := all.of(c, s.actor.User)
+	last := all.of(c, s.Actor.User)
 	return last != nil && *last >= seq
 }
 
@@ -102,9 +102,9 @@ func (s *session) tellMarks(st *im.ConversationState) {
 		s.g.pools.receipts.Put(b)
 	}
 	if st.Read > 0 {
-		tell(im.Mark{User: s.actor.User, Conversation: st.Conversation, Read: st.Read})
+		tell(im.Mark{User: s.Actor.User, Conversation: st.Conversation, Read: st.Read})
 	}
-	if peer, dm := st.Conversation.Peer(s.actor.User); dm && (st.PeerReceived > 0 || st.PeerRead > 0) {
+	if peer, dm := st.Conversation.Peer(s.Actor.User); dm && (st.PeerReceived > 0 || st.PeerRead > 0) {
 		tell(im.Mark{User: peer, Conversation: st.Conversation, Received: st.PeerReceived, Read: st.PeerRead})
 	}
 }

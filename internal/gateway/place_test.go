@@ -138,7 +138,7 @@ func TestPlacesPassNothing(t *testing.T) {
 		w.says(dm, 3, false)
 		w.during = func() {
 			w.during = nil
-			for _, s := range w.g.users.of("ann") {
+			for _, s := range w.g.users.Of("ann") {
 				s.Misses()
 			}
 		}

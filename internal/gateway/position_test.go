@@ -61,7 +61,7 @@ func TestPositionsTravelWithPushes(t *testing.T) {
 
 		// What was dropped, or may have been, is synced first.
 		announce()
-		w.g.users.of("ann")[1].Compare() // the first session is the last of the list
+		w.g.users.Of("ann")[1].Compare() // the first session is the last of the list
 		w.g.Flush()
 		a.hears(t, "resync")
 		announce()
@@ -84,7 +84,7 @@ func TestPositionsNeedAWholeSync(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld(t)
 		a := w.parked("ann", "1", wire.Protobuf())
-		s := w.g.users.of("ann")[0]
+		s := w.g.users.Of("ann")[0]
 		var res im.SyncResult
 		var during func()
 		w.logic.sync = func(im.SyncQuery) (im.SyncResult, error) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/skein-im/skein/internal/gateway/here"
 	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 )
@@ -75,7 +76,7 @@ func (d *delivery) author(id im.ConnectionID) *author {
 }
 
 // to queues the entries for one session.
-func (d *delivery) to(s *member) {
+func (d *delivery) to(s *here.Member) {
 	s.TellBelow(d.entries[0].Conversation, d.entries[0].Seq) // what they wait for was lost
 	a := d.author(s.ID)
 	if a == nil {
@@ -99,7 +100,7 @@ func (d *delivery) to(s *member) {
 }
 
 // part queues some of the entries for one session alone.
-func (d *delivery) part(s *member, from, to int) {
+func (d *delivery) part(s *here.Member, from, to int) {
 	if from == to {
 		return
 	}
@@ -138,7 +139,7 @@ func (g *Gateway) acked(e *im.Entry, o im.ConnectionID) {
 	if o == "" || !strings.HasPrefix(string(o), g.node) {
 		return
 	}
-	g.users.each(e.Sender, func(s *member) {
+	g.users.Each(e.Sender, func(s *here.Member) {
 		if s.ID == o {
 			s.Delivered(e)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/skein-im/skein/internal/gateway/here"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -16,34 +17,34 @@ import (
 // lock. So an event during the reading is either seen as a note, or it finds
 // what was done here and corrects it.
 func (g *Gateway) loadGroups(ctx context.Context, u im.UserID) error {
-	ld := g.groups.loads.begin(u)
-	defer g.groups.loads.end(ld)
-	before := g.users.of(u)
+	ld := g.groups.Loads.Begin(u)
+	defer g.groups.Loads.End(ld)
+	before := g.users.Of(u)
 	standing, err := g.o.Standing(ctx, u)
 	if err != nil {
 		return err
 	}
 	// Who came while it was read may have a session that is newer than the reading.
 	g.audit(before, standing.Sessions)
-	sessions := g.users.of(u)
+	sessions := g.users.Of(u)
 	member := make(map[im.ConversationID]struct{}, len(standing.Groups))
 	for _, x := range standing.Groups {
 		c := x.Conversation
 		member[c] = struct{}{}
-		grp := g.groups.locked(c, true)
-		if grp.last == 0 && grp.roster == 0 {
+		grp := g.groups.Locked(c, true)
+		if grp.Last == 0 && grp.Roster == 0 {
 			// The first member here: what changes the roster after this revision is heard,
 			// or missed.
-			grp.roster = x.Roster
+			grp.Roster = x.Roster
 		}
-		if !g.groups.loads.overtaken(ld, c) {
+		if !g.groups.Loads.Overtaken(ld, c) {
 			for _, s := range sessions {
-				if grp.joins(s) {
+				if grp.Joins(s) {
 					s.Compare()
 				}
 			}
 		}
-		g.groups.unlock(grp)
+		g.groups.Unlock(grp)
 	}
 	for _, s := range sessions {
 		g.leaveOthers(ld, s, member)
@@ -53,48 +54,48 @@ func (g *Gateway) loadGroups(ctx context.Context, u im.UserID) error {
 
 // audit ends sessions that are over although no Control said so: it was lost.
 // live is nil when nobody looked.
-func (g *Gateway) audit(sessions []*member, live []im.SessionID) {
+func (g *Gateway) audit(sessions []*here.Member, live []im.SessionID) {
 	if live == nil {
 		return
 	}
 	for _, s := range sessions {
-		if !slices.Contains(live, s.actor.Session) {
+		if !slices.Contains(live, s.Actor.Session) {
 			g.kick(s, string(im.CodeSessionRevoked), im.Errorf(im.CodeSessionRevoked, "the session was ended"))
 		}
 	}
 }
 
 // leaveOthers ends the memberships that the reading does not list.
-func (g *Gateway) leaveOthers(ld *load, s *member, member map[im.ConversationID]struct{}) {
-	for _, grp := range s.inGroups() {
-		if _, ok := member[grp.id]; ok {
+func (g *Gateway) leaveOthers(ld *here.Load, s *here.Member, member map[im.ConversationID]struct{}) {
+	for _, grp := range s.InGroups() {
+		if _, ok := member[grp.ID]; ok {
 			continue
 		}
-		grp.lock()
-		if !g.groups.loads.overtaken(ld, grp.id) {
-			grp.leave(s)
+		grp.Lock()
+		if !g.groups.Loads.Overtaken(ld, grp.ID) {
+			grp.Leave(s)
 			s.Compare()
 		}
-		g.groups.unlock(grp)
+		g.groups.Unlock(grp)
 	}
 }
 
 // compareRoster reads the user's groups again when a Sync knows a membership
 // that the registry does not, or the other way round: a roster event was lost.
 // It tells whether they agree.
-func (g *Gateway) compareRoster(s *member, states []im.ConversationState) bool {
+func (g *Gateway) compareRoster(s *here.Member, states []im.ConversationState) bool {
 	for i := range states {
 		c := states[i].Conversation
 		if c.Kind() != im.KindGroup {
 			continue
 		}
 		here := false
-		if grp := g.groups.locked(c, false); grp != nil {
-			_, here = grp.members[s]
-			g.groups.unlock(grp)
+		if grp := g.groups.Locked(c, false); grp != nil {
+			_, here = grp.Members[s]
+			g.groups.Unlock(grp)
 		}
 		if here != (states[i].Until == 0) {
-			g.verifier.user(s.actor.User)
+			g.verifier.user(s.Actor.User)
 			return false
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/skein-im/skein/internal/gateway/here"
 	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/limits"
@@ -32,7 +33,7 @@ const (
 // session is one connection. Its goroutine owns the fields without another
 // note: first Serve's, after a time parked a new one (serve).
 type session struct {
-	member
+	here.Member
 	g *Gateway
 
 	rates *limits.Allowance // from the Hello on
@@ -40,7 +41,7 @@ type session struct {
 	marks *marks            // nil before the first
 	now   time.Time         // when the message that is handled arrived
 
-	timer wheelNode
+	timer here.WheelNode
 	// received and checked are the bytes counted, and when, at the wheel's last look.
 	received uint64
 	checked  int64
@@ -97,7 +98,7 @@ func (g *Gateway) turnAway(c wire.Conn, s *session, err error) {
 	defer g.wg.Done()
 	s.fail(string(im.CodeOf(err)), err)
 	s.settle()
-	g.wheel.cancel(s)
+	g.wheel.Cancel(s)
 	g.metrics.ended(s)
 }
 
@@ -114,7 +115,7 @@ func (s *session) run() (parked bool) {
 		}
 		silent := s.silent()
 		if err == nil {
-			s.seen.Store(s.g.wheel.now.Load())
+			s.seen.Store(s.g.wheel.Now())
 			s.arrived(msg)
 		}
 		if silent && s.ready && s.park() {
@@ -145,7 +146,7 @@ func (s *session) arrived(msg []byte) {
 // after a nudge, or until the message that has just come, and then it is one of
 // those that say little and parks again at once.
 func (s *session) silent() bool {
-	return s.g.wheel.now.Load()-s.seen.Load() >= s.g.parkTicks
+	return s.g.wheel.Now()-s.seen.Load() >= s.g.parkTicks
 }
 
 // park gives this goroutine back until the peer says something or the
@@ -226,7 +227,7 @@ func (s *session) refuse(c *command, f *wire.ClientFrame, err error) {
 		s.settleSends()
 	}
 	if im.CodeOf(err) == im.CodeInternal {
-		s.g.o.Logger.Error("gateway: "+c.name, "connection", s.ID, "user", s.actor.User, "err", err)
+		s.g.o.Logger.Error("gateway: "+c.name, "connection", s.ID, "user", s.Actor.User, "err", err)
 	}
 	s.Send(c.answer(f, err))
 }
@@ -253,7 +254,7 @@ func (s *session) await(c outgoing.Condition) {
 	s.Flush()
 	s.waiting.Store(true)
 	s.WaitWhile(c)
-	s.seen.Store(s.g.wheel.now.Load())
+	s.seen.Store(s.g.wheel.Now())
 	s.waiting.Store(false)
 }
 
@@ -270,7 +271,7 @@ func (s *session) backpressure() {
 func (s *session) fail(cause string, err error) {
 	e := im.Public(err)
 	if e.Code == im.CodeInternal {
-		s.g.o.Logger.Error("gateway: connection failed", "connection", s.ID, "user", s.actor.User, "err", err)
+		s.g.o.Logger.Error("gateway: connection failed", "connection", s.ID, "user", s.Actor.User, "err", err)
 	}
 	s.Finish(cause, wire.Code(e.Code), e.Message, errorFrame(err), false, finishTime)
 }
@@ -292,7 +293,7 @@ func (s *session) readFailed(err error) {
 func (s *session) recover(where string) {
 	if r := recover(); r != nil {
 		s.g.metrics.panics.Add(1)
-		s.g.o.Logger.Error("gateway: panic", "in", where, "connection", s.ID, "user", s.actor.User, "panic", r, "stack", string(debug.Stack()))
+		s.g.o.Logger.Error("gateway: panic", "in", where, "connection", s.ID, "user", s.Actor.User, "panic", r, "stack", string(debug.Stack()))
 		s.Finish("internal", wire.Code(im.CodeInternal), "internal", errorFrame(im.Errorf(im.CodeInternal, "the server failed (reference %s)", s.ID)), false, finishTime)
 	}
 }
@@ -307,12 +308,12 @@ func (s *session) settle() {
 	s.WaitWhile(outgoing.InUse)
 }
 
-func (s *session) node() *wheelNode { return &s.timer }
+func (s *session) Node() *here.WheelNode { return &s.timer }
 
-// expire is the session's turn on the wheel: the deadline of its stage, the
+// Expire is the session's turn on the wheel: the deadline of its stage, the
 // end of its token, its heartbeat (SPEC §3.1, §9.2).
-func (s *session) expire() int64 {
-	w, now := s.g.wheel, s.g.wheel.now.Load()
+func (s *session) Expire() int64 {
+	w, now := s.g.wheel, s.g.wheel.Now()
 	if s.Is(outgoing.Closed) {
 		return 0
 	}
@@ -330,16 +331,16 @@ func (s *session) expire() int64 {
 		}
 	}
 	if held {
-		return w.ticks(time.Second) // authenticating: has its own time limit
+		return w.Ticks(time.Second) // authenticating: has its own time limit
 	}
 	next := s.heartbeat(now)
-	if next > 0 && !s.actor.Expires.IsZero() {
-		left := s.actor.Expires.Sub(s.g.o.Now())
+	if next > 0 && !s.Actor.Expires.IsZero() {
+		left := s.Actor.Expires.Sub(s.g.o.Now())
 		if left <= 0 {
-			s.g.kick(&s.member, "token_expired", im.Errorf(im.CodeTokenExpired, "the access token expired"))
+			s.g.kick(&s.Member, "token_expired", im.Errorf(im.CodeTokenExpired, "the access token expired"))
 			return 0
 		}
-		next = min(next, max(w.ticks(left), 1))
+		next = min(next, max(w.Ticks(left), 1))
 	}
 	return next
 }
@@ -362,7 +363,7 @@ func (s *session) heartbeat(now int64) int64 {
 	if c, ok := s.Conn.(wire.Parker); ok && silent >= s.g.parkTicks {
 		c.Nudge()
 	}
-	silence, dead := w.ticks(h.Silence), w.ticks(h.Dead)
+	silence, dead := w.Ticks(h.Silence), w.Ticks(h.Dead)
 	switch {
 	case silent >= dead:
 		s.Finish("heartbeat_timeout", wire.CodeHeartbeatTimeout, "silence", errorFrame(im.Errorf(im.CodeHeartbeatTimeout, "not a byte within %v", h.Dead)), false, finishTime)
@@ -370,21 +371,21 @@ func (s *session) heartbeat(now int64) int64 {
 	case silent >= silence:
 		s.Send(s.g.ping)
 		s.Flush()
-		return min(w.ticks(h.Every), dead-silent)
+		return min(w.Ticks(h.Every), dead-silent)
 	}
 	if counts {
-		return min(silence-silent, w.ticks(h.Every))
+		return min(silence-silent, w.Ticks(h.Every))
 	}
 	return silence - silent
 }
 
 // Ends implements outgoing.Owner.
 func (s *session) Ends(within time.Duration) {
-	s.deadline.Store(s.g.wheel.now.Load() + s.g.wheel.ticks(within))
-	s.g.wheel.schedule(s, s.g.wheel.ticks(within))
+	s.deadline.Store(s.g.wheel.Now() + s.g.wheel.Ticks(within))
+	s.g.wheel.Schedule(s, s.g.wheel.Ticks(within))
 }
 
 // Log implements outgoing.Owner.
 func (s *session) Log() *slog.Logger {
-	return s.g.o.Logger.With("connection", s.ID, "user", s.actor.User)
+	return s.g.o.Logger.With("connection", s.ID, "user", s.Actor.User)
 }

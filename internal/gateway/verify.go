@@ -72,12 +72,12 @@ func (v *verifier) run() {
 		}
 		epochs := make(map[im.ConversationID]uint64, len(groups))
 		for c := range groups {
-			if grp := v.g.groups.locked(c, false); grp != nil {
-				epochs[c] = grp.epoch
-				for s := range grp.members {
-					users[s.actor.User] = struct{}{}
+			if grp := v.g.groups.Locked(c, false); grp != nil {
+				epochs[c] = grp.Epoch
+				for s := range grp.Members {
+					users[s.Actor.User] = struct{}{}
 				}
-				v.g.groups.unlock(grp)
+				v.g.groups.Unlock(grp)
 			}
 		}
 		failed := v.load(users)
@@ -125,24 +125,24 @@ func (v *verifier) load(users map[im.UserID]struct{}) map[im.UserID]struct{} {
 // settle lets pushes to a group go on when all its members here were verified
 // since its last gap; what was missed meanwhile is told by Heads.
 func (v *verifier) settle(c im.ConversationID, epoch uint64, verified, failed map[im.UserID]struct{}) {
-	grp := v.g.groups.locked(c, false)
+	grp := v.g.groups.Locked(c, false)
 	if grp == nil {
 		return
 	}
-	defer v.g.groups.unlock(grp)
-	for s := range grp.members {
-		_, ok := verified[s.actor.User]
-		_, bad := failed[s.actor.User]
+	defer v.g.groups.Unlock(grp)
+	for s := range grp.Members {
+		_, ok := verified[s.Actor.User]
+		_, bad := failed[s.Actor.User]
 		if !ok || bad {
 			v.group(c)
 			return
 		}
 	}
-	if grp.epoch != epoch {
+	if grp.Epoch != epoch {
 		return // doubted again meanwhile, and so asked for again
 	}
-	grp.suspect = false
-	grp.heads(v.g.out)
+	grp.Suspect = false
+	grp.Heads(v.g.out)
 }
 
 // pause waits a little and asks for the failed ones again; false when the

@@ -62,6 +62,7 @@ var allowed = []struct {
 	{"internal/contract", []string{"internal/im", "wire"}, "it translates between the two"},
 	{"internal/limits", []string{"internal/im"}, "both doors hold clients to it; it knows neither"},
 	{"internal/gateway", []string{"internal/im", "internal/contract", "internal/limits", "wire", "internal/gateway"}, "an edge: it knows the protocol, not the business"},
+	{"internal/gateway/here", []string{"internal/im", "wire", "internal/gateway/outgoing"}, "who is connected knows neither what is delivered nor how somebody logs in"},
 	{"internal/gateway/outgoing", []string{"internal/im", "internal/contract", "wire"}, "what waits to be written knows neither sessions nor who is connected"},
 	{"internal/api", []string{"internal/im", "internal/contract", "internal/limits", "wire", "internal/account", "internal/contact", "internal/group"}, "an edge: it translates calls for the business"},
 	{"internal/pgdial", nil, "it connects, and knows nothing of what is asked"},

@@ -12,7 +12,7 @@ const (
 var gateways = []Mutant{
 	{
 		Name: "two-removed-one-stays", Breaks: "14: all who are removed with an entry are out of the registry",
-		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\t\tfor _, u := range event.Users {\n\t\t\tg.users.each(u, grp.leave)\n\t\t}", "\t\tfor _, u := range event.Users[:1] {\n\t\t\tg.users.each(u, grp.leave)\n\t\t}"}},
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\t\tfor _, u := range event.Users {\n\t\t\tg.users.Each(u, grp.Leave)\n\t\t}", "\t\tfor _, u := range event.Users[:1] {\n\t\t\tg.users.Each(u, grp.Leave)\n\t\t}"}},
 		Package: gatewayDir, Test: "TestSeveralAreAddedAndRemovedAtOnce",
 	},
 	{
@@ -27,22 +27,22 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "gap-not-noticed", Breaks: "5: a gateway that missed an entry of a group repairs it",
-		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "return e.Seq > grp.last+1 || (e.Event == nil && grp.roster != 0 && e.Roster > grp.roster)", "return e.Event == nil && grp.roster != 0 && e.Roster > grp.roster"}},
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "return e.Seq > grp.Last+1 || (e.Event == nil && grp.Roster != 0 && e.Roster > grp.Roster)", "return e.Event == nil && grp.Roster != 0 && e.Roster > grp.Roster"}},
 		Package: gatewayDir, Test: "TestGapStopsPushesUntilTheRosterIsRead",
 	},
 	{
 		Name: "pushes-in-doubt", Breaks: "14: nothing is pushed to a group whose roster is in doubt",
-		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\tif grp.suspect {\n\t\tgrp.heads(g.out)", "\tif grp.suspect && grp.last == 0 {\n\t\tgrp.heads(g.out)"}},
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\tif grp.Suspect {\n\t\tgrp.Heads(g.out)", "\tif grp.Suspect && grp.Last == 0 {\n\t\tgrp.Heads(g.out)"}},
 		Package: gatewayDir, Test: "TestGapStopsPushesUntilTheRosterIsRead",
 	},
 	{
 		Name: "doubt-ends-early", Breaks: "14: a reading that began before the gap ends no doubt",
-		Hunks:   []Hunk{{gatewayDir + "/verify.go", "if grp.epoch != epoch {", "if grp.epoch < epoch {"}},
+		Hunks:   []Hunk{{gatewayDir + "/verify.go", "if grp.Epoch != epoch {", "if grp.Epoch < epoch {"}},
 		Package: gatewayDir, Test: "TestGapDuringVerification",
 	},
 	{
 		Name: "beacon-ignored", Breaks: "5: a beacon repairs a lost push",
-		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "if known.advance(h.Conversation, u, h.Seq) && g.users.online(u) {", "if known.advance(h.Conversation, u, h.Seq) && !g.users.online(u) {"}},
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "if known.advance(h.Conversation, u, h.Seq) && g.users.Online(u) {", "if known.advance(h.Conversation, u, h.Seq) && !g.users.Online(u) {"}},
 		Package: gatewayDir, Test: "TestToUsers",
 	},
 	{
@@ -57,7 +57,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "others-devices-get-no-push", Breaks: "delivery: the author's other devices get the push",
-		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\tfor _, u := range to {\n\t\tg.users.each(u, d.to)\n\t}\n\td.end()", "\tfor _, u := range to {\n\t\tif u != es[0].Sender {\n\t\t\tg.users.each(u, d.to)\n\t\t}\n\t}\n\td.end()"}},
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\tfor _, u := range to {\n\t\tg.users.Each(u, d.to)\n\t}\n\td.end()", "\tfor _, u := range to {\n\t\tif u != es[0].Sender {\n\t\t\tg.users.Each(u, d.to)\n\t\t}\n\t}\n\td.end()"}},
 		Package: gatewayDir, Test: "TestToUsers",
 	},
 	{
@@ -72,22 +72,22 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "revoke-all", Breaks: "revocation: a Control without a session ends all of the user's",
-		Hunks:   []Hunk{{gatewayDir + "/control.go", "if c.Session != \"\" && c.Session != s.actor.Session {", "if c.Session != s.actor.Session {"}},
+		Hunks:   []Hunk{{gatewayDir + "/control.go", "if c.Session != \"\" && c.Session != s.Actor.Session {", "if c.Session != s.Actor.Session {"}},
 		Package: gatewayDir, Test: "TestRevoke",
 	},
 	{
 		Name: "revoke-one-of-many", Breaks: "revocation: all connections of a session end",
-		Hunks:   []Hunk{{gatewayDir + "/control.go", "\tr := g.controls.remember(c)\n\tfor _, s := range g.users.of(c.User) {\n\t\tr.apply(g, s)\n\t}", "\tr := g.controls.remember(c)\n\tif all := g.users.of(c.User); len(all) > 0 {\n\t\tr.apply(g, all[0])\n\t}"}},
+		Hunks:   []Hunk{{gatewayDir + "/control.go", "\tr := g.controls.remember(c)\n\tfor _, s := range g.users.Of(c.User) {\n\t\tr.apply(g, s)\n\t}", "\tr := g.controls.remember(c)\n\tif all := g.users.Of(c.User); len(all) > 0 {\n\t\tr.apply(g, all[0])\n\t}"}},
 		Package: gatewayDir, Test: "TestYield",
 	},
 	{
 		Name: "revoke-all-but-this", Breaks: "revocation: a session's end does not end the others",
-		Hunks:   []Hunk{{gatewayDir + "/control.go", "if c.Session != \"\" && c.Session != s.actor.Session {", "if c.Session == s.actor.Session && c.User == \"\" {"}},
+		Hunks:   []Hunk{{gatewayDir + "/control.go", "if c.Session != \"\" && c.Session != s.Actor.Session {", "if c.Session == s.Actor.Session && c.User == \"\" {"}},
 		Package: gatewayDir, Test: "TestRevoke",
 	},
 	{
 		Name: "revoke-during-login", Breaks: "revocation: no handshake slips through",
-		Hunks:   []Hunk{{gatewayDir + "/hello.go", "\tfor _, r := range s.g.controls.since(actor.User, s.began) {\n\t\tr.apply(s.g, &s.member)\n\t}", ""}},
+		Hunks:   []Hunk{{gatewayDir + "/hello.go", "\tfor _, r := range s.g.controls.since(actor.User, s.Began) {\n\t\tr.apply(s.g, &s.Member)\n\t}", ""}},
 		Package: gatewayDir, Test: "TestRevokeDuringHandshake",
 	},
 	{
@@ -122,7 +122,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "roster-read-too-early", Breaks: "14: a removal during a login counts",
-		Hunks:   []Hunk{{gatewayDir + "/rosters.go", "\t\tif !g.groups.loads.overtaken(ld, c) {\n\t\t\tfor _, s := range sessions {", "\t\tif ld.user == u {\n\t\t\tfor _, s := range sessions {"}},
+		Hunks:   []Hunk{{gatewayDir + "/rosters.go", "\t\tif !g.groups.Loads.Overtaken(ld, c) {\n\t\t\tfor _, s := range sessions {", "\t\tif ld.user == u {\n\t\t\tfor _, s := range sessions {"}},
 		Package: gatewayDir, Test: "TestRosterChangesDuringHandshake",
 	},
 	{

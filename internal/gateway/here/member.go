@@ -1,4 +1,4 @@
-package gateway
+package here
 
 import (
 	"sync"
@@ -8,29 +8,29 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// member is a session as far as it is somebody who is connected here.
-type member struct {
+// Member is a session as far as it is somebody who is connected here.
+type Member struct {
 	outgoing.Queue
 
 	// Set before it is registered under its user, never changed after.
-	actor im.Actor
-	// How this login stands to others that race with it (see remembered.beats): its
+	Actor im.Actor
+	// How this login stands to others that race with it (the gateway decides): its
 	// time, and its place among the Controls of this gateway: when its handshake
 	// began, and where the Yield it caused stands, 0 if none was seen.
-	loginAt  int64 // Unix nanoseconds
-	began    uint64
-	loginSeq uint64
-	// since is the tick at which it was welcomed, 0 before.
-	since atomic.Uint32
+	LoginAt  int64 // Unix nanoseconds
+	Began    uint64
+	LoginSeq uint64
+	// Since is the tick at which it was welcomed, 0 before.
+	Since atomic.Uint32
 
 	// nextOfUser links the sessions of a user; guarded by the user's shard.
-	nextOfUser *member
+	nextOfUser *Member
 
 	links struct {
 		sync.Mutex
 		gone   bool
-		groups []*group
+		groups []*Group
 	}
-	// watching is guarded by presence.mu.
+	// watching is guarded by Presence.mu.
 	watching []im.UserID
 }

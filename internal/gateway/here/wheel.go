@@ -1,4 +1,4 @@
-package gateway
+package here
 
 import (
 	"sync"
@@ -8,52 +8,56 @@ import (
 
 const wheelSlots = 512
 
-// timed is something on the wheel. expire runs on the wheel's goroutine, must
+// Timed is something on the wheel. expire runs on the wheel's goroutine, must
 // not block, and returns in how many ticks it wants to run again (≤ 0: never).
-type timed interface {
-	expire() int64
-	node() *wheelNode
+type Timed interface {
+	Expire() int64
+	Node() *WheelNode
 }
 
-// wheelNode is the place of a timed in the wheel.
-type wheelNode struct {
-	owner      timed
-	prev, next *wheelNode
+// WheelNode is the place of a timed in the wheel.
+type WheelNode struct {
+	owner      Timed
+	prev, next *WheelNode
 	due        int64
 }
 
-// wheel is the one timer of a gateway: hello deadlines, heartbeats, token
+// Wheel is the one timer of a gateway: hello deadlines, heartbeats, token
 // expiry and presence graces. Ticks also serve as the cheap clock by which
 // silence is judged. A timer is late by up to two ticks, never early.
-type wheel struct {
+type Wheel struct {
 	tick  time.Duration
 	start time.Time
 	now   atomic.Int64
 
 	mu    sync.Mutex
-	slots [wheelSlots]*wheelNode
+	slots [wheelSlots]*WheelNode
 	done  int64 // slots up to this tick have fired
 }
 
-func newWheel(tick time.Duration) *wheel {
-	return &wheel{tick: tick, start: time.Now()}
+// NewWheel makes one that stands still until Run.
+func NewWheel(tick time.Duration) *Wheel {
+	return &Wheel{tick: tick, start: time.Now()}
 }
 
-// ticks converts a duration, rounding up.
-func (w *wheel) ticks(d time.Duration) int64 {
+// Now is the tick of this moment.
+func (w *Wheel) Now() int64 { return w.now.Load() }
+
+// Ticks converts a duration, rounding up.
+func (w *Wheel) Ticks(d time.Duration) int64 {
 	return int64((d + w.tick - 1) / w.tick)
 }
 
-// schedule (re)places t to expire in that many ticks. Longer than a turn of
+// Schedule (re)places t to expire in that many ticks. Longer than a turn of
 // the wheel is shortened to one: expire decides anew then.
-func (w *wheel) schedule(t timed, ticks int64) {
+func (w *Wheel) Schedule(t Timed, ticks int64) {
 	w.mu.Lock()
 	w.place(t, ticks)
 	w.mu.Unlock()
 }
 
-func (w *wheel) place(t timed, ticks int64) {
-	n := t.node()
+func (w *Wheel) place(t Timed, ticks int64) {
+	n := t.Node()
 	w.unlink(n)
 	n.owner = t
 	n.due = max(w.now.Load(), w.done) + min(max(ticks, 1), wheelSlots-2) + 1
@@ -65,7 +69,7 @@ func (w *wheel) place(t timed, ticks int64) {
 	*slot = n
 }
 
-func (w *wheel) unlink(n *wheelNode) {
+func (w *Wheel) unlink(n *WheelNode) {
 	if n.owner == nil {
 		return
 	}
@@ -80,18 +84,18 @@ func (w *wheel) unlink(n *wheelNode) {
 	n.owner, n.prev, n.next = nil, nil, nil
 }
 
-// cancel takes t off the wheel. Its expire may be running.
-func (w *wheel) cancel(t timed) {
+// Cancel takes t off the wheel. Its expire may be running.
+func (w *Wheel) Cancel(t Timed) {
 	w.mu.Lock()
-	w.unlink(t.node())
+	w.unlink(t.Node())
 	w.mu.Unlock()
 }
 
-// run turns the wheel until stop is closed; each is called after every tick.
-func (w *wheel) run(stop <-chan struct{}, each func()) {
+// Run turns the wheel until stop is closed; each is called after every tick.
+func (w *Wheel) Run(stop <-chan struct{}, each func()) {
 	ticker := time.NewTicker(w.tick)
 	defer ticker.Stop()
-	var due []timed
+	var due []Timed
 	for {
 		select {
 		case <-stop:
@@ -101,7 +105,7 @@ func (w *wheel) run(stop <-chan struct{}, each func()) {
 		w.now.Store(int64(time.Since(w.start) / w.tick))
 		due = w.advance(due[:0])
 		for i, t := range due {
-			if again := t.expire(); again > 0 {
+			if again := t.Expire(); again > 0 {
 				w.again(t, again)
 			}
 			due[i] = nil
@@ -111,7 +115,7 @@ func (w *wheel) run(stop <-chan struct{}, each func()) {
 }
 
 // advance collects what has become due.
-func (w *wheel) advance(due []timed) []timed {
+func (w *Wheel) advance(due []Timed) []Timed {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := w.now.Load()
@@ -130,9 +134,9 @@ func (w *wheel) advance(due []timed) []timed {
 }
 
 // again re-places t unless somebody scheduled it while it expired.
-func (w *wheel) again(t timed, ticks int64) {
+func (w *Wheel) again(t Timed, ticks int64) {
 	w.mu.Lock()
-	if t.node().owner == nil {
+	if t.Node().owner == nil {
 		w.place(t, ticks)
 	}
 	w.mu.Unlock()

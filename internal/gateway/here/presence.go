@@ -1,4 +1,4 @@
-package gateway
+package here
 
 import (
 	"slices"
@@ -14,54 +14,55 @@ import (
 // a reconnect does not flicker.
 const presenceGrace = 5 * time.Second
 
-// presence tells sessions when the users they watch come and go. A user nobody
+// Presence tells sessions when the users they watch come and go. A user nobody
 // watches costs nothing.
-type presence struct {
+type Presence struct {
 	out   *outgoing.Queues
-	users *users
-	wheel *wheel
+	users *Users
+	wheel *Wheel
 	peers Peers
 
 	mu      sync.Mutex
 	watched map[im.UserID]*watched
 	// asking is whom sessions ask to watch, while Logic is asked whether they may.
 	// Who is taken off meanwhile is not watched, whatever Logic has read.
-	asking map[*member][]im.UserID
+	asking map[*Member][]im.UserID
 }
 
 // watched is a user somebody watches.
 type watched struct {
-	p      *presence
+	p      *Presence
 	user   im.UserID
 	online bool // as told
 	// nodes are the other gateways where the user is; nil if there are none.
 	nodes   map[string]struct{}
-	by      map[*member]struct{}
-	closing wheelNode
+	by      map[*Member]struct{}
+	closing WheelNode
 }
 
-func newPresence(out *outgoing.Queues, u *users, w *wheel, peers Peers) *presence {
-	return &presence{out: out, users: u, wheel: w, peers: peers, watched: map[im.UserID]*watched{}, asking: map[*member][]im.UserID{}}
+// NewPresence makes one in which nobody is watched.
+func NewPresence(out *outgoing.Queues, u *Users, w *Wheel, peers Peers) *Presence {
+	return &Presence{out: out, users: u, wheel: w, peers: peers, watched: map[im.UserID]*watched{}, asking: map[*Member][]im.UserID{}}
 }
 
-// ask notes whom s wants to watch. Logic is asked after, and watch or forgo
+// Ask notes whom s wants to watch. Logic is asked after, and watch or forgo
 // follows.
-func (p *presence) ask(s *member, users []im.UserID) {
+func (p *Presence) Ask(s *Member, users []im.UserID) {
 	p.mu.Lock()
 	p.asking[s] = slices.Clone(users)
 	p.mu.Unlock()
 }
 
-// forgo ends an ask without an answer: s watches whom it watched before.
-func (p *presence) forgo(s *member) {
+// Forgo ends an ask without an answer: s watches whom it watched before.
+func (p *Presence) Forgo(s *Member) {
 	p.mu.Lock()
 	delete(p.asking, s)
 	p.mu.Unlock()
 }
 
-// watch replaces whom s watches by those it asked for and may watch, less those
+// Watch replaces whom s watches by those it asked for and may watch, less those
 // unwatched since, and tells it how they are.
-func (p *presence) watch(s *member, may []im.UserID) {
+func (p *Presence) Watch(s *Member, may []im.UserID) {
 	p.mu.Lock()
 	p.clear(s)
 	left := make(map[im.UserID]struct{}, len(p.asking[s]))
@@ -77,7 +78,7 @@ func (p *presence) watch(s *member, may []im.UserID) {
 		s.watching = append(s.watching, u)
 		w := p.watched[u]
 		if w == nil {
-			w = &watched{p: p, user: u, online: p.users.online(u), by: map[*member]struct{}{}}
+			w = &watched{p: p, user: u, online: p.users.Online(u), by: map[*Member]struct{}{}}
 			p.watched[u] = w
 			fresh = append(fresh, u)
 		}
@@ -90,8 +91,8 @@ func (p *presence) watch(s *member, may []im.UserID) {
 	p.mu.Unlock()
 }
 
-// askAgain asks the other gateways about everybody who is watched.
-func (p *presence) askAgain() {
+// AskAgain asks the other gateways about everybody who is watched.
+func (p *Presence) AskAgain() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.watched) == 0 {
@@ -104,8 +105,8 @@ func (p *presence) askAgain() {
 	p.peers.Watch(users)
 }
 
-// unwatch takes users off the list of s, and off the one it asks for.
-func (p *presence) unwatch(s *member, gone []im.UserID) {
+// Unwatch takes users off the list of s, and off the one it asks for.
+func (p *Presence) Unwatch(s *Member, gone []im.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	isGone := func(u im.UserID) bool { return slices.Contains(gone, u) }
@@ -120,22 +121,22 @@ func (p *presence) unwatch(s *member, gone []im.UserID) {
 	s.watching = slices.DeleteFunc(s.watching, isGone)
 }
 
-// forget ends all watching of s.
-func (p *presence) forget(s *member) {
+// Forget ends all watching of s.
+func (p *Presence) Forget(s *Member) {
 	p.mu.Lock()
 	p.clear(s)
 	delete(p.asking, s)
 	p.mu.Unlock()
 }
 
-func (p *presence) clear(s *member) {
+func (p *Presence) clear(s *Member) {
 	for _, u := range s.watching {
 		p.remove(s, u)
 	}
 	s.watching = nil
 }
 
-func (p *presence) remove(s *member, u im.UserID) {
+func (p *Presence) remove(s *Member, u im.UserID) {
 	w := p.watched[u]
 	if w == nil {
 		return
@@ -143,13 +144,13 @@ func (p *presence) remove(s *member, u im.UserID) {
 	delete(w.by, s)
 	if len(w.by) == 0 {
 		delete(p.watched, u)
-		p.wheel.cancel(w)
+		p.wheel.Cancel(w)
 		p.peers.Unwatch([]im.UserID{u})
 	}
 }
 
-// up tells the watchers that a user has come.
-func (p *presence) up(u im.UserID) {
+// Up tells the watchers that a user has come.
+func (p *Presence) Up(u im.UserID) {
 	p.peers.Announce(u, true)
 	p.mu.Lock()
 	w := p.watched[u]
@@ -163,8 +164,8 @@ func (p *presence) up(u im.UserID) {
 	}
 }
 
-// down begins the grace of a user whose last session went.
-func (p *presence) down(u im.UserID) {
+// Down begins the grace of a user whose last session went.
+func (p *Presence) Down(u im.UserID) {
 	p.peers.Announce(u, false)
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,17 +177,17 @@ func (p *presence) down(u im.UserID) {
 // gone begins the grace if the user is nowhere. Caller holds presence.mu.
 func (w *watched) gone() {
 	if w.online && !w.anywhere() {
-		w.p.wheel.schedule(w, w.p.wheel.ticks(presenceGrace))
+		w.p.wheel.Schedule(w, w.p.wheel.Ticks(presenceGrace))
 	}
 }
 
 // anywhere tells whether the user is online at any gateway.
-func (w *watched) anywhere() bool { return len(w.nodes) > 0 || w.p.users.online(w.user) }
+func (w *watched) anywhere() bool { return len(w.nodes) > 0 || w.p.users.Online(w.user) }
 
-func (w *watched) node() *wheelNode { return &w.closing }
+func (w *watched) Node() *WheelNode { return &w.closing }
 
-// expire ends the grace. Who came back meanwhile was never gone.
-func (w *watched) expire() int64 {
+// Expire ends the grace. Who came back meanwhile was never gone.
+func (w *watched) Expire() int64 {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()
 	if w.online && len(w.by) > 0 && !w.anywhere() {
@@ -210,8 +211,8 @@ func presenceFrame(u im.UserID, online bool) *wire.ServerFrame {
 	return wire.NewServerFrame(&wire.Presence{User: string(u), Online: online})
 }
 
-// elsewhere tells that users are online at another gateway, or not any more.
-func (p *presence) elsewhere(node string, users []im.UserID, online bool) {
+// Elsewhere tells that users are online at another gateway, or not any more.
+func (p *Presence) Elsewhere(node string, users []im.UserID, online bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, u := range users {
@@ -221,8 +222,8 @@ func (p *presence) elsewhere(node string, users []im.UserID, online bool) {
 	}
 }
 
-// nodeGone tells that nobody is online at a gateway any more.
-func (p *presence) nodeGone(node string) {
+// NodeGone tells that nobody is online at a gateway any more.
+func (p *Presence) NodeGone(node string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, w := range p.watched {
@@ -244,4 +245,11 @@ func (w *watched) elsewhere(node string, online bool) {
 	if !w.online {
 		w.tell(true)
 	}
+}
+
+// Count is how many users are watched, and how many sessions are asking to watch.
+func (p *Presence) Count() (watched, asking int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.watched), len(p.asking)
 }

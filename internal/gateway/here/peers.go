@@ -1,4 +1,4 @@
-package gateway
+package here
 
 import "github.com/skein-im/skein/internal/im"
 
@@ -20,13 +20,13 @@ type Peers interface {
 	Unwatch(users []im.UserID)
 }
 
-// alone is a gateway without others.
-type alone struct{}
+// Alone is a gateway without others.
+type Alone struct{}
 
-func (alone) UserHere(im.UserID)          {}
-func (alone) UserGone(im.UserID)          {}
-func (alone) GroupHere(im.ConversationID) {}
-func (alone) GroupGone(im.ConversationID) {}
-func (alone) Announce(im.UserID, bool)    {}
-func (alone) Watch([]im.UserID)           {}
-func (alone) Unwatch([]im.UserID)         {}
+func (Alone) UserHere(im.UserID)          {}
+func (Alone) UserGone(im.UserID)          {}
+func (Alone) GroupHere(im.ConversationID) {}
+func (Alone) GroupGone(im.ConversationID) {}
+func (Alone) Announce(im.UserID, bool)    {}
+func (Alone) Watch([]im.UserID)           {}
+func (Alone) Unwatch([]im.UserID)         {}
