@@ -13,6 +13,17 @@
 // its own goroutine writes. Nothing of this waits for a peer, but the goroutine of
 // that peer's connection.
 //
+// Who flushes is the one goroutine that all messages pass, so it writes no more than
+// writeHere sockets: with more, a node would take what one core can write. Fewer are
+// not worth waking somebody. Measured against a Flush that writes everything, on two
+// cores, both servers at the same time: CPU per message 0.99 to 1.02 at saturation,
+// 1.00 at 8,000 messages a second, 1.03 and 1.01 at 2,000 and 200; allocations the
+// same, context switches 0.88 to 1.00. Batches are smaller then (0.75 to 0.8),
+// because nobody waits for the writes before the next, and writes per message 1.04.
+// Handing over everything (writeHere 0) costs a third more context switches at
+// 2,000 messages a second; 24 or 32 could not be told from 8, nor could pushes that
+// wait for 16 batches instead of 8. What more cores gain was not measured.
+//
 // Lock order: Queue.mu → dirty.mu or the Owner's; writer.mu → Counts.mu. Queues.mu is
 // a leaf. No lock is held while a socket is written to.
 //

@@ -36,11 +36,11 @@ func (o *Queue) markDirty() {
 	d.mu.Unlock()
 }
 
-// Flush has what was queued written, one write per touched connection. It waits for nobody: it hands the sessions over to the writers,
-// unless they are so few that it writes to them itself, and what a peer does not
-// take at once is written by a goroutine of that connection. Of a great many
-// pushes most let others go first, so that a large group does not hold up
-// everybody's next ack.
+// Flush has what was queued written, one write per touched connection. It waits for
+// nobody: it hands the sessions over to the writers, unless they are so few that it
+// writes to them itself, and what a peer does not take at once is written by a
+// goroutine of that connection. Of a great many pushes most let others go first, so
+// that a large group does not hold up everybody's next ack.
 func (sh *Queues) Flush() {
 	d := &sh.dirty
 	d.mu.Lock()
