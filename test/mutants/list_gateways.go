@@ -122,7 +122,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "roster-read-too-early", Breaks: "14: a removal during a login counts",
-		Hunks:   []Hunk{{gatewayDir + "/rosters.go", "\t\tif !g.groups.Loads.Overtaken(ld, c) {\n\t\t\tfor _, s := range sessions {", "\t\tif ld.user == u {\n\t\t\tfor _, s := range sessions {"}},
+		Hunks:   []Hunk{{gatewayDir + "/rosters.go", "\t\tif !g.groups.Loads.Overtaken(ld, c) {\n\t\t\tfor _, s := range sessions {", "\t\tif ld != nil {\n\t\t\tfor _, s := range sessions {"}},
 		Package: gatewayDir, Test: "TestRosterChangesDuringHandshake",
 	},
 	{
