@@ -1,10 +1,6 @@
 package im
 
-import (
-	"encoding/binary"
-	"hash/fnv"
-	"time"
-)
+import "time"
 
 // EntryKind is what an entry is. The numbers are the contract's.
 type EntryKind uint8
@@ -16,8 +12,9 @@ const (
 	EntryEvent   EntryKind = 3
 )
 
-// Entry is one entry of a conversation's journal. Entries are values; the
-// slices in them are shared and never written to.
+// Entry is one entry of a conversation's journal: what the server acts on, and a
+// body that says what it means. Entries are values; the slices in them are shared
+// and never written to.
 type Entry struct {
 	Conversation ConversationID
 	// Seq numbers the entries of a conversation 1, 2, 3 … without a gap.
@@ -26,34 +23,35 @@ type Entry struct {
 	Sender UserID // "" is the server
 	Stored time.Time
 	Kind   EntryKind
-
-	Content  Content
-	ReplyTo  uint64
-	Mentions []UserID
 	// Count is the number of countable entries up to and including this one.
-	Count    uint64
-	Recalled bool
-	// Target is the seq a RECALL takes back.
+	Count uint64
+	// Target is the seq that an amendment is about, earlier in the same conversation;
+	// 0: this entry amends nothing.
 	Target uint64
-	// Event is set for EVENT entries.
-	Event *Event
+	// Amended is the seq of the last amendment of this entry, whose outcome Body is;
+	// 0: it is as it was written. Recalled: it was taken back, for ever; Body is empty.
+	Amended  uint64
+	Recalled bool
 
-	// Pos is the journal-wide position of the append, never shown to users.
+	// Pos is the position of the append in the whole journal, told to users for
+	// Newest only.
 	Pos uint64
 	// Roster is the conversation's roster revision as of this entry.
 	Roster uint64
+
+	// Body says the rest, in the form of internal/entrycodec. Nobody but that package
+	// looks inside: the stores, the bus, migrations and backups carry it as it is.
+	Body []byte
+	// Event is what the Body of an EVENT says, for those that act on it. Whoever made
+	// or decoded the entry sets it; a journal neither keeps nor tells it.
+	Event *Event
 }
 
 // Countable reports whether the entry counts as unread.
 func (e *Entry) Countable() bool { return e.Kind == EntryMessage }
 
-// Content is what a member wrote; the server never looks inside Body.
-type Content struct {
-	Type string // [a-z0-9._-]{1,64}
-	Body []byte
-	// Text tells that Body is UTF-8 text, shown as text in JSON.
-	Text bool
-}
+// Amends reports whether the entry changes an earlier one and says nothing else.
+func (e *Entry) Amends() bool { return e.Target != 0 }
 
 // EventType is what happened. The numbers are the contract's.
 type EventType uint8
@@ -108,37 +106,12 @@ type Message struct {
 	Conversation ConversationID
 	ID           MessageID
 	Kind         EntryKind // EntryMessage or EntryRecall
-	Content      Content
-	ReplyTo      uint64
-	Mentions     []UserID
-	Target       uint64 // EntryRecall
-}
-
-// Hash identifies what a message says, so that a second message under the same
-// id is told from a resend. It is stored with the id and must never change.
-func (m *Message) Hash() uint64 {
-	h := fnv.New64a()
-	var n [8]byte
-	num := func(v uint64) {
-		binary.BigEndian.PutUint64(n[:], v)
-		h.Write(n[:])
-	}
-	str := func(s string) {
-		num(uint64(len(s)))
-		h.Write([]byte(s))
-	}
-	str(string(m.Conversation))
-	num(uint64(m.Kind))
-	str(m.Content.Type)
-	num(uint64(len(m.Content.Body)))
-	h.Write(m.Content.Body)
-	if m.Content.Text {
-		num(1)
-	}
-	num(m.ReplyTo)
-	num(m.Target)
-	for _, u := range m.Mentions {
-		str(string(u))
-	}
-	return h.Sum64()
+	Target       uint64    // EntryRecall
+	// ReplyTo is a seq that must be there; Body says it, too.
+	ReplyTo uint64
+	// Body is the entry's (internal/entrycodec). It is shared and never written to.
+	Body []byte
+	// Hash identifies what the message says, so that a second message under the same
+	// id is told from a resend. It is stored with the id and never changes.
+	Hash uint64
 }

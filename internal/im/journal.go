@@ -16,12 +16,14 @@ type Journal interface {
 	// Append stores a batch in one atomic, durable step (it returns after fsync or
 	// commit) and fills out[i] for batch[i]; len(out) == len(batch). Items are
 	// treated in their order:
-	//   - (sender, id) stored before, also earlier in the batch: Duplicate with
-	//     the original's seq and time, or IDConflict when conversation or hash
-	//     differ (then nothing of the original is revealed);
-	//   - IfRoster differs from the conversation's roster revision: RosterChanged,
-	//     and so is every later new item of that conversation in the batch, so
-	//     that a sender's order survives the retry;
+	//   - (sender, id) stored before in this conversation, also earlier in the batch:
+	//     Duplicate with the original's seq and time, or IDConflict when the hash
+	//     differs (then nothing of the original is revealed). The same id in another
+	//     conversation is another entry;
+	//   - IfRoster differs from the conversation's roster revision: RosterChanged;
+	//   - Amend has a condition that does not hold: TargetChanged;
+	//   - after either of these, every later new item of that conversation in the
+	//     batch is RosterChanged, so that a sender's order survives the retry;
 	//   - otherwise Stored: seq is the conversation's last + 1.
 	// In a store that others use as well, somebody may hold what a conversation
 	// needs: then all its items, also earlier ones and resends, are Busy within about
@@ -30,7 +32,7 @@ type Journal interface {
 	// when the error is ErrOutcomeUnknown; out means nothing then.
 	// ErrJournalFull: there is no room; nothing was stored, reading still works.
 	// ErrJournalUnavailable: the store cannot be reached now; nothing was stored.
-	// ErrAppendInvalid: an item no journal can store, e.g. one that erases a seq
+	// ErrAppendInvalid: an item no journal can store, e.g. one that amends a seq
 	// its conversation does not have (yet); nothing of the batch was stored, and
 	// the engine goes on. Callers check first.
 	// A ctx that is done before the batch was begun: its error, nothing was stored.
@@ -51,8 +53,8 @@ type Journal interface {
 	Heads(ctx context.Context, cs []ConversationID, out []Head) error
 
 	// SetMarks moves marks forward (Received and Read each by itself, never back;
-	// ReadCount goes with Read; Pos is given by the journal) and makes them durable
-	// within a second or so, and at Close. A crash may lose those that are not: who
+	// ReadCount goes with Read; Mine, if not empty, replaces what was there; Pos is given
+	// by the journal) and makes them durable within a second or so, and at Close. A crash may lose those that are not: who
 	// answers for a mark, or tells of it, waits as w says; see MarkWait.
 	// ErrJournalFull, only to who waits: the marks have moved for readers, and there
 	// is no room to store them now.
@@ -109,6 +111,42 @@ type Lookups interface {
 	Lookup(ctx context.Context, batch []Append, out []Appended) error
 }
 
+// Pages is what a journal tells of a stretch of entries as they come to in the end:
+// amendments are not told, what they made of their targets is. Every engine has it;
+// the conformance suite checks it, too.
+type Pages interface {
+	// Page reads one page. It costs what lies in the stretch, amendments included; an
+	// engine may end a page early after some thousand of them, but never before it
+	// covers one entry.
+	Page(ctx context.Context, q PageQuery) (Page, error)
+}
+
+// PageQuery names a stretch of a conversation and a direction in it.
+type PageQuery struct {
+	Conversation ConversationID
+	// From and Until are the stretch's ends, both included, From ≤ Until and at least
+	// 1. Until may lie beyond the conversation's end.
+	From, Until uint64
+	// Backward: the page begins at Until (or the end, if that comes first) and goes
+	// down, otherwise at From and goes up.
+	Backward bool
+	// Limit is how many entries the page has at most, at least 1; their bytes are
+	// bounded as those of Read are.
+	Limit int
+}
+
+// Page is a part of a stretch.
+type Page struct {
+	// First and Last are the ends of what the page covers, both included; 0, 0 if the
+	// stretch has no entries. Forward First is the query's From.
+	First, Last uint64
+	// Entries are those of First … Last that amend nothing, as they are now, ascending.
+	Entries []Entry
+	// Touched are the entries before First that an amendment within First … Last names
+	// as its target, as they are now, once each, ascending.
+	Touched []Entry
+}
+
 // Span are the entries of a conversation with After < seq ≤ Until.
 type Span struct {
 	Conversation ConversationID
@@ -152,12 +190,27 @@ type Append struct {
 	// SetRoster, when not zero, becomes the conversation's roster revision with
 	// this entry.
 	SetRoster uint64
-	// Erase, when not zero, is the seq of an earlier entry of the same conversation
-	// that is erased in the same step (recall): Content, ReplyTo and Mentions are
-	// emptied and Recalled is set; everything else stays. Erasing twice is
-	// harmless. It counts only when the item is Stored.
-	Erase uint64
+	// Amend changes the entry that Entry.Target names, in the same step. It counts only
+	// when the item is Stored.
+	Amend Amend
 }
+
+// Amend is what an amendment makes of its target, an earlier entry of the same
+// conversation, also of the same batch. The target's Body and Amended change, and
+// Recalled may be set; everything else of it stays. The zero value changes nothing.
+type Amend struct {
+	// Change: the target's Body becomes this one, its Amended the amendment's seq, if
+	// its Amended is If and it is not recalled; otherwise the item is TargetChanged.
+	Change bool
+	If     uint64
+	Body   []byte
+	// Recall: the target's Body is emptied, Recalled set, and Amended becomes the
+	// amendment's seq, whatever it was. Recalling twice is harmless. Not with Change.
+	Recall bool
+}
+
+// None tells that nothing is changed.
+func (a *Amend) None() bool { return !a.Change && !a.Recall }
 
 // AppendStatus is what became of an item of a batch.
 type AppendStatus uint8
@@ -174,6 +227,9 @@ const (
 	Busy
 	// Absent, of Lookup: nothing is stored under the id.
 	Absent
+	// TargetChanged: what the item amends is not as its Amend says; nothing was
+	// stored. Read it again.
+	TargetChanged
 )
 
 // Appended is the outcome of one item.
@@ -199,6 +255,9 @@ type Head struct {
 	// Damaged: it cannot be read.
 	Damaged bool
 }
+
+// MaxMine is how long a Mark's Mine may be.
+const MaxMine = 16 << 10
 
 // MarkKey names a mark.
 type MarkKey struct {
@@ -228,6 +287,10 @@ type Mark struct {
 	Read         uint64
 	// ReadCount is Entry.Count at Read.
 	ReadCount uint64
+	// Mine is what the user set for themselves in the conversation, in a form that the
+	// journal does not look into; the last one counts, "" is none. At most MaxMine
+	// bytes.
+	Mine string
 	// Pos orders mark changes among appends: a device that synced at a position
 	// ≥ Pos knows this mark.
 	Pos uint64

@@ -178,11 +178,9 @@ func testIDConflict(t *testing.T, f *fixture) {
 	f.stored(text(d, "b", 99, "seq one of h"))
 	first := f.stored(text(c, "a", 1, "x"), text(c, "a", 2, "y"))
 	otherHash := text(c, "a", 1, "other")
-	otherConversation := text(d, "a", 1, "x")
-	otherConversation.Hash = text(c, "a", 1, "x").Hash // the conversation counts by itself
 	refuse := func() {
 		t.Helper()
-		for i, o := range f.append(otherHash, otherConversation) {
+		for i, o := range f.append(otherHash, otherHash) {
 			if o != (im.Appended{Status: im.IDConflict}) {
 				t.Fatalf("item %d: %+v; want IDConflict and nothing of the original", i, o)
 			}
@@ -192,8 +190,8 @@ func testIDConflict(t *testing.T, f *fixture) {
 	f.reopen()
 	refuse()
 	// The same within one batch.
-	out := f.append(text(c, "a", 5, "x"), text(c, "a", 5, "other"), text(d, "a", 5, "x"), text(c, "a", 6, "goes on"))
-	if out[0].Status != im.Stored || out[1] != (im.Appended{Status: im.IDConflict}) || out[2] != (im.Appended{Status: im.IDConflict}) || out[3].Status != im.Stored {
+	out := f.append(text(c, "a", 5, "x"), text(c, "a", 5, "other"), text(c, "a", 6, "goes on"))
+	if out[0].Status != im.Stored || out[1] != (im.Appended{Status: im.IDConflict}) || out[2].Status != im.Stored {
 		t.Fatalf("%+v", out)
 	}
 	same(t, f.append(text(c, "a", 1, "x"))[0], first[0])
@@ -202,6 +200,47 @@ func testIDConflict(t *testing.T, f *fixture) {
 	}
 	if n := len(f.checkConversation(d)); n != 1 {
 		t.Fatalf("%d entries in the other conversation, want 1", n)
+	}
+}
+
+// An id names a message of its sender in one conversation. The same one in others,
+// none, one, two or many, also in the same batch, names others.
+func testSameIDOtherConversation(t *testing.T, f *fixture) {
+	c := func(n int) im.ConversationID { return im.Group(fmt.Sprint("g", n)) }
+	first := f.stored(text(c(0), "a", 1, "x"))
+	out := f.append(text(c(0), "a", 1, "x"), text(c(1), "a", 1, "x"), text(c(2), "a", 1, "y"), text(c(1), "a", 1, "x"), text(c(2), "a", 1, "other"), text(c(1), "b", 1, "x"))
+	for i, want := range []im.AppendStatus{im.Duplicate, im.Stored, im.Stored, im.Duplicate, im.IDConflict, im.Stored} {
+		if out[i].Status != want {
+			t.Fatalf("item %d: %+v, want status %d", i, out[i], want)
+		}
+	}
+	same(t, out[0], first[0])
+	same(t, out[3], out[1])
+	const many = 60
+	var batch []im.Append
+	for n := range many {
+		batch = append(batch, text(c(10+n), "a", 1, "x"))
+	}
+	stored := f.stored(batch...)
+	for range 2 { // before a new start and after
+		for i, o := range f.append(batch...) {
+			same(t, o, stored[i])
+		}
+		same(t, f.append(text(c(0), "a", 1, "x"))[0], first[0])
+		same(t, f.append(text(c(2), "a", 1, "y"))[0], out[2])
+		if o := f.append(text(c(3), "a", 2, "x"), text(c(2), "a", 1, "x")); o[1] != (im.Appended{Status: im.IDConflict}) {
+			t.Fatalf("%+v", o)
+		}
+		got := f.looked(text(c(0), "a", 1, "x"), text(c(9), "a", 1, "x"), text(c(10+many-1), "a", 1, "x"))
+		same(t, got[0], first[0])
+		same(t, got[2], stored[many-1])
+		if got[1] != (im.Appended{Status: im.Absent}) {
+			t.Fatalf("in a conversation without entries: %+v", got[1])
+		}
+		f.reopen()
+	}
+	for n := range 3 {
+		f.checkConversation(c(n))
 	}
 }
 
@@ -295,92 +334,6 @@ func testRosterReopen(t *testing.T, f *fixture) {
 	}
 	if h := f.head(c); h.Roster != 9 {
 		t.Fatalf("head %+v", h)
-	}
-}
-
-func testErase(t *testing.T, f *fixture) {
-	c := im.Group("g")
-	secret := text(c, "a", 2, "secret")
-	secret.Entry.Mentions = []im.UserID{"m"}
-	secret.Entry.ReplyTo = 1
-	first := f.stored(text(c, "a", 1, "x"), secret, text(c, "a", 3, "z"))
-	before := f.all(c)
-	out := f.stored(recall(c, "a", 4, 2))
-	check := func() {
-		t.Helper()
-		entries := f.checkConversation(c)
-		want := before[1]
-		want.Content, want.Mentions, want.ReplyTo, want.Recalled = im.Content{}, nil, 0, true
-		for _, e := range []im.Entry{entries[1], f.read(c, 2, true, 1)[0], f.read(c, 2, false, 1)[0]} {
-			if d := differ(&e, &want); d != "" {
-				t.Fatal("the erased entry: " + d)
-			}
-		}
-		for i, k := range map[int]int{0: 0, 2: 2} {
-			if d := differ(&entries[i], &before[k]); d != "" {
-				t.Fatal("a neighbour: " + d)
-			}
-		}
-		if entries[3].Kind != im.EntryRecall || entries[3].Target != 2 || entries[3].Count != 3 {
-			t.Fatalf("the recall: %+v", entries[3])
-		}
-	}
-	check()
-	f.reopen()
-	check()
-	// The id stays: a resend is a duplicate, also of the recall, and changes nothing.
-	again := f.append(secret, recall(c, "a", 4, 2))
-	same(t, again[0], first[1])
-	same(t, again[1], out[0])
-	check()
-	f.stored(recall(c, "b", 5, 2)) // erased twice
-	if e := f.read(c, 2, false, 1)[0]; !e.Recalled || len(e.Content.Body) != 0 {
-		t.Fatalf("%+v", e)
-	}
-	f.stored(recall(c, "b", 6, 5)) // of the last entry: the head keeps its place
-	f.reopen()
-	f.checkConversation(c)
-}
-
-func testEraseInBatch(t *testing.T, f *fixture) {
-	c := im.Group("g")
-	f.stored(text(c, "a", 1, "x"))
-	f.stored(text(c, "a", 2, "secret"), recall(c, "a", 3, 2), recall(c, "a", 4, 1), text(c, "a", 5, "y"))
-	for range 2 {
-		entries := f.checkConversation(c)
-		for i, recalled := range []bool{true, true, false, false, false} {
-			if entries[i].Recalled != recalled || recalled != (entries[i].Kind == im.EntryMessage && len(entries[i].Content.Body) == 0) {
-				t.Fatalf("entry %d: %+v", i, entries[i])
-			}
-		}
-		f.reopen()
-	}
-	// An item that is not stored erases nothing.
-	stale := recall(c, "a", 6, 5)
-	stale.IfRoster = 77
-	f.append(stale)
-	if e := f.read(c, 5, false, 1)[0]; e.Recalled || string(e.Content.Body) != "y" {
-		t.Fatalf("%+v", e)
-	}
-}
-
-func testEraseRefused(t *testing.T, f *fixture) {
-	c := im.Group("g")
-	f.stored(text(c, "a", 1, "x"))
-	before := f.position()
-	for _, bad := range []im.Append{recall(c, "a", 3, 3), recall(c, "a", 3, 9), recall("grp:empty", "a", 3, 1), recall(c, "a", 3, ^uint64(0))} {
-		out := make([]im.Appended, 2)
-		if err := f.j.Append(f.ctx, []im.Append{text(c, "a", 2, "y"), bad}, out); !errors.Is(err, im.ErrAppendInvalid) {
-			t.Fatalf("erasing %d: error %v, want ErrAppendInvalid", bad.Erase, err)
-		}
-	}
-	if p := f.position(); p < before || len(f.checkConversation(c)) != 1 || f.head("grp:empty").Seq != 0 {
-		t.Fatal("something of a refused batch was stored")
-	}
-	f.reopen()
-	out := f.stored(text(c, "a", 2, "y"), recall(c, "a", 3, 2))
-	if out[0].Seq != 2 || out[1].Seq != 3 {
-		t.Fatalf("%+v", out)
 	}
 }
 

@@ -181,8 +181,8 @@ func testCrash(t *testing.T, f *fixture) {
 			t.Fatalf("round %d: %d entries, %d were acknowledged", round, len(entries), len(acked))
 		}
 		for i := range entries {
-			if string(entries[i].Content.Body) != string(acked[i].Entry.Content.Body) {
-				t.Fatalf("entry %d: %q", i, entries[i].Content.Body)
+			if string(entries[i].Body) != string(acked[i].Entry.Body) {
+				t.Fatalf("entry %d: %q", i, entries[i].Body)
 			}
 		}
 		for i, o := range f.append(acked...) {

@@ -45,7 +45,7 @@ func testLookup(t *testing.T, f *fixture) {
 		elsewhere.Entry.Conversation = other
 		changed.Hash++
 		got := f.looked(first, second, old, never, elsewhere, changed, first)
-		want := []im.Appended{stored[0], stored[1], stored[2], {Status: im.Absent}, {Status: im.IDConflict}, {Status: im.IDConflict}, stored[0]}
+		want := []im.Appended{stored[0], stored[1], stored[2], {Status: im.Absent}, {Status: im.Absent}, {Status: im.IDConflict}, stored[0]}
 		for i := range want {
 			if want[i].Status == im.Stored {
 				want[i].Status = im.Duplicate

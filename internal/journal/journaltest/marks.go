@@ -2,6 +2,7 @@ package journaltest
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -258,5 +259,29 @@ func testManyMarks(t *testing.T, f *fixture) {
 			}
 		}
 		f.reopen()
+	}
+}
+
+// What a user set for themselves is kept with their marks and moves none of them,
+// nor do they it; the last one counts.
+func testMine(t *testing.T, f *fixture) {
+	c := im.Group("g")
+	f.setMarks(im.Mark{User: "u", Conversation: c, Mine: "pinned"})
+	f.wantMark(im.Mark{User: "u", Conversation: c, Mine: "pinned"})
+	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 5, Read: 4, ReadCount: 3})
+	f.wantMark(im.Mark{User: "u", Conversation: c, Received: 5, Read: 4, ReadCount: 3, Mine: "pinned"})
+	f.setMarks(im.Mark{User: "u", Conversation: c, Mine: "muted"}, im.Mark{User: "v", Conversation: c, Mine: "v's"}, im.Mark{User: "u", Conversation: c, Read: 5, ReadCount: 4, Mine: "a draft"})
+	long := strings.Repeat("x", im.MaxMine)
+	f.setMarks(im.Mark{User: "w", Conversation: c, Read: 1, ReadCount: 1, Mine: long})
+	for range 2 { // before a new start and after
+		f.wantMark(im.Mark{User: "u", Conversation: c, Received: 5, Read: 5, ReadCount: 4, Mine: "a draft"})
+		f.wantMark(im.Mark{User: "v", Conversation: c, Mine: "v's"})
+		f.wantMark(im.Mark{User: "w", Conversation: c, Read: 1, ReadCount: 1, Mine: long})
+		f.reopen()
+	}
+	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 9})
+	f.wantMark(im.Mark{User: "u", Conversation: c, Received: 9, Read: 5, ReadCount: 4, Mine: "a draft"})
+	if err := f.j.SetMarks(f.ctx, []im.Mark{{User: "u", Conversation: c, Mine: long + "x"}}, im.MarkWait{}); err == nil {
+		t.Error("more than im.MaxMine bytes were taken")
 	}
 }

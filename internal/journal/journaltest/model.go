@@ -20,9 +20,8 @@ type model struct {
 }
 
 type origin struct {
-	conversation im.ConversationID
-	hash         uint64
-	out          im.Appended
+	hash uint64
+	out  im.Appended
 }
 
 func newModel() *model {
@@ -54,10 +53,10 @@ func (m *model) append(batch []im.Append) ([]im.Appended, error) {
 	blocked := map[im.ConversationID]bool{}
 	for i, it := range batch {
 		c := it.Entry.Conversation
-		key := fmt.Sprint(it.Entry.Sender, "|", it.Entry.ID)
+		key := fmt.Sprint(c, "|", it.Entry.Sender, "|", it.Entry.ID)
 		if o, ok := m.ids[key]; ok {
 			out[i].Status = im.IDConflict
-			if o.conversation == c && o.hash == it.Hash {
+			if o.hash == it.Hash {
 				out[i] = o.out
 				out[i].Status = im.Duplicate
 			}
@@ -69,8 +68,15 @@ func (m *model) append(batch []im.Append) ([]im.Appended, error) {
 			continue
 		}
 		list := m.entries[c]
-		if it.Erase > uint64(len(list)) {
-			return nil, im.ErrAppendInvalid
+		if a := &it.Amend; !a.None() {
+			if t := it.Entry.Target; t == 0 || t > uint64(len(list)) {
+				return nil, im.ErrAppendInvalid
+			}
+			if x := &list[it.Entry.Target-1]; a.Change && (x.Recalled || x.Amended != a.If) {
+				blocked[c] = true
+				out[i].Status = im.TargetChanged
+				continue
+			}
 		}
 		e := it.Entry
 		e.Seq = uint64(len(list)) + 1
@@ -85,13 +91,13 @@ func (m *model) append(batch []im.Append) ([]im.Appended, error) {
 		}
 		e.Roster = m.roster[c]
 		list = append(list, e)
-		if t := it.Erase; t != 0 {
-			x := &list[t-1]
-			x.Content, x.ReplyTo, x.Mentions, x.Recalled = im.Content{}, 0, nil, true
+		if a := &it.Amend; !a.None() {
+			x := &list[e.Target-1]
+			x.Amended, x.Body, x.Recalled = e.Seq, a.Body, x.Recalled || a.Recall
 		}
 		m.entries[c] = list
 		out[i] = im.Appended{Status: im.Stored, Seq: e.Seq, Count: e.Count, Roster: e.Roster}
-		m.ids[key] = origin{c, it.Hash, out[i]}
+		m.ids[key] = origin{it.Hash, out[i]}
 	}
 	return out, nil
 }
@@ -145,6 +151,18 @@ func (w *walk) item(rt *rapid.T) im.Append {
 		roster := it.IfRoster
 		it = recall(c, u, n, target)
 		it.IfRoster = roster
+	case 4, 5:
+		target := rapid.Uint64Range(1, uint64(len(w.m.entries[c]))+2).Draw(rt, "target")
+		amended := uint64(0)
+		if list := w.m.entries[c]; target <= uint64(len(list)) {
+			amended = list[target-1].Amended
+		}
+		if rapid.IntRange(0, 4).Draw(rt, "stale") == 0 {
+			amended++
+		}
+		roster := it.IfRoster
+		it = change(c, u, n, target, amended, rapid.SampledFrom([]string{"", "p", "q"}).Draw(rt, "state"))
+		it.IfRoster = roster
 	case 2:
 		it.SetRoster = rapid.Uint64Range(1, 3).Draw(rt, "set roster")
 	case 3:
@@ -185,6 +203,7 @@ func (w *walk) setMarks(rt *rapid.T) {
 	for range rapid.IntRange(1, 4).Draw(rt, "marks") {
 		read := rapid.Uint64Range(0, 50).Draw(rt, "read")
 		mark := im.Mark{User: w.user(rt), Conversation: w.conversation(rt), Received: rapid.Uint64Range(0, 50).Draw(rt, "received"), Read: read, ReadCount: read / 2}
+		mark.Mine = rapid.SampledFrom([]string{"", "", "pinned", "draft"}).Draw(rt, "mine")
 		marks = append(marks, mark)
 		key := string(mark.User) + "|" + string(mark.Conversation)
 		old := w.m.marks[key]
@@ -194,7 +213,10 @@ func (w *walk) setMarks(rt *rapid.T) {
 		if mark.Read <= old.Read {
 			mark.Read, mark.ReadCount = old.Read, old.ReadCount
 		}
-		if mark.Received > 0 || mark.Read > 0 {
+		if mark.Mine == "" {
+			mark.Mine = old.Mine
+		}
+		if mark.Received > 0 || mark.Read > 0 || mark.Mine != "" {
 			w.m.marks[key] = mark
 		}
 	}
@@ -256,7 +278,7 @@ func (w *walk) check(rt *rapid.T) {
 		if h != want {
 			rt.Fatalf("head of %s: %+v, want %+v", c, h, want)
 		}
-		if err := w.f.checkRecalled(c, list); err != nil {
+		if err := errors.Join(w.f.checkRecalled(c, list), w.f.checkPages(c, list)); err != nil {
 			rt.Fatal(err)
 		}
 	}

@@ -1,0 +1,263 @@
+// Package entrycodec is the form in which an entry's body is kept: what an entry
+// says besides what the server acts on (im.Entry). It is encoded once, where it is
+// made, and decoded where it is shown; in between nobody looks inside.
+//
+// A body is the protobuf encoding of a wire.Entry of which only the fields below
+// are set, so a new field of the protocol needs nothing here:
+//
+//	content, reply_to, mentions, event, and what later versions add
+//
+// Fields that an im.Entry has of its own (conversation, seq, id …) are never in it.
+// Protobuf never begins with a byte below 8: those are free for other forms, and a
+// body that begins so is refused as of a newer version. No body at all says nothing:
+// a recall, or a message that was taken back.
+//
+// It owns no state, starts no goroutine and takes no lock.
+package entrycodec
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"time"
+	"unsafe"
+
+	"google.golang.org/protobuf/encoding/protowire"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
+)
+
+// firstByte is the least that protobuf begins with: field 1, type 0.
+const firstByte = 8
+
+// ErrBody: what is kept is no body, or one of a newer version.
+var ErrBody = errors.New("entrycodec: not the body of an entry")
+
+// Encode returns the body that says what w says. Of w only those fields may be set
+// that a body has.
+func Encode(w *wire.Entry) []byte {
+	b, err := w.MarshalVT()
+	if err != nil {
+		panic(fmt.Errorf("entrycodec: a message that cannot be encoded: %w", err)) // no message fails to
+	}
+	return b
+}
+
+// Message returns the body of what a member sends, and the hash that tells it from
+// another message under the same id.
+func Message(c im.ConversationID, s *wire.Send) (body []byte, hash uint64) {
+	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions()}
+	return Encode(&w), hashOf(c, im.EntryMessage, 0, &w)
+}
+
+// RecallHash is the hash of a recall, which has no body.
+func RecallHash(c im.ConversationID, target uint64) uint64 {
+	return hashOf(c, im.EntryRecall, target, &wire.Entry{})
+}
+
+// hashOf must never change for what could be said before: it is stored with the id.
+// A new field is added to it only where it is set.
+func hashOf(c im.ConversationID, kind im.EntryKind, target uint64, w *wire.Entry) uint64 {
+	h := fnv.New64a()
+	var n [8]byte
+	num := func(v uint64) {
+		binary.BigEndian.PutUint64(n[:], v)
+		h.Write(n[:])
+	}
+	str := func(s string) {
+		num(uint64(len(s)))
+		h.Write(unsafe.Slice(unsafe.StringData(s), len(s)))
+	}
+	str(string(c))
+	num(uint64(kind))
+	str(w.GetContent().GetType())
+	if t, ok := w.GetContent().GetBody().(*wire.Content_Text); ok {
+		str(t.Text)
+		num(1)
+	} else {
+		data := w.GetContent().GetData()
+		num(uint64(len(data)))
+		h.Write(data)
+	}
+	num(w.ReplyTo)
+	num(target)
+	for _, u := range w.Mentions {
+		str(u)
+	}
+	return h.Sum64()
+}
+
+// Event returns the body of an EVENT entry.
+func Event(e *im.Event) []byte { return Encode(&wire.Entry{Event: EventToWire(e)}) }
+
+// EventToWire translates what happened.
+func EventToWire(e *im.Event) *wire.Event {
+	w := &wire.Event{Type: wire.EventType(e.Type), Role: wire.Role(e.Role), Text: e.Text}
+	if !e.Until.IsZero() {
+		w.UntilMs = e.Until.UnixMilli()
+	}
+	for _, u := range e.Users {
+		w.Users = append(w.Users, string(u))
+	}
+	return w
+}
+
+// Decode sets in w what a body says. What it sets does not alias the body.
+func Decode(body []byte, w *wire.Entry) error {
+	if len(body) == 0 {
+		return nil
+	}
+	if body[0] < firstByte {
+		return fmt.Errorf("%w: it begins with %d", ErrBody, body[0])
+	}
+	if err := w.UnmarshalVT(body); err != nil {
+		return fmt.Errorf("%w: %w", ErrBody, err)
+	}
+	return nil
+}
+
+// SetEvent sets e.Event from e.Body, where the entry is an EVENT and it is not set.
+func SetEvent(e *im.Entry) error {
+	if e.Kind != im.EntryEvent || e.Event != nil {
+		return nil
+	}
+	var w wire.Entry
+	if err := Decode(e.Body, &w); err != nil {
+		return err
+	}
+	v := w.GetEvent()
+	out := &im.Event{Type: im.EventType(v.GetType()), Role: im.Role(v.GetRole()), Text: v.GetText()}
+	if v.GetUntilMs() != 0 {
+		out.Until = time.UnixMilli(v.GetUntilMs()).UTC()
+	}
+	for _, u := range v.GetUsers() {
+		out.Users = append(out.Users, im.UserID(u))
+	}
+	e.Event = out
+	return nil
+}
+
+// Box decodes the bodies of plain messages without allocating: what it sets in w is
+// of its own memory or shares the body, until it is used again or cleared.
+type Box struct {
+	content wire.Content
+	text    wire.Content_Text
+	data    wire.Content_Data
+}
+
+// Decode is Decode for a box; w has none of the fields that a body has.
+func (b *Box) Decode(body []byte, w *wire.Entry) error {
+	if len(body) == 0 || b.plain(body, w) {
+		return nil
+	}
+	w.Content, w.ReplyTo, w.Mentions = nil, 0, w.Mentions[:0]
+	return Decode(body, w)
+}
+
+// Clear lets go of what the box shares.
+func (b *Box) Clear() { b.text.Text, b.data.Data = "", nil }
+
+// plain decodes a body that has content, reply_to and mentions only, each in the form
+// that Encode gives it, and reports whether this is one.
+func (b *Box) plain(body []byte, w *wire.Entry) bool {
+	for len(body) > 0 {
+		num, typ, n := protowire.ConsumeTag(body)
+		if n < 0 {
+			return false
+		}
+		body = body[n:]
+		if num == 8 && typ == protowire.VarintType {
+			if w.ReplyTo, n = protowire.ConsumeVarint(body); n < 0 {
+				return false
+			}
+			body = body[n:]
+			continue
+		}
+		if typ != protowire.BytesType || num != 7 && num != 9 {
+			return false
+		}
+		v, n := protowire.ConsumeBytes(body)
+		if n < 0 {
+			return false
+		}
+		body = body[n:]
+		if num == 9 {
+			w.Mentions = append(w.Mentions, string(v))
+		} else if !b.plainContent(v) {
+			return false
+		} else {
+			w.Content = &b.content
+		}
+	}
+	return true
+}
+
+// plainContent decodes type, and text or data.
+func (b *Box) plainContent(v []byte) bool {
+	b.content.Type, b.content.Body = "", nil
+	for len(v) > 0 {
+		num, typ, n := protowire.ConsumeTag(v)
+		if n < 0 || typ != protowire.BytesType {
+			return false
+		}
+		s, m := protowire.ConsumeBytes(v[n:])
+		if m < 0 {
+			return false
+		}
+		v = v[n+m:]
+		switch num {
+		case 1:
+			b.content.Type = contentType(s)
+		case 2:
+			b.text.Text = unsafe.String(unsafe.SliceData(s), len(s))
+			b.content.Body = &b.text
+		case 3:
+			b.data.Data = s
+			b.content.Body = &b.data
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// contentType shares the one that nearly all messages have.
+func contentType(b []byte) string {
+	if string(b) == "text" {
+		return "text"
+	}
+	return string(b)
+}
+
+// Old is what entries were kept as before there were bodies.
+type Old struct {
+	Type     string
+	Content  []byte
+	Text     bool
+	ReplyTo  uint64
+	Mentions []im.UserID
+	Event    *im.Event
+}
+
+// Body is the body that says what o said, for an entry of the given kind that was
+// not recalled.
+func (o *Old) Body(kind im.EntryKind) []byte {
+	w := wire.Entry{ReplyTo: o.ReplyTo}
+	for _, u := range o.Mentions {
+		w.Mentions = append(w.Mentions, string(u))
+	}
+	if kind == im.EntryMessage {
+		w.Content = &wire.Content{Type: o.Type}
+		if o.Text {
+			w.Content.Body = &wire.Content_Text{Text: string(o.Content)}
+		} else {
+			w.Content.Body = &wire.Content_Data{Data: o.Content}
+		}
+	}
+	if o.Event != nil {
+		w.Event = EventToWire(o.Event)
+	}
+	return Encode(&w)
+}
