@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -55,6 +56,7 @@ func (c *Calls) recallMessage(ctx context.Context, actor im.Actor, r *wire.Recal
 		ID:           recallID(&found.Entries[0], actor.User),
 		Kind:         im.EntryRecall,
 		Target:       r.GetSeq(),
+		Hash:         entrycodec.RecallHash(conv, r.GetSeq()),
 	})
 	if err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func (l *storeLoad) item(n uint32, it *im.Append) {
 	*it = im.Append{
 		Entry: im.Entry{
 			Conversation: l.convs[l.conversation(n)], ID: l.id(n), Sender: l.users[l.sender(n)], Kind: im.EntryMessage,
-			Content: im.Content{Type: "text", Body: l.text(n), Text: true},
+			Body: l.text(n),
 		},
 		Hash: mix(uint64(n) << 1),
 	}
@@ -167,7 +167,7 @@ func (b *storeBook) entries(c int, want []uint32, from uint64, page []im.Entry) 
 		}
 		next = e.Seq + 1
 		n := want[e.Seq-1]
-		if e.Conversation != b.l.convs[c] || e.ID != b.l.id(n) || e.Sender != b.l.users[b.l.sender(n)] || string(e.Content.Body) != string(b.l.text(n)) {
+		if e.Conversation != b.l.convs[c] || e.ID != b.l.id(n) || e.Sender != b.l.users[b.l.sender(n)] || string(e.Body) != string(b.l.text(n)) {
 			b.disordered++
 		}
 	}

@@ -118,8 +118,8 @@ func (p *storePostgres) insert(ctx context.Context, size int) (f storeFloor, err
 		e := &it.Entry
 		no, seq, count = append(no, int64(c)), append(seq, p.seqs[c]), append(count, p.seqs[c])
 		stored, pos, hash, roster = append(stored, now), append(pos, p.pos), append(hash, int64(it.Hash)), append(roster, 0)
-		ids, kinds, texts = append(ids, e.ID), append(kinds, int16(e.Kind)), append(texts, e.Content.Text)
-		senders, types, bodies = append(senders, string(e.Sender)), append(types, e.Content.Type), append(bodies, e.Content.Body)
+		ids, kinds, texts = append(ids, e.ID), append(kinds, int16(e.Kind)), append(texts, true)
+		senders, types, bodies = append(senders, string(e.Sender)), append(types, "text"), append(bodies, e.Body)
 	}
 	var params [][]byte
 	for _, a := range []struct {

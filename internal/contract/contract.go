@@ -15,8 +15,8 @@ package contract
 import (
 	"time"
 	"unicode/utf8"
-	"unsafe"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -68,14 +68,16 @@ func Entries(es []im.Entry) []*wire.Entry {
 	return out
 }
 
+// Unreadable is the type of the content that is told in place of one which was kept
+// and cannot be decoded: it is damaged, or of a newer version (SPEC §4.4).
+const Unreadable = "unreadable"
+
 // EntryBox is an entry's wire form in one piece of memory, so that a hot path
 // can use it again.
 type EntryBox struct {
-	entry   wire.Entry
-	content wire.Content
-	text    wire.Content_Text
-	data    wire.Content_Data
-	id      im.MessageID
+	entry wire.Entry
+	body  entrycodec.Box
+	id    im.MessageID
 }
 
 // Fill makes the box the wire form of e and returns it. It shares e's body until
@@ -84,42 +86,19 @@ func (b *EntryBox) Fill(e *im.Entry) *wire.Entry {
 	b.id = e.ID
 	w := &b.entry
 	w.Conversation, w.Seq, w.Id, w.Sender = string(e.Conversation), e.Seq, b.id[:], string(e.Sender)
-	w.StoredAtMs, w.Kind, w.ReplyTo = Millis(e.Stored), wire.EntryKind(e.Kind), e.ReplyTo
+	w.StoredAtMs, w.Kind = Millis(e.Stored), wire.EntryKind(e.Kind)
 	w.Count, w.Recalled, w.Target, w.Pos = e.Count, e.Recalled, e.Target, e.Pos
-	w.Mentions = w.Mentions[:0]
-	for _, u := range e.Mentions {
-		w.Mentions = append(w.Mentions, string(u))
-	}
-	w.Content, w.Event = nil, nil
-	if e.Kind == im.EntryMessage && !e.Recalled {
-		w.Content = &b.content
-		b.content.Type = e.Content.Type
-		if e.Content.Text {
-			b.text.Text = unsafe.String(unsafe.SliceData(e.Content.Body), len(e.Content.Body))
-			b.content.Body = &b.text
-		} else {
-			b.data.Data = e.Content.Body
-			b.content.Body = &b.data
-		}
-	}
-	if e.Event != nil {
-		w.Event = Event(e.Event)
+	w.Content, w.ReplyTo, w.Mentions, w.Event = nil, 0, w.Mentions[:0], nil
+	if err := b.body.Decode(e.Body, w); err != nil {
+		w.Content = &wire.Content{Type: Unreadable}
 	}
 	return w
 }
 
 // Clear lets go of what the box shares or keeps alive.
-func (b *EntryBox) Clear() { b.text.Text, b.data.Data, b.entry.Event = "", nil, nil }
-
-// Event translates what happened.
-func Event(e *im.Event) *wire.Event {
-	return &wire.Event{
-		Type:    wire.EventType(e.Type),
-		Users:   Strings(e.Users),
-		Role:    wire.Role(e.Role),
-		UntilMs: Millis(e.Until),
-		Text:    e.Text,
-	}
+func (b *EntryBox) Clear() {
+	b.body.Clear()
+	b.entry.Content, b.entry.Event = nil, nil
 }
 
 // State translates a conversation as its user sees it.

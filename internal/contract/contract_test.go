@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -24,17 +25,17 @@ func TestEntry(t *testing.T) {
 		want string
 	}{
 		"text": {
-			im.Entry{Conversation: "dm:a:b", Seq: 1<<53 + 1, ID: testID(1), Sender: "a", Stored: stored, Kind: im.EntryMessage, Count: 3, ReplyTo: 2,
-				Mentions: []im.UserID{"b"}, Content: im.Content{Type: "text", Body: []byte("grüß"), Text: true}, Pos: 9, Roster: 9},
+			im.Entry{Conversation: "dm:a:b", Seq: 1<<53 + 1, ID: testID(1), Sender: "a", Stored: stored, Kind: im.EntryMessage, Count: 3,
+				Body: entrycodec.Encode(&wire.Entry{ReplyTo: 2, Mentions: []string{"b"}, Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "grüß"}}}), Pos: 9, Roster: 9},
 			`{"conversation":"dm:a:b","seq":"9007199254740993","id":"AaMYXFB7cQCAAAAAAAAAAA==","sender":"a","storedAtMs":"1800000000123",` +
 				`"kind":"ENTRY_KIND_MESSAGE","content":{"type":"text","text":"grüß"},"replyTo":"2","mentions":["b"],"count":"3","pos":"9"}`,
 		},
 		"data": {
-			im.Entry{Conversation: "grp:g", Seq: 1, Stored: stored, Kind: im.EntryMessage, Content: im.Content{Type: "image", Body: []byte{0xff}}},
+			im.Entry{Conversation: "grp:g", Seq: 1, Stored: stored, Kind: im.EntryMessage, Body: entrycodec.Encode(&wire.Entry{Content: &wire.Content{Type: "image", Body: &wire.Content_Data{Data: []byte{0xff}}}})},
 			`{"conversation":"grp:g","seq":"1","id":"AAAAAAAAAAAAAAAAAAAAAA==","storedAtMs":"1800000000123","kind":"ENTRY_KIND_MESSAGE","content":{"type":"image","data":"/w=="}}`,
 		},
 		"recalled: nothing of the content is left": {
-			im.Entry{Conversation: "grp:g", Seq: 1, Stored: stored, Kind: im.EntryMessage, Recalled: true, Content: im.Content{Type: "text", Body: []byte("secret"), Text: true}},
+			im.Entry{Conversation: "grp:g", Seq: 1, Stored: stored, Kind: im.EntryMessage, Recalled: true},
 			`{"conversation":"grp:g","seq":"1","id":"AAAAAAAAAAAAAAAAAAAAAA==","storedAtMs":"1800000000123","kind":"ENTRY_KIND_MESSAGE","recalled":true}`,
 		},
 		"recall": {
@@ -42,9 +43,13 @@ func TestEntry(t *testing.T) {
 			`{"conversation":"grp:g","seq":"2","id":"AAAAAAAAAAAAAAAAAAAAAA==","storedAtMs":"1800000000123","kind":"ENTRY_KIND_RECALL","target":"1"}`,
 		},
 		"event": {
-			im.Entry{Conversation: "grp:g", Seq: 3, Stored: stored, Kind: im.EntryEvent, Event: &im.Event{Type: im.EventMemberMuted, Users: []im.UserID{"b"}, Role: im.RoleAdmin, Until: stored, Text: "x"}},
+			im.Entry{Conversation: "grp:g", Seq: 3, Stored: stored, Kind: im.EntryEvent, Body: entrycodec.Event(&im.Event{Type: im.EventMemberMuted, Users: []im.UserID{"b"}, Role: im.RoleAdmin, Until: stored, Text: "x"})},
 			`{"conversation":"grp:g","seq":"3","id":"AAAAAAAAAAAAAAAAAAAAAA==","storedAtMs":"1800000000123","kind":"ENTRY_KIND_EVENT",` +
 				`"event":{"type":"EVENT_TYPE_MEMBER_MUTED","users":["b"],"role":"ROLE_ADMIN","untilMs":"1800000000123","text":"x"}}`,
+		},
+		"what cannot be read is told so": {
+			im.Entry{Conversation: "grp:g", Seq: 3, Stored: stored, Kind: im.EntryMessage, Body: []byte{1, 2, 3}},
+			`{"conversation":"grp:g","seq":"3","id":"AAAAAAAAAAAAAAAAAAAAAA==","storedAtMs":"1800000000123","kind":"ENTRY_KIND_MESSAGE","content":{"type":"unreadable"}}`,
 		},
 	} {
 		var want wire.Entry
@@ -123,7 +128,7 @@ func TestMessageRoundTrip(t *testing.T) {
 		if m.Kind != im.EntryMessage || m.Target != 0 {
 			t.Fatalf("a member made %+v", m)
 		}
-		e := Entry(&im.Entry{Conversation: m.Conversation, ID: m.ID, Kind: m.Kind, Content: m.Content, ReplyTo: m.ReplyTo, Mentions: m.Mentions})
+		e := Entry(&im.Entry{Conversation: m.Conversation, ID: m.ID, Kind: m.Kind, Body: m.Body})
 		got := &wire.Send{Conversation: e.GetConversation(), Id: e.GetId(), Content: e.GetContent(), ReplyTo: e.GetReplyTo(), Mentions: e.GetMentions()}
 		if !proto.Equal(got, send) {
 			t.Fatalf("%v became %v", send, got)

@@ -2,14 +2,13 @@ package contract
 
 import (
 	"unicode/utf8"
-	"unsafe"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
 
-// Message checks a Send (SPEC §2, §5.6) and translates it. The result shares
-// the data of from, except text.
+// Message checks a Send (SPEC §2, §5.6) and translates it.
 func Message(from *wire.Send) (im.Message, error) {
 	c, err := im.ParseConversationID(from.GetConversation())
 	if err != nil {
@@ -19,61 +18,44 @@ func Message(from *wire.Send) (im.Message, error) {
 	if err != nil {
 		return im.Message{}, err
 	}
-	content, err := ParseContent(from.GetContent())
-	if err != nil {
+	if err := CheckContent(from.GetContent()); err != nil {
 		return im.Message{}, err
 	}
 	if n := len(from.GetMentions()); n > MaxMentions {
 		return im.Message{}, im.Errorf(im.CodeTooLarge, "mentions has %d users; at most %d are allowed", n, MaxMentions)
 	}
-	mentions, err := Users("mentions", from.GetMentions())
-	if err != nil {
-		return im.Message{}, err
+	for i, s := range from.GetMentions() {
+		if !im.ValidID(s) {
+			return im.Message{}, badUser("mentions", i)
+		}
 	}
-	return im.Message{
-		Conversation: c,
-		ID:           id,
-		Kind:         im.EntryMessage,
-		Content:      content,
-		ReplyTo:      from.GetReplyTo(),
-		Mentions:     mentions,
-	}, nil
+	m := im.Message{Conversation: c, ID: id, Kind: im.EntryMessage, ReplyTo: from.GetReplyTo()}
+	m.Body, m.Hash = entrycodec.Message(c, from)
+	return m, nil
 }
 
-// ParseContent checks the content of a message.
-func ParseContent(c *wire.Content) (im.Content, error) {
+// CheckContent checks the content of a message.
+func CheckContent(c *wire.Content) error {
 	if c == nil {
-		return im.Content{}, im.Errorf(im.CodeInvalidArgument, "content is missing")
+		return im.Errorf(im.CodeInvalidArgument, "content is missing")
 	}
 	if !validType(c.GetType()) {
-		return im.Content{}, im.Errorf(im.CodeInvalidArgument, "content.type must match [a-z0-9._-]{1,64}")
+		return im.Errorf(im.CodeInvalidArgument, "content.type must match [a-z0-9._-]{1,64}")
 	}
-	out := im.Content{Type: c.GetType()}
-	switch b := c.GetBody().(type) {
-	case *wire.Content_Text:
-		if len(b.Text) > MaxContentBytes {
-			return im.Content{}, tooLong(len(b.Text))
-		}
-		if !utf8.ValidString(b.Text) {
-			return im.Content{}, im.Errorf(im.CodeInvalidArgument, "content.text must be UTF-8")
-		}
-		// Nobody writes to a message's body: the text need not be copied.
-		out.Body, out.Text = unsafe.Slice(unsafe.StringData(b.Text), len(b.Text)), true
-	case *wire.Content_Data:
-		if len(b.Data) > MaxContentBytes {
-			return im.Content{}, tooLong(len(b.Data))
-		}
-		out.Body = b.Data
+	n := ContentBytes(c)
+	switch text, ok := c.GetBody().(*wire.Content_Text); {
+	case n == 0:
+		return im.Errorf(im.CodeInvalidArgument, "content must have text or data of at least 1 byte")
+	case n > MaxContentBytes:
+		return im.Errorf(im.CodeTooLarge, "content has %d bytes; at most %d are allowed", n, MaxContentBytes)
+	case ok && !utf8.ValidString(text.Text):
+		return im.Errorf(im.CodeInvalidArgument, "content.text must be UTF-8")
 	}
-	if len(out.Body) == 0 {
-		return im.Content{}, im.Errorf(im.CodeInvalidArgument, "content must have text or data of at least 1 byte")
-	}
-	return out, nil
+	return nil
 }
 
-func tooLong(n int) error {
-	return im.Errorf(im.CodeTooLarge, "content has %d bytes; at most %d are allowed", n, MaxContentBytes)
-}
+// ContentBytes is how long a content's text or data is.
+func ContentBytes(c *wire.Content) int { return len(c.GetText()) + len(c.GetData()) }
 
 func validType(s string) bool {
 	if len(s) == 0 || len(s) > MaxTypeBytes {
@@ -96,11 +78,15 @@ func Users(field string, ids []string) ([]im.UserID, error) {
 	out := make([]im.UserID, len(ids))
 	for i, s := range ids {
 		if !im.ValidID(s) {
-			return nil, im.Errorf(im.CodeInvalidArgument, "%s[%d] must match [A-Za-z0-9_-]{1,64}", field, i)
+			return nil, badUser(field, i)
 		}
 		out[i] = im.UserID(s)
 	}
 	return out, nil
+}
+
+func badUser(field string, i int) error {
+	return im.Errorf(im.CodeInvalidArgument, "%s[%d] must match [A-Za-z0-9_-]{1,64}", field, i)
 }
 
 // SyncQuery checks a Sync and translates it.

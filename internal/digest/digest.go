@@ -10,7 +10,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
-	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -76,36 +75,13 @@ func text[S ~string | ~[]byte](d *Digester, s S) {
 // Entry adds an entry with its hash.
 func (d *Digester) Entry(e *im.Entry, hash uint64) {
 	text(d, e.Conversation)
-	for _, n := range [...]uint64{e.Seq, e.Count, uint64(e.Stored.UnixMilli()), e.Pos, hash, uint64(e.Kind), e.Roster, e.ReplyTo, e.Target} {
+	for _, n := range [...]uint64{e.Seq, e.Count, uint64(e.Stored.UnixMilli()), e.Pos, hash, uint64(e.Kind), e.Roster, e.Target, e.Amended} {
 		d.number(n)
 	}
 	d.buf = append(d.buf, e.ID[:]...)
 	text(d, e.Sender)
 	d.truth(e.Recalled)
-	d.truth(e.Content.Text)
-	text(d, e.Content.Type)
-	text(d, e.Content.Body)
-	d.number(uint64(len(e.Mentions)))
-	for _, u := range e.Mentions {
-		text(d, u)
-	}
-	d.truth(e.Event != nil)
-	if v := e.Event; v != nil {
-		d.number(uint64(v.Type))
-		d.number(uint64(v.Role))
-		until := v.Until.UTC()
-		// No store of texts tells a later time.
-		if last := time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC); until.Year() > 9999 {
-			until = last
-		}
-		d.number(uint64(until.Unix()))
-		d.number(uint64(until.Nanosecond()))
-		text(d, v.Text)
-		d.number(uint64(len(v.Users)))
-		for _, u := range v.Users {
-			text(d, u)
-		}
-	}
+	text(d, e.Body)
 	d.end()
 }
 
@@ -116,6 +92,7 @@ func (d *Digester) Mark(m *im.Mark) {
 	for _, n := range [...]uint64{m.Received, m.Read, m.ReadCount, m.Pos} {
 		d.number(n)
 	}
+	text(d, m.Mine)
 	d.end()
 }
 

@@ -30,7 +30,7 @@ func BenchmarkSendAckPush(b *testing.B) {
 			g.o.Logic = benchLogic{logicFor{w.logic}, func(a im.Actor, m im.Message, reply func(im.Ack, error)) {
 				seq++
 				reply(im.Ack{Seq: seq, Count: seq}, nil)
-				entries[0] = im.Entry{Conversation: m.Conversation, Seq: seq, ID: m.ID, Sender: a.User, Kind: m.Kind, Content: m.Content}
+				entries[0] = im.Entry{Conversation: m.Conversation, Seq: seq, ID: m.ID, Sender: a.User, Kind: m.Kind, Body: m.Body}
 				origin[0] = a.Connection
 				g.ToUsers(to, im.Parcel{Entries: entries, Origin: origin})
 				g.Flush()

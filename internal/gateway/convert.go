@@ -17,10 +17,10 @@ func toMessage(p *wire.Send, l *Limits) (im.Message, error) {
 	if err != nil {
 		return m, err
 	}
-	if len(m.Content.Body) > l.ContentBytes {
+	if contract.ContentBytes(p.GetContent()) > l.ContentBytes {
 		return m, im.Errorf(im.CodeTooLarge, "content is longer than %d bytes", l.ContentBytes)
 	}
-	if len(m.Mentions) > l.Mentions {
+	if len(p.GetMentions()) > l.Mentions {
 		return m, im.Errorf(im.CodeTooLarge, "at most %d mentions", l.Mentions)
 	}
 	return m, nil

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/transport/pipe"
 	"github.com/skein-im/skein/wire"
@@ -337,11 +338,12 @@ func msgID(n byte) []byte {
 }
 
 func entry(c im.ConversationID, seq uint64, s string) im.Entry {
-	return im.Entry{Conversation: c, Seq: seq, Count: seq, Kind: im.EntryMessage, Sender: "zoe", Content: im.Content{Type: "text", Body: []byte(s), Text: true}}
+	return im.Entry{Conversation: c, Seq: seq, Count: seq, Kind: im.EntryMessage, Sender: "zoe", Body: entrycodec.Encode(&wire.Entry{Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: s}}})}
 }
 
 func rosterEntry(c im.ConversationID, seq uint64, t im.EventType, users ...im.UserID) im.Entry {
-	return im.Entry{Conversation: c, Seq: seq, Kind: im.EntryEvent, Sender: "zoe", Event: &im.Event{Type: t, Users: users}}
+	v := &im.Event{Type: t, Users: users}
+	return im.Entry{Conversation: c, Seq: seq, Kind: im.EntryEvent, Sender: "zoe", Event: v, Body: entrycodec.Event(v)}
 }
 
 func parcel(es ...im.Entry) im.Parcel { return im.Parcel{Entries: es} }

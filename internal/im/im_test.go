@@ -82,39 +82,6 @@ func TestMessageIDs(t *testing.T) {
 	}
 }
 
-// The hash tells two messages apart in every field, also where one field ends
-// and the next begins; it is stored, so it must never change.
-func TestMessageHash(t *testing.T) {
-	base := im.Message{Conversation: "dm:a:b", Kind: im.EntryMessage, Content: im.Content{Type: "text", Body: []byte("hi"), Text: true}, ReplyTo: 3, Mentions: []im.UserID{"x", "y"}}
-	seen := map[uint64]string{base.Hash(): "base"}
-	for name, change := range map[string]func(*im.Message){
-		"conversation": func(m *im.Message) { m.Conversation = "dm:a:c" },
-		"kind":         func(m *im.Message) { m.Kind = im.EntryRecall },
-		"type":         func(m *im.Message) { m.Content.Type = "texth"; m.Content.Body = []byte("i") },
-		"body":         func(m *im.Message) { m.Content.Body = []byte("ho") },
-		"text":         func(m *im.Message) { m.Content.Text = false },
-		"reply":        func(m *im.Message) { m.ReplyTo = 4 },
-		"target":       func(m *im.Message) { m.ReplyTo, m.Target = 0, 3 },
-		"mentions":     func(m *im.Message) { m.Mentions = []im.UserID{"xy"} },
-		"no mentions":  func(m *im.Message) { m.Mentions = nil },
-	} {
-		m := base
-		change(&m)
-		if other, ok := seen[m.Hash()]; ok {
-			t.Errorf("%s and %s have the same hash", name, other)
-		}
-		seen[m.Hash()] = name
-	}
-	if h := base.Hash(); h != 0xf66934b886fefa07 {
-		t.Errorf("the hash changed: %#x; every stored id would conflict with its resend", h)
-	}
-	other := base
-	other.ID = im.MessageID{1}
-	if other.Hash() != base.Hash() {
-		t.Error("the id is not part of what a message says")
-	}
-}
-
 // Server and SDK compute the same digest.
 func TestHeadHashIsTheProtocols(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

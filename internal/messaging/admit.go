@@ -132,12 +132,12 @@ func (s *Service) mayStore(ctx context.Context, it *item) error {
 	if e.Kind == im.EntryRecall {
 		return s.mayRecall(ctx, e)
 	}
-	if e.ReplyTo != 0 {
+	if it.replyTo != 0 {
 		head, err := s.head(ctx, e.Conversation)
 		if err != nil {
 			return err
 		}
-		if e.ReplyTo > head.Seq {
+		if it.replyTo > head.Seq {
 			return im.Errorf(im.CodeInvalidArgument, "reply_to is beyond the conversation's last entry")
 		}
 	}

@@ -43,7 +43,8 @@ type round struct {
 func (r *round) add(it *item, store bool) {
 	if store {
 		r.batch = append(r.batch, im.Append{
-			Entry: it.entry, Hash: it.hash, IfRoster: it.ifRoster, SetRoster: it.setRoster, Erase: it.entry.Target,
+			Entry: it.entry, Hash: it.hash, IfRoster: it.ifRoster, SetRoster: it.setRoster,
+			Amend: im.Amend{Recall: it.entry.Kind == im.EntryRecall},
 		})
 		r.index = append(r.index, len(r.items))
 	}
@@ -213,7 +214,7 @@ func (s *Service) asksStore(it *item) bool {
 	if it.admitted {
 		return false
 	}
-	return e.Kind == im.EntryRecall || e.ReplyTo != 0 && e.ReplyTo > s.knownSeq(e.Conversation)
+	return e.Kind == im.EntryRecall || it.replyTo != 0 && it.replyTo > s.knownSeq(e.Conversation)
 }
 
 // knownSeq is a seq that a conversation has, as far as RAM can tell.

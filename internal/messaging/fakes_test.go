@@ -10,7 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
 )
 
 // fakeMembers lets everybody write everywhere unless told otherwise. A group's
@@ -254,7 +256,28 @@ func (w *world) id() im.MessageID {
 }
 
 func (w *world) message(c im.ConversationID, text string) im.Message {
-	return im.Message{Conversation: c, ID: w.id(), Kind: im.EntryMessage, Content: im.Content{Type: "text", Body: []byte(text), Text: true}}
+	return saying(im.Message{Conversation: c, ID: w.id(), Kind: im.EntryMessage}, text)
+}
+
+// saying is a message with other words.
+func saying(m im.Message, text string) im.Message {
+	m.Body, m.Hash = entrycodec.Message(m.Conversation, &wire.Send{Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: text}}})
+	return m
+}
+
+// recalling makes a message the recall of an entry.
+func recalling(m im.Message, target uint64) im.Message {
+	m.Kind, m.Target, m.Body, m.Hash = im.EntryRecall, target, nil, entrycodec.RecallHash(m.Conversation, target)
+	return m
+}
+
+// words is the text that an entry has.
+func words(e *im.Entry) string {
+	var w wire.Entry
+	if err := entrycodec.Decode(e.Body, &w); err != nil {
+		return err.Error()
+	}
+	return w.GetContent().GetText()
 }
 
 type outcome struct {

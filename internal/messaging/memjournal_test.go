@@ -40,6 +40,7 @@ type memJournal struct {
 
 type (
 	idKey struct {
+		c      im.ConversationID
 		sender im.UserID
 		id     im.MessageID
 	}
@@ -98,9 +99,9 @@ func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 			out[i] = im.Appended{Status: im.Busy}
 			continue
 		}
-		key := idKey{a.Entry.Sender, a.Entry.ID}
+		key := idKey{a.Entry.Conversation, a.Entry.Sender, a.Entry.ID}
 		if row, ok := j.ids[key]; ok {
-			if row.c != a.Entry.Conversation || row.hash != a.Hash {
+			if row.hash != a.Hash {
 				out[i] = im.Appended{Status: im.IDConflict}
 				continue
 			}
@@ -118,6 +119,13 @@ func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 			out[i] = im.Appended{Status: im.RosterChanged, Roster: last.Roster}
 			continue
 		}
+		if m := &a.Amend; m.Change {
+			if x := &list[a.Entry.Target-1]; x.Recalled || x.Amended != m.If {
+				moved[a.Entry.Conversation] = true
+				out[i] = im.Appended{Status: im.TargetChanged}
+				continue
+			}
+		}
 		e := a.Entry
 		e.Seq, e.Pos, e.Stored, e.Count, e.Roster = last.Seq+1, pos, time.UnixMilli(int64(pos)), last.Count, last.Roster
 		if e.Countable() {
@@ -126,8 +134,9 @@ func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 		if a.SetRoster != 0 {
 			e.Roster = a.SetRoster
 		}
-		if a.Erase != 0 {
-			list[a.Erase-1].Content, list[a.Erase-1].Recalled = im.Content{}, true
+		if m := &a.Amend; !m.None() {
+			x := &list[e.Target-1]
+			x.Body, x.Amended, x.Recalled = m.Body, e.Seq, x.Recalled || m.Recall
 		}
 		j.entries[e.Conversation] = append(list, e)
 		j.ids[key] = idRow{e.Conversation, e.Seq, a.Hash}
@@ -177,11 +186,11 @@ func (j *memJournal) Lookup(_ context.Context, batch []im.Append, out []im.Appen
 	defer j.mu.Unlock()
 	for i := range batch {
 		a := &batch[i]
-		row, ok := j.ids[idKey{a.Entry.Sender, a.Entry.ID}]
+		row, ok := j.ids[idKey{a.Entry.Conversation, a.Entry.Sender, a.Entry.ID}]
 		switch {
 		case !ok:
 			out[i] = im.Appended{Status: im.Absent}
-		case row.c != a.Entry.Conversation || row.hash != a.Hash:
+		case row.hash != a.Hash:
 			out[i] = im.Appended{Status: im.IDConflict}
 		default:
 			e := j.entries[row.c][row.seq-1]

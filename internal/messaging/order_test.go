@@ -135,7 +135,7 @@ func (w *world) wantOrder(c im.ConversationID, u im.UserID, texts ...string) {
 	var got []string
 	for _, e := range w.journal.entries[c] {
 		if e.Sender == u {
-			got = append(got, string(e.Content.Body))
+			got = append(got, words(&e))
 		}
 	}
 	if len(got) != len(texts) {
@@ -218,7 +218,7 @@ func TestARefusalInDoubtHoldsUp(t *testing.T) {
 		return im.CodeOf((<-got).err)
 	}
 	recall := w.message(ab, "")
-	recall.Kind, recall.Target, recall.Content = im.EntryRecall, 7, im.Content{}
+	recall = recalling(recall, 7)
 	if code := send(from(1, true), recall); code != im.CodeNotFound {
 		t.Fatal(code)
 	}

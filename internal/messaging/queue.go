@@ -15,6 +15,8 @@ type item struct {
 	actor im.Actor
 	entry im.Entry
 	hash  uint64
+	// replyTo is the seq that the entry answers, 0 if none.
+	replyTo uint64
 	// ifRoster and setRoster as in im.Append; decided for messages by the committer or an admitter.
 	ifRoster, setRoster uint64
 	// event: no permission check; apply, if set, runs between the commit and the delivery.
@@ -61,7 +63,7 @@ func (it *item) refused(err error) {
 }
 
 // bytes is what an item takes in memory, about.
-func (it *item) bytes() int { return len(it.entry.Content.Body) + entryOverhead }
+func (it *item) bytes() int { return len(it.entry.Body) + entryOverhead }
 
 // maxQueuedBytes bounds the items that are queued, stored or held at a time.
 const maxQueuedBytes = 64 << 20

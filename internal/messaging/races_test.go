@@ -1,9 +1,9 @@
 package messaging
 
 import (
-	"bytes"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -87,7 +87,7 @@ func TestRemovalDuringAReadShowsNothingLater(t *testing.T) {
 			w.journal.mu.Unlock()
 			for _, e := range read(w) {
 				if e.Seq > 2 {
-					t.Errorf("bob was removed at 2 and shown %d: %q", e.Seq, e.Content.Body)
+					t.Errorf("bob was removed at 2 and shown %d: %q", e.Seq, words(&e))
 				}
 			}
 		})
@@ -164,7 +164,7 @@ func TestOverloadCountsBytes(t *testing.T) {
 	entered, release := w.holdAppend()
 	big := func() im.Message {
 		m := w.message(ab, "")
-		m.Content.Body = bytes.Repeat([]byte("x"), 1<<20)
+		m = saying(m, strings.Repeat("x", 1<<20))
 		return m
 	}
 	taken := []<-chan outcome{w.start("alice", big())}
@@ -199,7 +199,7 @@ func TestSyncIsBoundedInBytes(t *testing.T) {
 	w := newWorld(t)
 	for i := range 40 {
 		m := w.message(im.DM("alice", im.UserID(rune('a'+i%26))+im.UserID(rune('a'+i/26))), "")
-		m.Content.Body = bytes.Repeat([]byte("x"), 60<<10)
+		m = saying(m, strings.Repeat("x", 60<<10))
 		if _, err := w.send("alice", m); err != nil {
 			t.Fatal(err)
 		}
@@ -209,7 +209,7 @@ func TestSyncIsBoundedInBytes(t *testing.T) {
 		r := w.sync("alice", q)
 		for _, c := range r.Conversations {
 			for _, e := range c.Entries {
-				size += len(e.Content.Body)
+				size += len(e.Body)
 			}
 		}
 		if len(r.Conversations) != 40 || size == 0 || size > 1<<20 {

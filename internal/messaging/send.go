@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -37,11 +38,12 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 		actor: from,
 		entry: im.Entry{
 			Conversation: m.Conversation, ID: m.ID, Sender: from.User, Kind: m.Kind,
-			Content: m.Content, ReplyTo: m.ReplyTo, Mentions: m.Mentions, Target: m.Target,
+			Target: m.Target, Body: m.Body,
 		},
-		hash:   m.Hash(),
-		reply:  reply,
-		queued: had,
+		hash:    m.Hash,
+		replyTo: m.ReplyTo,
+		reply:   reply,
+		queued:  had,
 	}
 	if err := s.queue.put(it); err != nil {
 		it.refused(err)
@@ -63,7 +65,7 @@ func (s *Service) AppendEvent(ctx context.Context, p im.Promise, apply func(seq 
 	got := make(chan result, 1)
 	ev := p.Event
 	it := &item{
-		entry:     im.Entry{Conversation: p.Conversation, ID: p.ID, Sender: p.Sender, Kind: im.EntryEvent, Event: &ev},
+		entry:     im.Entry{Conversation: p.Conversation, ID: p.ID, Sender: p.Sender, Kind: im.EntryEvent, Event: &ev, Body: entrycodec.Event(&ev)},
 		event:     true,
 		ifRoster:  p.IfRoster,
 		setRoster: p.SetRoster,

@@ -138,7 +138,7 @@ func TestResendGetsTheOriginalAndIsNotDelivered(t *testing.T) {
 		t.Fatalf("first %+v, again %+v, %v", first, again, err)
 	}
 	other := m
-	other.Content.Body = []byte("something else")
+	other = saying(other, "something else")
 	_, err = w.send("alice", other)
 	wantCode(t, err, im.CodeIdConflict)
 	if s := w.out.seqs(ab); !slices.Equal(s, []uint64{1, 2}) {
@@ -357,7 +357,7 @@ func TestRecall(t *testing.T) {
 	w.members.recall = im.Errorf(im.CodePermissionDenied, "not yours")
 	wantCode(t, recall("bob", mine), im.CodePermissionDenied)
 	wantCode(t, recall("alice", mine), "")
-	if e := w.journal.entries[ab][0]; !e.Recalled || e.Content.Body != nil {
+	if e := w.journal.entries[ab][0]; !e.Recalled || e.Body != nil {
 		t.Fatalf("content still there: %+v", e)
 	}
 	wantCode(t, recall("alice", 2), im.CodeNotFound) // a recall cannot be recalled
@@ -428,7 +428,7 @@ func TestAResendOfSomebodyWhoWasRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	changed := m
-	changed.Content.Body = []byte("other words")
+	changed = saying(changed, "other words")
 	if _, err := w.send("alice", changed); im.CodeOf(err) != im.CodeNotContact {
 		t.Fatal(err)
 	}

@@ -50,7 +50,7 @@ func TestARefusalThatSettles(t *testing.T) {
 				return
 			}
 			for rev := range c.journal { // whatever the other node had decided by
-				batch := [1]im.Append{{Entry: im.Entry{Conversation: c.to, ID: m.ID, Sender: "alice", Kind: m.Kind, Content: m.Content}, Hash: m.Hash(), IfRoster: rev}}
+				batch := [1]im.Append{{Entry: im.Entry{Conversation: c.to, ID: m.ID, Sender: "alice", Kind: m.Kind, Body: m.Body}, Hash: m.Hash, IfRoster: rev}}
 				var out [1]im.Appended
 				if err := w.journal.Append(t.Context(), batch[:], out[:]); err != nil || out[0].Status != im.RosterChanged {
 					t.Errorf("it is stored after all, by revision %d: %+v, %v", rev, out[0], err)

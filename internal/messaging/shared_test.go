@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -113,7 +114,7 @@ func TestAHeldGroupIsHelped(t *testing.T) {
 	w.members.setRoster(grp, 1)
 	out := make([]im.Appended, 2)
 	event := func(ifRoster, setRoster uint64) im.Append {
-		return im.Append{Entry: im.Entry{Conversation: grp, ID: w.id(), Kind: im.EntryEvent, Event: &im.Event{}}, IfRoster: ifRoster, SetRoster: setRoster}
+		return im.Append{Entry: im.Entry{Conversation: grp, ID: w.id(), Kind: im.EntryEvent, Body: entrycodec.Event(&im.Event{})}, IfRoster: ifRoster, SetRoster: setRoster}
 	}
 	if err := w.journal.Append(t.Context(), []im.Append{event(0, 1), event(1, 2)}, out); err != nil || out[1].Status != im.Stored {
 		t.Fatal(out, err)

@@ -74,7 +74,7 @@ func TestAStallStopsItsConversationOnly(t *testing.T) {
 		"a message that is to be taken back": func(w *world, at *gate) int {
 			w.journal.setOnRead(at.pass)
 			m := w.message(g, "")
-			m.Kind, m.Target, m.Content = im.EntryRecall, 1, im.Content{}
+			m = recalling(m, 1)
 			w.start("alice", m)
 			return 1
 		},
@@ -191,7 +191,7 @@ func TestARefusalWaitsForTheAppendThatWasBegun(t *testing.T) {
 	first := w.start("alice", m)
 	<-entered
 	items := []*item{{
-		actor: im.Actor{User: "alice"}, entry: im.Entry{Conversation: ab, ID: m.ID, Sender: "alice", Kind: m.Kind, Content: m.Content}, hash: m.Hash(),
+		actor: im.Actor{User: "alice"}, entry: im.Entry{Conversation: ab, ID: m.ID, Sender: "alice", Kind: m.Kind, Body: m.Body}, hash: m.Hash,
 		reply: func(im.Ack, error) {}, queued: time.Now(),
 	}}
 	w.queue.asks()

@@ -75,7 +75,7 @@ func (s *Service) readDown(ctx context.Context, c im.ConversationID, windows []i
 func (b *budget) spend(es []im.Entry) {
 	b.entries -= len(es)
 	for i := range es {
-		b.bytes -= len(es[i].Content.Body) + entryOverhead
+		b.bytes -= len(es[i].Body) + entryOverhead
 	}
 }
 
@@ -129,7 +129,7 @@ func (s *Service) missedIn(ctx context.Context, c im.ConversationID, from, first
 // takes reports whether an entry is new to the device and fits, and takes its
 // share of the budget then.
 func (b *budget) takes(e *im.Entry, since uint64) bool {
-	size := len(e.Content.Body) + entryOverhead
+	size := len(e.Body) + entryOverhead
 	if e.Pos <= since || size > b.bytes {
 		return false
 	}

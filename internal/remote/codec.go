@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -92,6 +93,17 @@ func (r *reader) byte() byte {
 	}
 	v := r.b[0]
 	r.b = r.b[1:]
+	return v
+}
+
+// fixed reads 8 bytes.
+func (r *reader) fixed() uint64 {
+	if len(r.b) < 8 {
+		r.fail()
+		return 0
+	}
+	v := binary.BigEndian.Uint64(r.b)
+	r.b = r.b[8:]
 	return v
 }
 
@@ -212,12 +224,10 @@ func putMessage(b []byte, m *im.Message) []byte {
 		b = putString(b, m.Conversation)
 		b = append(b, m.ID[:]...)
 		b = append(b, byte(m.Kind))
-		b = putString(b, m.Content.Type)
-		b = putBytes(b, m.Content.Body)
-		b = putBool(b, m.Content.Text)
+		b = binary.AppendUvarint(b, m.Target)
 		b = binary.AppendUvarint(b, m.ReplyTo)
-		b = putUsers(b, m.Mentions)
-		return binary.AppendUvarint(b, m.Target)
+		b = binary.BigEndian.AppendUint64(b, m.Hash)
+		return putBytes(b, m.Body)
 	})
 }
 
@@ -235,19 +245,10 @@ func (r *reader) message() im.Message {
 	in := r.record()
 	m := im.Message{
 		Conversation: im.ConversationID(in.string()), ID: in.id(), Kind: im.EntryKind(in.byte()),
-		Content: im.Content{Type: contentType(in.bytes()), Body: in.bytes(), Text: in.bool()},
-		ReplyTo: in.uint(), Mentions: in.users(), Target: in.uint(),
+		Target: in.uint(), ReplyTo: in.uint(), Hash: in.fixed(), Body: in.bytes(),
 	}
 	r.also(in)
 	return m
-}
-
-// contentType shares the one that nearly all messages have.
-func contentType(b []byte) string {
-	if string(b) == "text" {
-		return "text"
-	}
-	return string(b)
 }
 
 func putEntry(b []byte, e *im.Entry) []byte {
@@ -257,23 +258,13 @@ func putEntry(b []byte, e *im.Entry) []byte {
 		b = putString(b, e.Sender)
 		b = binary.AppendVarint(b, e.Stored.UnixMilli())
 		b = append(b, byte(e.Kind))
-		b = putString(b, e.Content.Type)
-		b = putBytes(b, e.Content.Body)
-		b = putBool(b, e.Content.Text)
-		b = binary.AppendUvarint(b, e.ReplyTo)
-		b = putUsers(b, e.Mentions)
 		b = binary.AppendUvarint(b, e.Count)
 		b = putBool(b, e.Recalled)
 		b = binary.AppendUvarint(b, e.Target)
+		b = binary.AppendUvarint(b, e.Amended)
 		b = binary.AppendUvarint(b, e.Pos)
 		b = binary.AppendUvarint(b, e.Roster)
-		b = putBool(b, e.Event != nil)
-		if v := e.Event; v != nil {
-			b = append(b, byte(v.Type), byte(v.Role))
-			b = putUsers(b, v.Users)
-			b = putTime(b, v.Until)
-			b = putString(b, v.Text)
-		}
+		b = putBytes(b, e.Body)
 		return b
 	})
 }
@@ -283,11 +274,10 @@ func (r *reader) entry(c im.ConversationID) im.Entry {
 	in := r.record()
 	e := im.Entry{
 		Conversation: c, Seq: in.uint(), ID: in.id(), Sender: im.UserID(in.string()), Stored: time.UnixMilli(in.int()), Kind: im.EntryKind(in.byte()),
-		Content: im.Content{Type: contentType(in.bytes()), Body: in.bytes(), Text: in.bool()},
-		ReplyTo: in.uint(), Mentions: in.users(), Count: in.uint(), Recalled: in.bool(), Target: in.uint(), Pos: in.uint(), Roster: in.uint(),
+		Count: in.uint(), Recalled: in.bool(), Target: in.uint(), Amended: in.uint(), Pos: in.uint(), Roster: in.uint(), Body: in.bytes(),
 	}
-	if in.bool() {
-		e.Event = &im.Event{Type: im.EventType(in.byte()), Role: im.Role(in.byte()), Users: in.users(), Until: in.time(), Text: in.string()}
+	if in.err == nil && entrycodec.SetEvent(&e) != nil {
+		in.fail()
 	}
 	r.also(in)
 	return e

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -92,13 +93,18 @@ func comes[T any](t *testing.T, name string, put func([]byte, *T) []byte, read f
 
 func TestCodec(t *testing.T) {
 	// Nil and empty bodies mean the same, and are told apart by nobody.
-	body := func(c *im.Content) {
-		if c.Body == nil {
-			c.Body = []byte{}
+	body := func(b *[]byte) {
+		if *b == nil {
+			*b = []byte{}
 		}
 	}
 	stored := func(e *im.Entry) {
-		body(&e.Content)
+		// An event's body says what happened; whoever reads it is told.
+		if e.Event = nil; e.Kind == im.EntryEvent {
+			e.Event = &im.Event{Type: im.EventMemberAdded, Users: []im.UserID{"u"}}
+			e.Body = entrycodec.Event(e.Event)
+		}
+		body(&e.Body)
 		e.Conversation = "dm:a:b"
 		if e.Stored.IsZero() {
 			e.Stored = time.UnixMilli(0)
@@ -112,10 +118,10 @@ func TestCodec(t *testing.T) {
 		return sending{user: a.User, connection: a.Connection, place: a.Turn, doubt: a.Doubt, msg: m}
 	}, func(s *sending) {
 		s.user, s.connection, s.place, s.doubt = "u", "c", im.Turn{At: 1 << 40, Since: 7}, true
-		body(&s.msg.Content)
+		body(&s.msg.Body)
 	})
 	comes(t, "handshake", putHandshake, (*reader).handshake)
-	comes(t, "message", putMessage, (*reader).message, func(m *im.Message) { body(&m.Content) })
+	comes(t, "message", putMessage, (*reader).message, func(m *im.Message) { body(&m.Body) })
 	comes(t, "entry", putEntry, func(r *reader) im.Entry { return r.entry("dm:a:b") }, stored)
 	comes(t, "sync query", putSyncQuery, (*reader).syncQuery)
 	comes(t, "sync result", putSyncResult, (*reader).syncResult, func(s *im.SyncResult) {
@@ -139,7 +145,7 @@ func TestCodec(t *testing.T) {
 
 func TestParcels(t *testing.T) {
 	for _, p := range []im.Parcel{
-		{Entries: []im.Entry{{Conversation: "grp:g", Seq: 3, Content: im.Content{Body: []byte{}}, Stored: time.UnixMilli(5)}}, Origin: []im.ConnectionID{"c"}},
+		{Entries: []im.Entry{{Conversation: "grp:g", Seq: 3, Body: []byte{}, Stored: time.UnixMilli(5)}}, Origin: []im.ConnectionID{"c"}},
 		{Head: &im.ParcelHead{Conversation: "dm:a:b", Seq: 9, Roster: 2}},
 		{Head: &im.ParcelHead{Conversation: "grp:g", Seq: 9, Roster: 2, Added: []im.UserID{"u", "v"}}},
 		{Receipt: &im.Mark{User: "u", Conversation: "dm:a:b", Received: 4, Read: 3}},

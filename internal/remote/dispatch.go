@@ -70,8 +70,8 @@ func (d *dispatch) parts(p im.Parcel, send func(data []byte)) {
 	defer d.mu.Unlock()
 	for {
 		part, bytes, n := p, 0, 0
-		for n < len(p.Entries) && (n == 0 || bytes+len(p.Entries[n].Content.Body) < parcelBytes) {
-			bytes += len(p.Entries[n].Content.Body) + 256
+		for n < len(p.Entries) && (n == 0 || bytes+len(p.Entries[n].Body) < parcelBytes) {
+			bytes += len(p.Entries[n].Body) + 256
 			n++
 		}
 		if n < len(p.Entries) {

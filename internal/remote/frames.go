@@ -9,7 +9,7 @@ import (
 
 // version begins every message on the bus. A node does not read messages of
 // another version; see versions.go.
-const version = 2
+const version = 3
 
 // opened begins to read a message.
 func opened(data []byte) *reader {

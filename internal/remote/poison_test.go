@@ -22,7 +22,7 @@ func TestPoison(t *testing.T) {
 			}
 			var replies []error
 			m := w.message(dm(0))
-			m.Content.Type = "poison"
+			m.Body = []byte("poison")
 			w.nodes[first].Logic().Send(t.Context(), im.Actor{User: "a00", Connection: "other"}, m, func(_ im.Ack, err error) {
 				w.store.mu.Lock()
 				replies = append(replies, err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/bus/mem"
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -304,7 +305,8 @@ func TestAddedWhereNobodyListens(t *testing.T) {
 		w.nodes["g1"].GroupHere(c)
 		pass(time.Second)
 		event := func(seq uint64, typ im.EventType, users ...im.UserID) im.Entry {
-			return im.Entry{Conversation: c, Seq: seq, Kind: im.EntryEvent, Event: &im.Event{Type: typ, Users: users}}
+			v := &im.Event{Type: typ, Users: users}
+			return im.Entry{Conversation: c, Seq: seq, Kind: im.EntryEvent, Event: v, Body: entrycodec.Event(v)}
 		}
 		out := w.nodes["l1"].Dispatch()
 		out.ToGroup(c, im.Parcel{Entries: []im.Entry{event(1, im.EventGroupCreated, "a00", "b00"), event(2, im.EventMemberRemoved, "b00"), {Conversation: c, Seq: 3}, event(4, im.EventMemberAdded, "b00")}})

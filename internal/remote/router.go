@@ -135,7 +135,7 @@ func (s *sending) refused(err error) {
 	}
 }
 
-func (s *sending) size() int { return len(s.msg.Content.Body) + 256 }
+func (s *sending) size() int { return len(s.msg.Body) + 256 }
 
 // place puts a send behind the others of its line; see link.put.
 func (r *router) place(s *sending, first bool) (direct func()) {

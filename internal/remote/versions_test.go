@@ -71,7 +71,7 @@ func TestTwoVersionsOfTheBus(t *testing.T) {
 				t.Errorf("%s was named %d times in %s", name, n, &said)
 			}
 		}
-		if got := w.nodes["gl1"].Warnings(); len(got) != 3 || !strings.Contains(got[0], "node gl2 speaks version 3 of the bus, this one 2") {
+		if got := w.nodes["gl1"].Warnings(); len(got) != 3 || !strings.Contains(got[0], fmt.Sprintf("node gl2 speaks version %d of the bus, this one %d", version+1, version)) {
 			t.Errorf("warnings %q", got)
 		}
 		if got := gauge(t, reg, "skein_cluster_other_version_nodes"); got != 3 {

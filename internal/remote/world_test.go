@@ -51,7 +51,7 @@ func (s *store) append(from im.UserID, m im.Message) (ack im.Ack, e im.Entry, fr
 	}
 	s.pos++
 	list := s.entries[m.Conversation]
-	e = im.Entry{Conversation: m.Conversation, Seq: uint64(len(list) + 1), ID: m.ID, Sender: from, Kind: m.Kind, Content: m.Content, Pos: s.pos, Stored: time.UnixMilli(int64(s.pos))}
+	e = im.Entry{Conversation: m.Conversation, Seq: uint64(len(list) + 1), ID: m.ID, Sender: from, Kind: m.Kind, Body: m.Body, Pos: s.pos, Stored: time.UnixMilli(int64(s.pos))}
 	s.entries[m.Conversation] = append(list, e)
 	ack = im.Ack{Seq: e.Seq, Count: e.Seq, Stored: e.Stored}
 	s.ids[m.ID] = ack
@@ -113,7 +113,7 @@ func newBrain(name string, s *store, out im.Dispatch, stop <-chan struct{}) *bra
 }
 
 func (b *brain) Send(ctx context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
-	if m.Content.Type == "poison" {
+	if string(m.Body) == "poison" {
 		b.store.mu.Lock()
 		b.store.calls["poison"]++
 		b.store.mu.Unlock()
@@ -452,7 +452,7 @@ func (w *world) message(c im.ConversationID) im.Message {
 	w.ids++
 	var r [10]byte
 	binary.BigEndian.PutUint32(r[2:], uint32(w.ids))
-	return im.Message{Conversation: c, ID: im.NewMessageID(time.UnixMilli(1), r), Kind: im.EntryMessage, Content: im.Content{Type: "text", Body: fmt.Append(nil, w.ids), Text: true}}
+	return im.Message{Conversation: c, ID: im.NewMessageID(time.UnixMilli(1), r), Kind: im.EntryMessage, Body: fmt.Append(nil, w.ids)}
 }
 
 // sent is a send under way.
