@@ -240,14 +240,14 @@ type Entry struct {
 	Conversation string `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	// 1, 2, 3 … without a gap in a conversation.
 	Seq uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
-	// Made by the sender: UUIDv7, 16 bytes. The idempotency key, unique per sender.
+	// Made by the sender: UUIDv7, 16 bytes. The idempotency key, unique per sender and conversation.
 	Id []byte `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
 	// User id of the author. Empty: the server.
 	Sender string `protobuf:"bytes,4,opt,name=sender,proto3" json:"sender,omitempty"`
 	// When it became durable, Unix milliseconds, the server's clock.
 	StoredAtMs int64     `protobuf:"varint,5,opt,name=stored_at_ms,json=storedAtMs,proto3" json:"stored_at_ms,omitempty"`
 	Kind       EntryKind `protobuf:"varint,6,opt,name=kind,proto3,enum=skein.v1.EntryKind" json:"kind,omitempty"`
-	// What the member wrote. Absent when recalled.
+	// What the member wrote. Absent when recalled. Of type `unreadable`, without a body: the server cannot read what it kept.
 	Content *Content `protobuf:"bytes,7,opt,name=content,proto3" json:"content,omitempty"`
 	// Seq of the entry this one answers, 0 if none.
 	ReplyTo uint64 `protobuf:"varint,8,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
@@ -257,12 +257,14 @@ type Entry struct {
 	Count uint64 `protobuf:"varint,10,opt,name=count,proto3" json:"count,omitempty"`
 	// The content was erased by a later RECALL entry.
 	Recalled bool `protobuf:"varint,11,opt,name=recalled,proto3" json:"recalled,omitempty"`
-	// RECALL: seq of the entry taken back.
+	// Seq of the entry that this one amends, and says nothing else: RECALL takes it back. 0: it amends nothing. SPEC §4.7.
 	Target uint64 `protobuf:"varint,12,opt,name=target,proto3" json:"target,omitempty"`
 	// EVENT: what happened.
 	Event *Event `protobuf:"bytes,13,opt,name=event,proto3" json:"event,omitempty"`
 	// Orders the entries of all conversations as they were stored; several may have the same. For Sync.newest only: it says nothing else.
-	Pos           uint64 `protobuf:"varint,14,opt,name=pos,proto3" json:"pos,omitempty"`
+	Pos uint64 `protobuf:"varint,14,opt,name=pos,proto3" json:"pos,omitempty"`
+	// Seq of the amendment that made the entry what it is, the last one; 0: it is as it was written. SPEC §4.7.
+	Amended       uint64 `protobuf:"varint,15,opt,name=amended,proto3" json:"amended,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -391,6 +393,13 @@ func (x *Entry) GetEvent() *Event {
 func (x *Entry) GetPos() uint64 {
 	if x != nil {
 		return x.Pos
+	}
+	return 0
+}
+
+func (x *Entry) GetAmended() uint64 {
+	if x != nil {
+		return x.Amended
 	}
 	return 0
 }
@@ -651,7 +660,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\x97\x03\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xb1\x03\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -668,7 +677,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\brecalled\x18\v \x01(\bR\brecalled\x12\x16\n" +
 	"\x06target\x18\f \x01(\x04R\x06target\x12%\n" +
 	"\x05event\x18\r \x01(\v2\x0f.skein.v1.EventR\x05event\x12\x10\n" +
-	"\x03pos\x18\x0e \x01(\x04R\x03pos\"\x82\x01\n" +
+	"\x03pos\x18\x0e \x01(\x04R\x03pos\x12\x18\n" +
+	"\aamended\x18\x0f \x01(\x04R\aamended\"\x82\x01\n" +
 	"\x06Newest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +

@@ -48,6 +48,11 @@ func (m *Entry) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.Amended != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.Amended))
+		i--
+		dAtA[i] = 0x78
+	}
 	if m.Pos != 0 {
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.Pos))
 		i--
@@ -404,6 +409,9 @@ func (m *Entry) SizeVT() (n int) {
 	}
 	if m.Pos != 0 {
 		n += 1 + protohelpers.SizeOfVarint(uint64(m.Pos))
+	}
+	if m.Amended != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.Amended))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -882,6 +890,25 @@ func (m *Entry) UnmarshalVT(dAtA []byte) error {
 				b := dAtA[iNdEx]
 				iNdEx++
 				m.Pos |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 15:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Amended", wireType)
+			}
+			m.Amended = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Amended |= uint64(b&0x7F) << shift
 				if b < 0x80 {
 					break
 				}

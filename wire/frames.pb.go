@@ -1611,7 +1611,7 @@ type Sync struct {
 	Limit uint32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
 	// … after which cursor (SyncDelta.next).
 	Cursor string `protobuf:"bytes,5,opt,name=cursor,proto3" json:"cursor,omitempty"`
-	// Of all entries the device has applied, the one with the greatest pos. One that the server does not have, or another in its place: `reset`.
+	// Of all entries the device keeps or knows by their outcome, the one with the greatest pos. One that the server does not have, or another in its place: `reset`.
 	Newest        *Newest `protobuf:"bytes,6,opt,name=newest,proto3" json:"newest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1805,14 +1805,18 @@ type ConversationState struct {
 	PeerRead     uint64 `protobuf:"varint,10,opt,name=peer_read,json=peerRead,proto3" json:"peer_read,omitempty"`
 	// Group name; empty for others.
 	Title string `protobuf:"bytes,11,opt,name=title,proto3" json:"title,omitempty"`
-	// Cold: the last entry. Resume: those since the position, the newest ones if there are many; a hole before them is pulled.
+	// Cold: the last entry that amends nothing. Resume: those since the position, the newest ones if there are many; a hole before them is pulled.
 	Entries []*Entry `protobuf:"bytes,12,rep,name=entries,proto3" json:"entries,omitempty"`
 	// The times the user was a member before, in their order: what was stored between two of them is not theirs to read, and no hole to pull.
 	Earlier []*Window `protobuf:"bytes,13,rep,name=earlier,proto3" json:"earlier,omitempty"`
 	// Messages above the read mark that are the user's to read and were recalled: they are not unread.
 	Recalled uint64 `protobuf:"varint,14,opt,name=recalled,proto3" json:"recalled,omitempty"`
 	// The first of them, ascending: at most 1,000 of a conversation and 2,000 of a page. All of them, if there are as many as `recalled` says.
-	RecalledSeqs  []uint64 `protobuf:"varint,15,rep,packed,name=recalled_seqs,json=recalledSeqs,proto3" json:"recalled_seqs,omitempty"`
+	RecalledSeqs []uint64 `protobuf:"varint,15,rep,packed,name=recalled_seqs,json=recalledSeqs,proto3" json:"recalled_seqs,omitempty"`
+	// The stretch from_seq … seq (or until_seq) is told as in a Range: by `entries`, `touched` and `last`. 0: nothing is told.
+	FromSeq       uint64   `protobuf:"varint,16,opt,name=from_seq,json=fromSeq,proto3" json:"from_seq,omitempty"`
+	Touched       []*Entry `protobuf:"bytes,17,rep,name=touched,proto3" json:"touched,omitempty"`
+	Last          *Newest  `protobuf:"bytes,18,opt,name=last,proto3" json:"last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1952,6 +1956,27 @@ func (x *ConversationState) GetRecalledSeqs() []uint64 {
 	return nil
 }
 
+func (x *ConversationState) GetFromSeq() uint64 {
+	if x != nil {
+		return x.FromSeq
+	}
+	return 0
+}
+
+func (x *ConversationState) GetTouched() []*Entry {
+	if x != nil {
+		return x.Touched
+	}
+	return nil
+}
+
+func (x *ConversationState) GetLast() *Newest {
+	if x != nil {
+		return x.Last
+	}
+	return nil
+}
+
 // A time of membership that is over, with another one after it.
 type Window struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2016,7 +2041,7 @@ func (x *Window) GetHidden() uint64 {
 	return 0
 }
 
-// A part of a conversation.
+// Asks what a part of a conversation comes to.
 type Pull struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Number       uint32                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
@@ -2024,7 +2049,7 @@ type Pull struct {
 	// Forward: from this seq up. Backward: from this seq down, 0 = from the head.
 	From     uint64 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`
 	Backward bool   `protobuf:"varint,4,opt,name=backward,proto3" json:"backward,omitempty"`
-	// Default 50, at most Limits.pull_entries.
+	// Entries, touched ones included. Default 50, at most Limits.pull_entries.
 	Limit         uint32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2095,15 +2120,23 @@ func (x *Pull) GetLimit() uint32 {
 	return 0
 }
 
+// What a stretch of a conversation comes to. SPEC §6.8.
 type Range struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Number       uint32                 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
 	Conversation string                 `protobuf:"bytes,2,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	// Always in ascending seq order.
+	// Those of the stretch that amend nothing, as they are now, in ascending seq order.
 	Entries []*Entry `protobuf:"bytes,3,rep,name=entries,proto3" json:"entries,omitempty"`
 	// Head at the time of reading.
-	Head          uint64 `protobuf:"varint,4,opt,name=head,proto3" json:"head,omitempty"`
-	Error         *Error `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	Head  uint64 `protobuf:"varint,4,opt,name=head,proto3" json:"head,omitempty"`
+	Error *Error `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	// The stretch, both ends included: whatever of it is the user's to read and not in `entries` amends an entry. 0, 0: nothing is there.
+	FirstSeq uint64 `protobuf:"varint,6,opt,name=first_seq,json=firstSeq,proto3" json:"first_seq,omitempty"`
+	LastSeq  uint64 `protobuf:"varint,7,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
+	// Entries before the stretch that something in it amended, as they are now, each once, in ascending seq order.
+	Touched []*Entry `protobuf:"bytes,8,rep,name=touched,proto3" json:"touched,omitempty"`
+	// Names the entry at last_seq, if it is not in `entries`: for Sync.newest.
+	Last          *Newest `protobuf:"bytes,9,opt,name=last,proto3" json:"last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2169,6 +2202,34 @@ func (x *Range) GetHead() uint64 {
 func (x *Range) GetError() *Error {
 	if x != nil {
 		return x.Error
+	}
+	return nil
+}
+
+func (x *Range) GetFirstSeq() uint64 {
+	if x != nil {
+		return x.FirstSeq
+	}
+	return 0
+}
+
+func (x *Range) GetLastSeq() uint64 {
+	if x != nil {
+		return x.LastSeq
+	}
+	return 0
+}
+
+func (x *Range) GetTouched() []*Entry {
+	if x != nil {
+		return x.Touched
+	}
+	return nil
+}
+
+func (x *Range) GetLast() *Newest {
+	if x != nil {
+		return x.Last
 	}
 	return nil
 }
@@ -3120,7 +3181,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\rconversations\x18\x04 \x03(\v2\x1b.skein.v1.ConversationStateR\rconversations\x12\x12\n" +
 	"\x04next\x18\x05 \x01(\tR\x04next\x12\x14\n" +
 	"\x05reset\x18\x06 \x01(\bR\x05reset\x12%\n" +
-	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\xda\x03\n" +
+	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\xc6\x04\n" +
 	"\x11ConversationState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x14\n" +
@@ -3138,7 +3199,10 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\aentries\x18\f \x03(\v2\x0f.skein.v1.EntryR\aentries\x12*\n" +
 	"\aearlier\x18\r \x03(\v2\x10.skein.v1.WindowR\aearlier\x12\x1a\n" +
 	"\brecalled\x18\x0e \x01(\x04R\brecalled\x12#\n" +
-	"\rrecalled_seqs\x18\x0f \x03(\x04R\frecalledSeqs\"Z\n" +
+	"\rrecalled_seqs\x18\x0f \x03(\x04R\frecalledSeqs\x12\x19\n" +
+	"\bfrom_seq\x18\x10 \x01(\x04R\afromSeq\x12)\n" +
+	"\atouched\x18\x11 \x03(\v2\x0f.skein.v1.EntryR\atouched\x12$\n" +
+	"\x04last\x18\x12 \x01(\v2\x10.skein.v1.NewestR\x04last\"Z\n" +
 	"\x06Window\x12\x1b\n" +
 	"\tfirst_seq\x18\x01 \x01(\x04R\bfirstSeq\x12\x1b\n" +
 	"\tuntil_seq\x18\x02 \x01(\x04R\buntilSeq\x12\x16\n" +
@@ -3148,13 +3212,17 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\fconversation\x18\x02 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04from\x18\x03 \x01(\x04R\x04from\x12\x1a\n" +
 	"\bbackward\x18\x04 \x01(\bR\bbackward\x12\x14\n" +
-	"\x05limit\x18\x05 \x01(\rR\x05limit\"\xa9\x01\n" +
+	"\x05limit\x18\x05 \x01(\rR\x05limit\"\xb2\x02\n" +
 	"\x05Range\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\"\n" +
 	"\fconversation\x18\x02 \x01(\tR\fconversation\x12)\n" +
 	"\aentries\x18\x03 \x03(\v2\x0f.skein.v1.EntryR\aentries\x12\x12\n" +
 	"\x04head\x18\x04 \x01(\x04R\x04head\x12%\n" +
-	"\x05error\x18\x05 \x01(\v2\x0f.skein.v1.ErrorR\x05error\"@\n" +
+	"\x05error\x18\x05 \x01(\v2\x0f.skein.v1.ErrorR\x05error\x12\x1b\n" +
+	"\tfirst_seq\x18\x06 \x01(\x04R\bfirstSeq\x12\x19\n" +
+	"\blast_seq\x18\a \x01(\x04R\alastSeq\x12)\n" +
+	"\atouched\x18\b \x03(\v2\x0f.skein.v1.EntryR\atouched\x12$\n" +
+	"\x04last\x18\t \x01(\v2\x10.skein.v1.NewestR\x04last\"@\n" +
 	"\x06Typing\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\"%\n" +
@@ -3313,19 +3381,23 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	35, // 44: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
 	37, // 45: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
 	19, // 46: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	37, // 47: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	35, // 48: skein.v1.Range.error:type_name -> skein.v1.Error
-	39, // 49: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	39, // 50: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	35, // 51: skein.v1.Result.error:type_name -> skein.v1.Error
-	30, // 52: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	35, // 53: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 54: skein.v1.Kick.by:type_name -> skein.v1.Device
-	55, // [55:55] is the sub-list for method output_type
-	55, // [55:55] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	37, // 47: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	38, // 48: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	37, // 49: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	35, // 50: skein.v1.Range.error:type_name -> skein.v1.Error
+	37, // 51: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	38, // 52: skein.v1.Range.last:type_name -> skein.v1.Newest
+	39, // 53: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	39, // 54: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	35, // 55: skein.v1.Result.error:type_name -> skein.v1.Error
+	30, // 56: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	35, // 57: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 58: skein.v1.Kick.by:type_name -> skein.v1.Device
+	59, // [59:59] is the sub-list for method output_type
+	59, // [59:59] is the sub-list for method input_type
+	59, // [59:59] is the sub-list for extension type_name
+	59, // [59:59] is the sub-list for extension extendee
+	0,  // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
