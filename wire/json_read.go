@@ -345,6 +345,9 @@ func (r *jsonReader) entry() *Entry {
 		case "pos":
 			r.once(&seen, 13)
 			m.Pos = r.uint()
+		case "amended":
+			r.once(&seen, 14)
+			m.Amended = r.uint()
 		default: // an event as well
 			r.decline()
 		}

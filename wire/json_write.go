@@ -235,6 +235,7 @@ func (w *jsonWriter) entry(e *Entry) {
 	w.bool(`,"recalled":`, e.Recalled)
 	w.uint(`,"target":`, e.Target)
 	w.uint(`,"pos":`, e.Pos)
+	w.uint(`,"amended":`, e.Amended)
 	w.close(start)
 }
 
