@@ -45,8 +45,9 @@ type appender struct {
 	order    []place         // of its stored items
 	touched  []*conversation // those with a stored item, once each
 	writers  []*sender       // those with a stored item, once each
-	sent     map[sentID]int  // ids stored in this batch → item
-	sentAll  bool            // sent is kept: an id had to be looked up
+	amended  map[entryKey]*amended
+	sent     map[sentID]int // ids stored in this batch → item
+	sentAll  bool           // sent is kept: an id had to be looked up
 	heads    *headReader
 	ids      *pebble.Iterator
 	segments *segmentReader // as of before the batch
@@ -71,15 +72,10 @@ type place struct {
 	item int
 }
 
-type sentID struct {
-	sender im.UserID
-	id     im.MessageID
-}
-
 func (a *appender) init(j *Journal, m meta) {
 	a.j, a.last, a.epoch = j, m.last, m.epoch
 	a.senders = gencache.New[im.UserID, *sender](cachedSenders)
-	a.sent = make(map[sentID]int)
+	a.sent, a.amended = make(map[sentID]int), make(map[entryKey]*amended)
 	a.b = j.db.NewBatch(pebble.WithInitialSizeBytes(256<<10), pebble.WithMaxRetainedSizeBytes(maxRetained))
 }
 
@@ -134,12 +130,12 @@ func checkItem(it *im.Append) error {
 	case e.ID.IsZero():
 		return errors.New("no id")
 	}
-	return nil
+	return checkAmend(it)
 }
 
 func itemSize(it *im.Append) int {
 	e := &it.Entry
-	return 2*(len(e.Conversation)+len(e.Sender)+len(e.ID)) + len(e.Content.Body) + 64
+	return 2*(len(e.Conversation)+len(e.Sender)+len(e.ID)) + len(e.Body) + len(it.Amend.Body) + 64
 }
 
 // run decides, commits and publishes a batch.
@@ -203,11 +199,12 @@ func (a *appender) writeEntries(batch []im.Append, out []im.Appended) error {
 		return cmp.Or(cmp.Compare(a.convs[x.item].name, a.convs[y.item].name), cmp.Compare(x.item, y.item))
 	})
 	for _, p := range a.order {
-		if err := a.write(batch, out, p.item); err != nil {
+		e := stored(&batch[p.item], &out[p.item])
+		if err := a.writeEntry(&e, a.epoch.number); err != nil {
 			return err
 		}
 	}
-	return nil
+	return a.writeAmended()
 }
 
 // rankOf orders most names like their keys: by length, then by what follows the
@@ -228,7 +225,7 @@ func (a *appender) writeIDs(batch []im.Append, out []im.Appended) error {
 	slices.SortFunc(a.order, func(x, y place) int { return cmp.Compare(x.rank, y.rank) })
 	for _, p := range a.order {
 		e := &batch[p.item].Entry
-		a.key = appendIDKey(a.key[:0], idSpace(e.ID, a.now), e.Sender, e.ID)
+		a.key = a.j.secret.appendIDKey(a.key[:0], idSpace(e.ID, a.now), e.Conversation, e.Sender, e.ID)
 		a.value = appendIDValue(a.value[:0], out[p.item].Seq, batch[p.item].Hash)
 		if err := a.b.Set(a.key, a.value, nil); err != nil {
 			return err
@@ -308,8 +305,14 @@ func (a *appender) item(batch []im.Append, out []im.Appended, i int) error {
 		out[i].Status = im.RosterChanged
 		return nil
 	}
-	if it.Erase > c.next.Seq {
-		return fmt.Errorf("%w: item %d erases entry %d of %s, which has %d", im.ErrAppendInvalid, i, it.Erase, c.name, c.next.Seq)
+	target, holds, err := a.target(batch, out, i)
+	if err != nil {
+		return err
+	}
+	if !holds {
+		c.blocked = true
+		out[i].Status = im.TargetChanged
+		return nil
 	}
 	c.next.Seq++
 	if it.Entry.Countable() {
@@ -322,11 +325,14 @@ func (a *appender) item(batch []im.Append, out []im.Appended, i int) error {
 	out[i] = im.Appended{
 		Status: im.Stored, Seq: c.next.Seq, Count: c.next.Count, Time: a.now, Pos: c.next.Pos, Roster: c.next.Roster,
 	}
+	if target != nil {
+		target.apply(&it.Amend, c.next.Seq)
+	}
 	if !c.stored {
 		c.stored = true
 		a.touched = append(a.touched, c)
 	}
-	a.noteID(it, s, i)
+	a.noteID(batch, s, i)
 	a.order = append(a.order, place{item: i})
 	return a.beginSegment(c)
 }
@@ -344,8 +350,8 @@ func (a *appender) beginSegment(c *conversation) error {
 }
 
 // noteID remembers the id of a stored item.
-func (a *appender) noteID(it *im.Append, s *sender, i int) {
-	id := it.Entry.ID
+func (a *appender) noteID(batch []im.Append, s *sender, i int) {
+	id := batch[i].Entry.ID
 	switch {
 	case s.batch != a.number:
 		a.writers = append(a.writers, s)
@@ -357,21 +363,8 @@ func (a *appender) noteID(it *im.Append, s *sender, i int) {
 		s.next = id
 	}
 	if a.sentAll {
-		a.sent[sentID{it.Entry.Sender, id}] = i
+		a.sent[a.sentID(batch, i)] = i
 	}
-}
-
-// write adds an item that is to be stored to the batch to write.
-func (a *appender) write(batch []im.Append, out []im.Appended, i int) error {
-	it := &batch[i]
-	e := stored(it, &out[i])
-	if err := a.writeEntry(&e, a.epoch.number); err != nil {
-		return err
-	}
-	if it.Erase != 0 {
-		return a.erase(batch, out, i)
-	}
-	return nil
 }
 
 func (a *appender) writeEntry(e *im.Entry, epoch uint32) error {
@@ -383,39 +376,8 @@ func (a *appender) writeEntry(e *im.Entry, epoch uint32) error {
 // stored is the entry as it is kept.
 func stored(it *im.Append, o *im.Appended) im.Entry {
 	e := it.Entry
-	e.Seq, e.Count, e.Stored, e.Pos, e.Roster, e.Recalled = o.Seq, o.Count, o.Time, o.Pos, o.Roster, false
+	e.Seq, e.Count, e.Stored, e.Pos, e.Roster, e.Amended, e.Recalled = o.Seq, o.Count, o.Time, o.Pos, o.Roster, 0, false
 	return e
-}
-
-// erase writes the target of item i again, without its content.
-func (a *appender) erase(batch []im.Append, out []im.Appended, i int) error {
-	c, target := a.convs[i], batch[i].Erase
-	e := im.Entry{Conversation: c.name, Seq: target}
-	epoch, err := a.epochOf(c, target)
-	if err != nil {
-		return err
-	}
-	if target <= c.head.Seq {
-		v, err := get(a.j.db, appendEntryKey(nil, epoch, c.name, target))
-		if err != nil {
-			return a.j.explain(err)
-		}
-		if err := decodeRecord(v, &e); err != nil {
-			return a.j.badRecord(c.name, target, err)
-		}
-	} else {
-		// Stored earlier in this batch.
-		for k := range i {
-			if a.convs[k] == c && out[k].Status == im.Stored && out[k].Seq == target {
-				e = stored(&batch[k], &out[k])
-			}
-		}
-	}
-	if err := a.noteRecalled(&e, out[i].Pos); err != nil {
-		return err
-	}
-	e.Content, e.ReplyTo, e.Mentions, e.Recalled = im.Content{}, 0, nil, true
-	return a.writeEntry(&e, epoch)
 }
 
 // store commits what prepare made, and publishes it.
@@ -433,8 +395,9 @@ func (a *appender) store() error {
 		return err
 	}
 	start := time.Now()
+	a.hold()
 	if err := j.commit(a.b); err != nil {
-		return err
+		return err // what is held stays so: the batch is never durable for this process
 	}
 	j.metrics.committed(time.Since(start))
 	a.last, a.epoch = next, epoch
@@ -452,6 +415,7 @@ func (a *appender) store() error {
 		j.heads.Put(c.name, c)
 	}
 	j.mu.Unlock()
+	j.held.Store(nil)
 	j.witness.saw(next)
 	return nil
 }
@@ -488,6 +452,7 @@ func (a *appender) reset() {
 	clear(a.touched)
 	clear(a.writers)
 	clear(a.sent)
+	clear(a.amended)
 	a.convs, a.order, a.touched, a.writers, a.sentAll = a.convs[:0], a.order[:0], a.touched[:0], a.writers[:0], false
 	if cap(a.value) > maxRetained {
 		a.value = nil

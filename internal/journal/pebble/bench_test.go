@@ -16,7 +16,9 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"golang.org/x/sys/unix"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
 )
 
 var preload = flag.Int("preload", 0, "messages stored before a benchmark of Append begins")
@@ -63,10 +65,11 @@ func (l *load) fill(batch []im.Append, resend float64) {
 		batch[i] = im.Append{
 			Entry: im.Entry{
 				Conversation: im.DM(from, to), ID: id, Sender: from, Kind: im.EntryMessage,
-				Content: im.Content{Type: "text", Body: l.text(), Text: true},
 			},
 			Hash: l.rng.Uint64(),
 		}
+		text := wire.Send{Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: string(l.text())}}}
+		batch[i].Entry.Body, _ = entrycodec.Message(batch[i].Entry.Conversation, &text)
 		if resend > 0 && l.rng.IntN(16) == 0 {
 			if len(l.past) < 10_000 {
 				l.past = append(l.past, batch[i])

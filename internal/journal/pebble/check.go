@@ -128,7 +128,7 @@ func (j *Journal) examineMeta(f *found, store *pebble.DB) error {
 	}
 	f.pair, err = loadPair(store)
 	f.pair.Position = f.meta.last.pos
-	for _, space := range []byte{spaceID, spaceStrayID} {
+	for _, space := range []byte{spaceID, spaceStrayID, midIDs, midStrayIDs} { // or as an older schema has them
 		_, err2 := highestID(store, space)
 		err = errors.Join(err, err2)
 	}

@@ -24,7 +24,7 @@ func TestOneDamagedBlock(t *testing.T) {
 	for n := range each {
 		for i := range conversations {
 			m := message(name(i), i*each+n+1)
-			m.Entry.Content.Body = fmt.Append(nil, name(i), " ", n, " ", big)
+			m.Entry.Body = fmt.Append(nil, name(i), " ", n, " ", big)
 			if _, err := appendOne(j, m); err != nil {
 				t.Fatal(err)
 			}

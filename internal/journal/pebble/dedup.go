@@ -9,6 +9,17 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
+// sentID names an id of the batch in work.
+type sentID struct {
+	c      *conversation
+	sender im.UserID
+	id     im.MessageID
+}
+
+func (a *appender) sentID(batch []im.Append, i int) sentID {
+	return sentID{a.convs[i], batch[i].Entry.Sender, batch[i].Entry.ID}
+}
+
 func compareIDs(a, b im.MessageID) int { return bytes.Compare(a[:], b[:]) }
 
 func maxID(a, b im.MessageID) im.MessageID {
@@ -137,7 +148,7 @@ func (a *appender) duplicate(batch []im.Append, out []im.Appended, i int, s *sen
 	if here {
 		if k, ok := a.inBatch(batch, out, i); ok {
 			out[i].Status = im.IDConflict
-			if a.convs[k] == a.convs[i] && batch[k].Hash == batch[i].Hash {
+			if batch[k].Hash == batch[i].Hash {
 				out[i] = out[k]
 				out[i].Status = im.Duplicate
 			}
@@ -156,11 +167,11 @@ func (a *appender) inBatch(batch []im.Append, out []im.Appended, i int) (int, bo
 		a.sentAll = true
 		for k := range i {
 			if out[k].Status == im.Stored {
-				a.sent[sentID{batch[k].Entry.Sender, batch[k].Entry.ID}] = k
+				a.sent[a.sentID(batch, k)] = k
 			}
 		}
 	}
-	k, ok := a.sent[sentID{batch[i].Entry.Sender, batch[i].Entry.ID}]
+	k, ok := a.sent[a.sentID(batch, i)]
 	return k, ok
 }
 
@@ -178,14 +189,14 @@ func idSpace(id im.MessageID, now time.Time) byte {
 
 // lookUp returns the value of an id, nil if there is none. It is valid until the
 // next look-up.
-func (a *appender) lookUp(u im.UserID, id im.MessageID) ([]byte, error) {
+func (a *appender) lookUp(e *im.Entry) ([]byte, error) {
 	ids, err := a.idReader()
 	if err != nil {
 		return nil, err
 	}
 	a.j.metrics.lookups.Inc()
-	for _, space := range []byte{spaceID, spaceStrayID} {
-		a.key = appendIDKey(a.key[:0], space, u, id)
+	a.key = a.j.secret.appendIDKey(a.key[:0], 0, e.Conversation, e.Sender, e.ID)
+	for _, a.key[0] = range []byte{spaceID, spaceStrayID} {
 		if ids.SeekPrefixGE(a.key) && bytes.Equal(ids.Key(), a.key) {
 			v, err := ids.ValueAndErr()
 			return v, a.j.explain(err)
@@ -200,7 +211,7 @@ func (a *appender) lookUp(u im.UserID, id im.MessageID) ([]byte, error) {
 // onDisk looks an id up among those of earlier batches.
 func (a *appender) onDisk(it *im.Append, o *im.Appended, c *conversation) (bool, error) {
 	e := &it.Entry
-	v, err := a.lookUp(e.Sender, e.ID)
+	v, err := a.lookUp(e)
 	if v == nil || err != nil {
 		return false, err
 	}
@@ -222,9 +233,9 @@ func (a *appender) onDisk(it *im.Append, o *im.Appended, c *conversation) (bool,
 }
 
 // storedAt tells whether the entry with a key is the one with the id and sender of
-// e, whose hash is right: a Duplicate, otherwise an IDConflict. An id's conversation
-// is not kept with it: the entry at this place either is the one with the id, or the
-// id belongs to another conversation.
+// e, whose hash is right: a Duplicate, otherwise an IDConflict. An id's key has a hash
+// of its names only: the entry at this place either is the one with the id, or the
+// key is that of another one, too, and then nothing is said of either.
 func (j *Journal) storedAt(key []byte, e *im.Entry, seq uint64) (im.Appended, error) {
 	other := im.Appended{Status: im.IDConflict}
 	value, err := get(j.db, key)
@@ -232,7 +243,7 @@ func (j *Journal) storedAt(key []byte, e *im.Entry, seq uint64) (im.Appended, er
 		return other, j.explain(err)
 	}
 	var original im.Entry
-	sender, err := decodeHead(value, &original)
+	sender, _, err := decodeHead(value, &original)
 	if err != nil {
 		return other, j.badRecord(e.Conversation, seq, err)
 	}

@@ -22,7 +22,7 @@ type conversation struct {
 	next        im.Head
 	nextSegment segment
 	stored      bool // an item of this batch was stored
-	blocked     bool // a new item was refused with RosterChanged
+	blocked     bool // a new item was refused: roster or target changed
 }
 
 // headsChunk bounds how long Heads keeps the committer from publishing.
@@ -137,7 +137,7 @@ func (r *headReader) readIn(c *conversation, s segment) (found bool, err error) 
 			return false, r.j.explain(err)
 		}
 		var e im.Entry
-		if _, err := decodeHead(v, &e); err != nil {
+		if _, _, err := decodeHead(v, &e); err != nil {
 			return false, r.j.badRecord(c.name, seqOfKey(r.it.Key()), err)
 		}
 		if e.Pos <= r.durable {

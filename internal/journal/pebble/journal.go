@@ -39,6 +39,7 @@ type Journal struct {
 	lock     *pebble.Lock
 	db       *pebble.DB
 	timeline string
+	secret   secret
 	witness  *witness
 	eras     eras
 	ledger   *ledger
@@ -66,6 +67,10 @@ type Journal struct {
 
 	appendMu sync.Mutex
 	appender appender // the committer's own state
+
+	// held are entries as they are durable, of which the store shows a later form that
+	// is not yet; nil if there are none. Set and cleared by the committer.
+	held atomic.Pointer[map[placeKey]*im.Entry]
 
 	mu      sync.Mutex
 	durable uint64 // position of the last durable append
@@ -175,7 +180,7 @@ func (j *Journal) begin(path string, f found) (err error) {
 	if j.pair, err = loadPair(j.db); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
 	}
-	j.timeline, j.durable = m.timeline, m.last.pos
+	j.timeline, j.secret, j.durable = m.timeline, m.secret, m.last.pos
 	j.appender.init(j, m)
 	if err := j.appender.readBounds(); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, err)
@@ -198,7 +203,7 @@ func (j *Journal) loadOrCreate() (meta, error) {
 		if m.schema == schemaVersion {
 			break
 		}
-		if err = migrate(j.db, j.dir, m.schema, schemaVersion, migrations()); err == nil {
+		if err = migrate(j.db, j.dir, m.schema, schemaVersion, migrations(), &j.o); err == nil {
 			if m, _, err = loadMeta(j.db); err != nil {
 				err = fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
 			}

@@ -2,6 +2,7 @@ package pebble
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -13,11 +14,11 @@ import (
 // written all the time lies together, from the newest ids over the small spaces
 // to the newest entries. Old ids lie below it and old entries above, where no
 // new key falls between them, so the store never has to merge them with new
-// ones again.
+// ones again. Spaces of older schemas are in migrate.go and are not used again.
 const (
 	spaceMeta     = 0x00
-	spaceID       = 0x10
-	spaceStrayID  = 0x20
+	spaceID       = 0x1e
+	spaceStrayID  = 0x1f
 	spaceBound    = 0x21
 	spaceMark     = 0x22
 	spaceChain    = 0x23
@@ -25,7 +26,7 @@ const (
 	spaceSegment  = 0x25
 	spaceEra      = 0x26
 	spaceRecalled = 0x27
-	spaceEntry    = 0x30
+	spaceEntry    = 0x2f
 )
 
 // spaceBounds are the bounds of an iterator over a whole key space.
@@ -69,13 +70,24 @@ func appendSegmentKey(dst []byte, c im.ConversationID, first uint64) []byte {
 	return binary.BigEndian.AppendUint64(appendName(dst, spaceSegment, c), first)
 }
 
+// secret is the store's own: it keys what stands for conversation and sender in the
+// keys of ids, so that nobody can choose names that stand for the same.
+type secret [16]byte
+
 // appendIDKey has the id first: ids begin with their time, so keys come almost
 // in order, which is what a store of sorted files takes in at the least cost.
-// Those that do not are kept apart (space is spaceStrayID).
-func appendIDKey(dst []byte, space byte, sender im.UserID, id im.MessageID) []byte {
+// Those that do not are kept apart (space is spaceStrayID). Of conversation and
+// sender there are eight bytes of a hash: the names would take twice as much, and a
+// key that stands for two messages of the same id is of no harm, as who reads it
+// compares the entry, and answers that the id is taken.
+func (s *secret) appendIDKey(dst []byte, space byte, c im.ConversationID, sender im.UserID, id im.MessageID) []byte {
 	dst = append(dst, space)
 	dst = append(dst, id[:]...)
-	return append(dst, sender...)
+	var buf [192]byte
+	names := append(buf[:0], s[:]...)
+	names = append(append(names, byte(len(c))), c...)
+	sum := sha256.Sum256(append(names, sender...))
+	return append(dst, sum[:8]...)
 }
 
 func appendBoundKey(dst []byte, sender im.UserID) []byte {

@@ -81,8 +81,8 @@ func (l *lookup) epoch(c im.ConversationID, seq uint64) (uint32, error) {
 
 // value is what is kept of an id, nil if it is not there.
 func (l *lookup) value(e *im.Entry) ([]byte, error) {
-	for _, space := range []byte{spaceID, spaceStrayID} {
-		l.key = appendIDKey(l.key[:0], space, e.Sender, e.ID)
+	l.key = l.j.secret.appendIDKey(l.key[:0], 0, e.Conversation, e.Sender, e.ID)
+	for _, l.key[0] = range []byte{spaceID, spaceStrayID} {
 		v, err := get(l.j.db, l.key)
 		if v != nil || err != nil {
 			return v, l.j.explain(err)

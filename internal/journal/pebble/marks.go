@@ -3,6 +3,7 @@ package pebble
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"time"
 
@@ -15,6 +16,13 @@ import (
 // maxDirtyMarks bounds the marks that wait in memory; beyond, SetMarks writes
 // them itself.
 const maxDirtyMarks = 1 << 16
+
+// dirtyMine is how many bytes that users set for themselves count as one more mark
+// that waits, and maxCachedMine how many are remembered with a mark.
+const (
+	dirtyMine     = 256
+	maxCachedMine = 256
+)
 
 // markTable holds marks in memory: dirty ones are newer than the store, flying
 // ones are in a commit that is under way, clean ones are as in the store.
@@ -42,7 +50,8 @@ func (t *markTable) get(k im.MarkKey) (im.Mark, bool) {
 	if m := t.flying.find(k); m != nil {
 		return *m, true
 	}
-	return t.clean.Get(k)
+	m, ok := t.clean.Get(k)
+	return m, ok && m.User != ""
 }
 
 // takeOff makes all dirty marks flying. After a write that failed some may fly
@@ -68,7 +77,11 @@ func (t *markTable) waiting(marks []im.Mark) bool {
 func (t *markTable) landed() {
 	for u, list := range t.flying.m {
 		for _, m := range list.marks {
-			t.clean.Put(im.MarkKey{User: u, Conversation: m.Conversation}, m)
+			k := im.MarkKey{User: u, Conversation: m.Conversation}
+			if len(m.Mine) > maxCachedMine {
+				m = im.Mark{} // in place of an older one: it is read from the store
+			}
+			t.clean.Put(k, m)
 		}
 	}
 	t.flying.clear()
@@ -78,6 +91,8 @@ func (t *markTable) landed() {
 type userMarks struct {
 	m map[im.UserID]*markList
 	n int
+	// mine is how many bytes their Mine has.
+	mine int
 	// spare are empty lists for users to come: the table is emptied many times a
 	// second, and has about the same users each time.
 	spare []*markList
@@ -122,7 +137,9 @@ func (um *userMarks) put(m im.Mark) {
 		l = um.list()
 		um.m[m.User] = l
 	}
+	um.mine += len(m.Mine)
 	if old := l.find(m.Conversation); old != nil {
+		um.mine -= len(old.Mine)
 		*old = m
 		return
 	}
@@ -161,11 +178,11 @@ func (um *userMarks) clear() {
 		}
 	}
 	clear(um.m)
-	um.n = 0
+	um.n, um.mine = 0, 0
 }
 
-// forward returns the mark further along of old and m, and whether it differs
-// from old.
+// forward returns the mark further along of old and m, with the newer Mine if m has
+// one, and whether it differs from old.
 func forward(old, m im.Mark) (im.Mark, bool) {
 	next := old
 	next.User, next.Conversation = m.User, m.Conversation
@@ -173,7 +190,10 @@ func forward(old, m im.Mark) (im.Mark, bool) {
 	if m.Read > old.Read {
 		next.Read, next.ReadCount = m.Read, m.ReadCount
 	}
-	return next, next.Received != old.Received || next.Read != old.Read
+	if m.Mine != "" {
+		next.Mine = m.Mine
+	}
+	return next, next.Received != old.Received || next.Read != old.Read || next.Mine != old.Mine
 }
 
 // SetMarks moves marks forward in memory; the writer stores them a little
@@ -190,6 +210,9 @@ func (j *Journal) SetMarks(ctx context.Context, marks []im.Mark, w im.MarkWait) 
 		m := &marks[i]
 		if len(m.User) == 0 || len(m.User) > maxName || len(m.Conversation) == 0 || len(m.Conversation) > maxName {
 			return errors.New("journal: SetMarks: user or conversation is empty or too long")
+		}
+		if len(m.Mine) > im.MaxMine {
+			return fmt.Errorf("journal: SetMarks: more than %d bytes of what a user set", im.MaxMine)
 		}
 	}
 	waits, err := j.setMarks(ctx, marks, w.Stored)
@@ -285,7 +308,7 @@ func (j *Journal) moveMarks(marks, current []im.Mark, stored func(error), stuck 
 			j.marks.waiters = append(j.marks.waiters, stored)
 		}
 	}
-	return max(j.marks.dirty.n, len(j.marks.waiters)), waits
+	return max(j.marks.dirty.n, j.marks.dirty.mine/dirtyMine, len(j.marks.waiters)), waits
 }
 
 // readMark reads one mark from the store; none is the zero mark.
@@ -391,9 +414,12 @@ func (j *Journal) Marks(ctx context.Context, keys []im.MarkKey, out []im.Mark, _
 	return nil
 }
 
-// marksPerWrite bounds how long a write of marks keeps an Append waiting, which
+// These bound how long a write of marks keeps an Append waiting, which
 // becomes visible only after it.
-const marksPerWrite = 128
+const (
+	marksPerWrite      = 128
+	marksBytesPerWrite = 64 << 10
+)
 
 // flushMarks stores the marks that wait when it is called, makes them durable,
 // and calls who waits for that. Appends go on meanwhile: marks need no order
@@ -439,7 +465,7 @@ func (j *Journal) writeFlying() error {
 			if err := b.Set(key, value, nil); err != nil {
 				return err
 			}
-			if left--; left > 0 && b.Count() < marksPerWrite {
+			if left--; left > 0 && b.Count() < marksPerWrite && b.Len() < marksBytesPerWrite {
 				continue
 			}
 			if err := j.write(b, left == 0); err != nil {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"log/slog"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 
@@ -16,6 +18,7 @@ func migrations() []migration {
 	return []migration{
 		{to: 2, what: "epochs, and a bound of ids for each sender", run: toEpochs},
 		{to: 3, what: "what was recalled", run: toRecalls},
+		{to: 4, what: "entries have a body, and ids belong to a conversation", run: toBodies},
 	}
 }
 
@@ -28,31 +31,119 @@ const (
 	oldPosition = "\x00pos"
 )
 
-// migrateBytes is how much a migration writes at a time.
-const migrateBytes = 1 << 20
+// The spaces of schemas 2 and 3 that schema 4 has elsewhere. The others are the same.
+const (
+	midIDs      = 0x10 // id(16) sender → seq, hash
+	midStrayIDs = 0x20
+	midEntries  = 0x30 // ^epoch(4) len conversation seq(8) → record (record1.go)
+)
+
+// migrateBytes is how much a migration writes at a time, migrateTells how often it
+// logs how far it is.
+const (
+	migrateBytes = 1 << 20
+	migrateTells = 10 * time.Second
+)
+
+// mover copies keys for a migration. What it writes is synced by the last batch of
+// the migration, which also stores the new version: until then it counts for nothing,
+// and is written again, or deleted, by the next try.
+type mover struct {
+	dir   string
+	db    *pebble.DB
+	b     *pebble.Batch
+	bytes int
+	log   *slog.Logger
+	conv  []byte // length and name of the conversation whose entries are copied
+
+	began, told time.Time
+	what        string
+	keys        int
+}
+
+func newMover(db *pebble.DB, dir string, o *Options) *mover {
+	now := time.Now()
+	return &mover{dir: dir, db: db, b: db.NewBatch(), bytes: o.migrateBytes, log: o.Logger, began: now, told: now}
+}
+
+// run does a migration but for its last batch, which it fills.
+func (m *mover) run(step migration, last *pebble.Batch) error {
+	m.what = step.what
+	err := step.run(m, last)
+	return errors.Join(err, m.b.Close())
+}
+
+// each calls do for every key of a space. Do adds to the batch.
+func (m *mover) each(space byte, do func(key, value []byte) error) error {
+	o := spaceBounds(space)
+	it, err := m.db.NewIter(&o)
+	if err != nil {
+		return err
+	}
+	for ok := it.First(); ok && err == nil; ok = it.Next() {
+		var value []byte
+		if value, err = it.ValueAndErr(); err == nil {
+			err = do(it.Key(), value)
+		}
+		if err == nil && m.b.Len() > m.bytes {
+			err = m.flush()
+		}
+		m.keys++
+		m.tell()
+	}
+	return errors.Join(err, it.Close())
+}
+
+// tell logs now and then how far a long migration is.
+func (m *mover) tell() {
+	if m.keys%1024 != 0 || time.Since(m.told) < migrateTells {
+		return
+	}
+	m.told = time.Now()
+	m.log.Info("journal: its files are converted for this version; until that is done it can be stopped, and begins anew", "change", m.what, "keys", m.keys, "since", time.Since(m.began).Round(time.Second))
+}
+
+// done logs that a long one is over.
+func (m *mover) done() {
+	if m.told != m.began {
+		m.log.Info("journal: its files were converted for this version", "change", m.what, "keys", m.keys, "took", time.Since(m.began).Round(time.Second))
+	}
+}
+
+// flush writes what was gathered. The last batch is synced, and all before it with it.
+func (m *mover) flush() error {
+	err := m.db.Apply(m.b, pebble.NoSync)
+	m.b.Reset()
+	return err
+}
 
 // toEpochs copies everything to where schema 2 has it, entries to epoch 0. What
 // was copied counts only with the last batch, which also deletes the old keys;
 // a migration that is cut short begins anew.
-func toEpochs(db *pebble.DB, last *pebble.Batch) error {
-	m := mover{db: db, b: db.NewBatch()}
-	defer func() { _ = m.b.Close() }()
+func toEpochs(m *mover, last *pebble.Batch) error {
 	for _, s := range []struct {
 		from byte
 		to   func([]byte) ([]byte, error)
-	}{{oldEntries, m.entry}, {oldIDs, respace(spaceID)}, {oldMarks, respace(spaceMark)}, {oldChain, respace(spaceChain)}} {
-		if err := m.move(s.from, s.to); err != nil {
+	}{{oldEntries, m.entry}, {oldIDs, respace(midIDs)}, {oldMarks, respace(spaceMark)}, {oldChain, respace(spaceChain)}} {
+		err := m.each(s.from, func(key, value []byte) error {
+			to, err := s.to(key)
+			if err != nil {
+				return err
+			}
+			return m.b.Set(to, value, nil)
+		})
+		if err != nil {
 			return err
 		}
 	}
 	if err := m.flush(); err != nil {
 		return err
 	}
-	highest, err := highestID(db, spaceID)
+	highest, err := highestID(m.db, midIDs)
 	if err != nil {
 		return err
 	}
-	position, err := get(db, []byte(oldPosition))
+	position, err := get(m.db, []byte(oldPosition))
 	if err != nil {
 		return err
 	}
@@ -62,41 +153,6 @@ func toEpochs(db *pebble.DB, last *pebble.Batch) error {
 		last.Delete([]byte(oldPosition), nil),
 		last.DeleteRange([]byte{oldEntries}, []byte{oldChain + 1}, nil),
 	)
-}
-
-// mover copies keys.
-type mover struct {
-	db   *pebble.DB
-	b    *pebble.Batch
-	conv []byte // length and name of the conversation whose entries are copied
-}
-
-// move copies a space, every key to what to says.
-func (m *mover) move(space byte, to func(key []byte) ([]byte, error)) error {
-	o := spaceBounds(space)
-	it, err := m.db.NewIter(&o)
-	if err != nil {
-		return err
-	}
-	for ok := it.First(); ok && err == nil; ok = it.Next() {
-		var key, value []byte
-		if value, err = it.ValueAndErr(); err == nil {
-			if key, err = to(it.Key()); err == nil {
-				err = m.b.Set(key, value, nil)
-			}
-		}
-		if err == nil && m.b.Len() > migrateBytes {
-			err = m.flush()
-		}
-	}
-	return errors.Join(err, it.Close())
-}
-
-func (m *mover) flush() error {
-	// The last batch is synced, and all before it with it.
-	err := m.db.Apply(m.b, pebble.NoSync)
-	m.b.Reset()
-	return err
 }
 
 // entry moves an entry to epoch 0, and begins a segment with the first one of a
@@ -112,10 +168,40 @@ func (m *mover) entry(key []byte) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return append(binary.BigEndian.AppendUint32([]byte{spaceEntry}, ^uint32(0)), key[1:]...), nil
+	return append(binary.BigEndian.AppendUint32([]byte{midEntries}, ^uint32(0)), key[1:]...), nil
 }
 
 // respace moves keys to another space as they are.
 func respace(space byte) func([]byte) ([]byte, error) {
 	return func(key []byte) ([]byte, error) { return append([]byte{space}, key[1:]...), nil }
+}
+
+// toRecalls takes a journal to schema 3: what was recalled gets its keys.
+func toRecalls(m *mover, last *pebble.Batch) error {
+	err := m.each(midEntries, func(key, value []byte) error {
+		// One that cannot be decoded is found when it is read.
+		if !decodeOldHead(value) {
+			return nil
+		}
+		recalled := recalledOf(key)
+		if recalled == nil {
+			return nil
+		}
+		// When it was recalled is not known, but it is durable.
+		return m.b.Set(recalled, []byte{0}, nil)
+	})
+	if err != nil {
+		return err
+	}
+	return last.Apply(m.b, nil)
+}
+
+// recalledOf makes the key of a recalled message from that of its entry, nil if it
+// is none: space, epoch, and then the same.
+func recalledOf(entry []byte) []byte {
+	const begin = 1 + 4
+	if len(entry) < begin+1+8 {
+		return nil
+	}
+	return append([]byte{spaceRecalled}, entry[begin:]...)
 }

@@ -45,7 +45,8 @@ type Options struct {
 	// Registerer gets the metrics, if not nil, until Close.
 	Registerer prometheus.Registerer
 
-	epochBytes uint64 // for tests
+	epochBytes   uint64 // for tests, as is the next one
+	migrateBytes int
 }
 
 const (
@@ -82,6 +83,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.epochBytes == 0 {
 		o.epochBytes = epochBytes
+	}
+	if o.migrateBytes == 0 {
+		o.migrateBytes = migrateBytes
 	}
 	return o
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// readBytes bounds what one Read returns.
+// readBytes bounds what one Read returns, and one Page.
 const readBytes = 1 << 20
 
 // Read returns a part of a conversation in ascending seq order.
@@ -25,151 +25,163 @@ func (j *Journal) Read(ctx context.Context, c im.ConversationID, from uint64, ba
 		return nil, err
 	}
 	defer j.life.RUnlock()
-	p := page{j: j, c: c, from: from, backward: backward, limit: limit}
+	w := walk{j: j, c: c, from: from, backward: backward}
 	switch {
 	case backward && from == 0:
-		p.from = maxSeq
+		w.from = maxSeq
 	case !backward && from == 0:
-		p.from = 1
+		w.from = 1
 	}
-	err := j.damage(c, p.read(ctx))
-	p.close()
-	if err != nil {
+	var entries []im.Entry
+	size := 0
+	err := w.run(ctx, func(e *im.Entry, sender, body []byte) (done bool, err error) {
+		keep(e, sender, body)
+		j.durableForm(e)
+		// The size is checked before the entry is taken; the first always is.
+		if size += entrySize(e); size > readBytes && len(entries) > 0 {
+			return true, nil
+		}
+		entries = append(entries, *e)
+		return len(entries) == limit, nil
+	})
+	w.close()
+	if err := j.damage(c, err); err != nil {
 		return nil, err
 	}
 	if backward {
-		slices.Reverse(p.entries)
+		slices.Reverse(entries)
 	}
-	return p.entries, nil
+	return entries, nil
 }
 
-// page is what one Read gathers, a segment at a time.
-type page struct {
+// walk goes through the durable entries of a conversation in either direction, a
+// segment at a time.
+type walk struct {
 	j        *Journal
 	c        im.ConversationID
 	from     uint64
 	backward bool
-	limit    int
 
 	durable  uint64  // positions only grow along a conversation; beyond this one nothing is durable
 	newest   segment // the durable one, if it is in memory
 	segments *segmentReader
 	it       *pebble.Iterator
-	entries  []im.Entry
-	size     int
+	visit    visitor
+	e        im.Entry // the one that is visited
 }
 
-func (p *page) read(ctx context.Context) error {
-	p.j.mu.Lock()
-	p.durable = p.j.durable
-	if c, ok := p.j.heads.Get(p.c); ok {
-		p.newest = c.segment
+// visitor gets an entry as decodeHead tells of it, with Conversation and Seq; all of
+// it is valid until it returns.
+type visitor func(e *im.Entry, sender, body []byte) (done bool, err error)
+
+// run calls visit for every entry from `from` on until it is done.
+func (w *walk) run(ctx context.Context, visit visitor) error {
+	w.visit = visit
+	w.j.mu.Lock()
+	w.durable = w.j.durable
+	if c, ok := w.j.heads.Get(w.c); ok {
+		w.newest = c.segment
 	}
-	p.j.mu.Unlock()
-	s, err := p.start()
+	w.j.mu.Unlock()
+	s, err := w.start()
 	for err == nil && s.first != 0 {
 		var done bool
-		if done, err = p.fill(ctx, s); done || err != nil {
+		if done, err = w.fill(ctx, s); done || err != nil {
 			break
 		}
-		s, err = p.next(s)
+		s, err = w.next(s)
 	}
 	return err
 }
 
 // start returns the segment that from is in.
-func (p *page) start() (segment, error) {
-	if p.newest.first != 0 && p.from >= p.newest.first {
-		return p.newest, nil
+func (w *walk) start() (segment, error) {
+	if w.newest.first != 0 && w.from >= w.newest.first {
+		return w.newest, nil
 	}
-	return p.find(p.from)
+	return w.find(w.from)
 }
 
 // next returns the segment on which reading goes on after s.
-func (p *page) next(s segment) (segment, error) {
+func (w *walk) next(s segment) (segment, error) {
 	switch {
-	case p.backward && s.first == 1 || !p.backward && s == p.newest:
+	case w.backward && s.first == 1 || !w.backward && s == w.newest:
 		return segment{}, nil
-	case p.backward:
-		return p.find(s.first - 1)
+	case w.backward:
+		return w.find(s.first - 1)
 	}
-	if p.segments == nil {
-		if _, err := p.find(s.first); err != nil {
+	if w.segments == nil {
+		if _, err := w.find(s.first); err != nil {
 			return segment{}, err
 		}
 	}
-	return p.segments.after(p.c, s)
+	return w.segments.after(w.c, s)
 }
 
-func (p *page) find(seq uint64) (segment, error) {
-	if p.segments == nil {
-		r, err := p.j.newSegmentReader()
+func (w *walk) find(seq uint64) (segment, error) {
+	if w.segments == nil {
+		r, err := w.j.newSegmentReader()
 		if err != nil {
 			return segment{}, err
 		}
-		p.segments = r
+		w.segments = r
 	}
-	return p.segments.at(p.c, seq)
+	return w.segments.at(w.c, seq)
 }
 
-// fill takes entries of segment s; done tells that no more are wanted.
-func (p *page) fill(ctx context.Context, s segment) (done bool, err error) {
-	prefix := appendEntryPrefix(nil, s.epoch, p.c)
-	lower, upper := prefix, appendEntryKey(nil, s.epoch, p.c, maxSeq)
+// fill visits the entries of segment s; done tells that no more are wanted.
+func (w *walk) fill(ctx context.Context, s segment) (done bool, err error) {
+	prefix := appendEntryPrefix(nil, s.epoch, w.c)
+	lower, upper := prefix, appendEntryKey(nil, s.epoch, w.c, maxSeq)
 	switch {
-	case !p.backward:
-		lower = appendEntryKey(nil, s.epoch, p.c, p.from)
-	case p.from != maxSeq:
-		upper = appendEntryKey(upper[:0], s.epoch, p.c, p.from+1)
+	case !w.backward:
+		lower = appendEntryKey(nil, s.epoch, w.c, w.from)
+	case w.from != maxSeq:
+		upper = appendEntryKey(upper[:0], s.epoch, w.c, w.from+1)
 	}
-	if p.it != nil {
-		p.it.SetBounds(lower, upper)
+	if w.it != nil {
+		w.it.SetBounds(lower, upper)
 	} else {
-		p.it, err = p.j.db.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: lower, UpperBound: upper})
+		w.it, err = w.j.db.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: lower, UpperBound: upper})
 		if err != nil {
-			return true, p.j.explain(err)
+			return true, w.j.explain(err)
 		}
 	}
-	start, next := p.it.First, p.it.Next
-	if p.backward {
-		start, next = p.it.Last, p.it.Prev
+	start, next := w.it.First, w.it.Next
+	if w.backward {
+		start, next = w.it.Last, w.it.Prev
 	}
 	for ok := start(); ok; ok = next() {
-		if done, err := p.take(); done || err != nil {
+		if done, err := w.step(); done || err != nil {
 			return true, err
 		}
 	}
-	return false, p.j.explain(p.it.Error())
+	return false, w.j.explain(w.it.Error())
 }
 
-// take takes the entry the iterator is at, unless the page is full.
-func (p *page) take() (done bool, err error) {
-	v, err := p.it.ValueAndErr()
+// step visits the entry the iterator is at.
+func (w *walk) step() (done bool, err error) {
+	v, err := w.it.ValueAndErr()
 	if err != nil {
-		return true, p.j.explain(err)
+		return true, w.j.explain(err)
 	}
-	e := im.Entry{Conversation: p.c, Seq: seqOfKey(p.it.Key())}
-	// The size is checked before the entry is taken; the first always is.
-	size := p.size + len(v) + len(p.c)
-	if size > readBytes && len(p.entries) > 0 {
-		return true, nil
+	w.e = im.Entry{Conversation: w.c, Seq: seqOfKey(w.it.Key())}
+	sender, body, err := decodeHead(v, &w.e)
+	if err != nil {
+		return true, w.j.badRecord(w.c, w.e.Seq, err)
 	}
-	if err := decodeRecord(v, &e); err != nil {
-		return true, p.j.badRecord(p.c, e.Seq, err)
+	if w.e.Pos > w.durable {
+		return !w.backward, nil
 	}
-	if e.Pos > p.durable {
-		return !p.backward, nil
-	}
-	p.entries, p.size = append(p.entries, e), size
-	return len(p.entries) == p.limit, nil
+	return w.visit(&w.e, sender, body)
 }
 
-func (p *page) close() {
-	if p.segments != nil {
-		p.segments.close()
+func (w *walk) close() {
+	if w.segments != nil {
+		w.segments.close()
 	}
-	if p.it != nil {
-		_ = p.it.Close() // its errors were taken where they arose
+	if w.it != nil {
+		_ = w.it.Close() // its errors were taken where they arose
 	}
 }
 

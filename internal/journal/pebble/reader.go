@@ -64,7 +64,7 @@ func (r *Reader) open() error {
 	case m.schema < schemaVersion:
 		return fmt.Errorf("journal %s: schema %d is older than this version's (%d): start this version's server on it once, which converts it", j.dir, m.schema, schemaVersion)
 	}
-	j.timeline, j.durable, r.last, r.gen = m.timeline, m.last.pos, m.last, f.gen
+	j.timeline, j.secret, j.durable, r.last, r.gen = m.timeline, m.secret, m.last.pos, m.last, f.gen
 	if j.eras, err = loadEras(j.db); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
 	}
@@ -206,7 +206,7 @@ func (r *Reader) entry(it *pebble.Iterator, ids *idReader, each func([]byte, *im
 	if err := decodeRecord(v, &e); err != nil {
 		return r.j.badRecord(e.Conversation, e.Seq, err)
 	}
-	seq, hash, err := ids.get(e.Sender, e.ID)
+	seq, hash, err := ids.get(&e)
 	if err != nil {
 		return r.j.explain(err)
 	}
@@ -218,19 +218,20 @@ func (r *Reader) entry(it *pebble.Iterator, ids *idReader, each func([]byte, *im
 
 // idReader looks ids up that are there.
 type idReader struct {
-	it  *pebble.Iterator
-	key []byte
+	it     *pebble.Iterator
+	secret *secret
+	key    []byte
 }
 
 func (r *Reader) newIDReader(ctx context.Context) (*idReader, error) {
 	it, err := r.j.db.NewIterWithContext(ctx, &pebble.IterOptions{LowerBound: []byte{spaceID}, UpperBound: []byte{spaceStrayID + 1}, UseL6Filters: true})
-	return &idReader{it: it}, r.j.explain(err)
+	return &idReader{it: it, secret: &r.j.secret}, r.j.explain(err)
 }
 
-// get returns the seq and the hash of an id, 0 if it is not there.
-func (r *idReader) get(u im.UserID, id im.MessageID) (seq, hash uint64, err error) {
-	for _, space := range []byte{spaceID, spaceStrayID} {
-		r.key = appendIDKey(r.key[:0], space, u, id)
+// get returns the seq and the hash kept with the id of e, 0 if it is not there.
+func (r *idReader) get(e *im.Entry) (seq, hash uint64, err error) {
+	r.key = r.secret.appendIDKey(r.key[:0], 0, e.Conversation, e.Sender, e.ID)
+	for _, r.key[0] = range []byte{spaceID, spaceStrayID} {
 		if !r.it.SeekPrefixGE(r.key) || !bytes.Equal(r.it.Key(), r.key) {
 			if err := r.it.Error(); err != nil {
 				return 0, 0, err

@@ -48,7 +48,7 @@ func TestReader(t *testing.T) {
 		random[9] = byte(i)
 		it := im.Append{Hash: uint64(i) + 1, Entry: im.Entry{
 			Conversation: c, ID: im.NewMessageID(j.o.Now(), random), Sender: im.UserID(fmt.Sprintf("u%d", i%3)), Kind: im.EntryMessage,
-			Content: im.Content{Type: "text", Text: true, Body: []byte("some words")},
+			Body: []byte("some words"),
 		}}
 		if i%10 == 0 {
 			it.Entry.ID = im.NewMessageID(j.o.Now().AddDate(-1, 0, 0), random) // kept apart
@@ -122,7 +122,7 @@ func readerAgrees(t *testing.T, r *Reader, want map[string]uint64) {
 			t.Errorf("entry %d of %s comes as number %d", e.Seq, e.Conversation, seqs[e.Conversation])
 		}
 		name := fmt.Sprintf("%s#%d %s", e.Conversation, e.Seq, e.ID)
-		if want[name] != hash || string(e.Content.Body) != "some words" {
+		if want[name] != hash || string(e.Body) != "some words" {
 			t.Errorf("%s has hash %d, want %d", name, hash, want[name])
 		}
 		return nil
@@ -181,7 +181,7 @@ func TestReaderKeepsBlocksBesideALongLog(t *testing.T) {
 			random[8], random[9] = byte(i), byte(k)
 			batch[k] = im.Append{Hash: 1, Entry: im.Entry{
 				Conversation: im.ConversationID(fmt.Sprintf("grp:g%d", k)), ID: im.NewMessageID(j.o.Now(), random), Sender: "u1", Kind: im.EntryMessage,
-				Content: im.Content{Type: "text", Text: true, Body: body},
+				Body: body,
 			}}
 		}
 		if err := j.Append(t.Context(), batch, out); err != nil {

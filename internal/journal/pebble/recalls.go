@@ -18,9 +18,9 @@ func appendRecalledKey(dst []byte, c im.ConversationID, seq uint64) []byte {
 	return binary.BigEndian.AppendUint64(appendName(dst, spaceRecalled, c), seq)
 }
 
-// noteRecalled adds to the batch that an entry is recalled, unless it was before.
+// noteRecalled adds to the batch that an entry is recalled, which it was not before.
 func (a *appender) noteRecalled(e *im.Entry, pos uint64) error {
-	if e.Recalled || !e.Countable() {
+	if !e.Countable() {
 		return nil
 	}
 	a.key = appendRecalledKey(a.key[:0], e.Conversation, e.Seq)
@@ -101,48 +101,4 @@ func (r *recallReader) read(s *im.Span, out *im.Recalled) error {
 		}
 	}
 	return r.j.explain(r.it.Error())
-}
-
-// toRecalls takes a journal to schema 3: what was recalled gets its keys.
-func toRecalls(db *pebble.DB, last *pebble.Batch) error {
-	o := spaceBounds(spaceEntry)
-	it, err := db.NewIter(&o)
-	if err != nil {
-		return err
-	}
-	m := mover{db: db, b: db.NewBatch()}
-	defer func() { _ = m.b.Close() }()
-	var key []byte
-	for ok := it.First(); ok && err == nil; ok = it.Next() {
-		var value []byte
-		if value, err = it.ValueAndErr(); err != nil {
-			break
-		}
-		var e im.Entry
-		// One that cannot be decoded is found when it is read.
-		if _, bad := decodeHead(value, &e); bad != nil || !e.Recalled || !e.Countable() {
-			continue
-		}
-		if key = appendRecalledOf(key[:0], it.Key()); key == nil {
-			continue
-		}
-		// When it was recalled is not known, but it is durable.
-		if err = m.b.Set(key, []byte{0}, nil); err == nil && m.b.Len() > migrateBytes {
-			err = m.flush()
-		}
-	}
-	if err = errors.Join(err, it.Close()); err != nil {
-		return err
-	}
-	return last.Apply(m.b, nil)
-}
-
-// appendRecalledOf makes the key of a recalled message from that of its entry, nil
-// if it is none: space, epoch, and then the same.
-func appendRecalledOf(dst, entry []byte) []byte {
-	const begin = 1 + 4
-	if len(entry) < begin+1+8 {
-		return nil
-	}
-	return append(append(dst, spaceRecalled), entry[begin:]...)
 }

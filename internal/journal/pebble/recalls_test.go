@@ -13,9 +13,8 @@ import (
 
 func recallOf(c im.ConversationID, n int, target uint64) im.Append {
 	a := message(c, n)
-	m := im.Message{Conversation: c, ID: a.Entry.ID, Kind: im.EntryRecall, Target: target}
-	a.Entry.Kind, a.Entry.Target, a.Entry.Content = m.Kind, target, im.Content{}
-	a.Hash, a.Erase = m.Hash(), target
+	a.Entry.Kind, a.Entry.Target, a.Entry.Body = im.EntryRecall, target, nil
+	a.Amend.Recall = true
 	return a
 }
 
@@ -36,6 +35,7 @@ func wantRecalled(t *testing.T, j *Journal, want map[im.ConversationID]string) {
 // what was recalled.
 func toSchema2(t *testing.T, j *Journal) {
 	t.Helper()
+	toSchema3(t, j)
 	b := j.db.NewBatch()
 	err := errors.Join(
 		b.DeleteRange([]byte{spaceRecalled}, []byte{spaceRecalled + 1}, nil),

@@ -8,25 +8,25 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// The record of an entry, version 1. Numbers are unsigned varints (times are
-// signed varints), strings are a length and their bytes. The body comes last, so
-// that all strings can share one copy of what lies before it.
+// The record of an entry, version 2. Numbers are unsigned varints, `stored` is a
+// signed one: by how many milliseconds the entry was stored later than its id says
+// it was made, which is little. The sender is a length and its bytes. Target,
+// amended and roster are there if their flag says so; the body is what is left.
 //
-//	version(1) flags(1) kind(1) body_length id(16) sender stored_ms count pos roster
-//	reply_to target type mentions(n, strings)
-//	[event: type(1) role(1) until(sec, nsec) text users(n, strings)]
-//	body
-const recordVersion = 1
+//	version_and_flags(1) kind(1) id(16) sender stored count pos [roster] [target] [amended] body
+//
+// Version 1 is in record1.go, for the migration only.
+const recordVersion = 2 << 4 // with the flags in the lower half
 
 // The flags of a record.
 const (
 	flagRecalled = 1 << iota
-	flagText
-	flagEvent
-	flagUntil
-)
+	flagRoster
+	flagTarget
+	flagAmended
 
-const flagsKnown = flagRecalled | flagText | flagEvent | flagUntil
+	flagsAll = 1<<iota - 1
+)
 
 var errRecord = errors.New("not a record of an entry")
 
@@ -34,62 +34,35 @@ func appendString[S ~string](dst []byte, s S) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-func appendStrings[S ~string](dst []byte, list []S) []byte {
-	dst = binary.AppendUvarint(dst, uint64(len(list)))
-	for _, s := range list {
-		dst = appendString(dst, s)
-	}
-	return dst
-}
-
 // appendRecord appends the record of e. Conversation and Seq are in the key.
 func appendRecord(dst []byte, e *im.Entry) []byte {
-	var flags byte
+	at := len(dst)
+	dst = append(dst, recordVersion, byte(e.Kind))
 	if e.Recalled {
-		flags |= flagRecalled
+		dst[at] |= flagRecalled
 	}
-	if e.Content.Text {
-		flags |= flagText
-	}
-	if e.Event != nil {
-		flags |= flagEvent
-		if !e.Event.Until.IsZero() {
-			flags |= flagUntil
-		}
-	}
-	dst = append(dst, recordVersion, flags, byte(e.Kind))
-	dst = binary.AppendUvarint(dst, uint64(len(e.Content.Body)))
 	dst = append(dst, e.ID[:]...)
 	dst = appendString(dst, e.Sender)
-	dst = binary.AppendVarint(dst, e.Stored.UnixMilli())
+	dst = binary.AppendVarint(dst, e.Stored.UnixMilli()-e.ID.Time().UnixMilli())
 	dst = binary.AppendUvarint(dst, e.Count)
 	dst = binary.AppendUvarint(dst, e.Pos)
-	dst = binary.AppendUvarint(dst, e.Roster)
-	dst = binary.AppendUvarint(dst, e.ReplyTo)
-	dst = binary.AppendUvarint(dst, e.Target)
-	dst = appendString(dst, e.Content.Type)
-	dst = appendStrings(dst, e.Mentions)
-	if v := e.Event; v != nil {
-		dst = append(dst, byte(v.Type), byte(v.Role))
-		if flags&flagUntil != 0 {
-			dst = binary.AppendVarint(dst, v.Until.Unix())
-			dst = binary.AppendUvarint(dst, uint64(v.Until.Nanosecond()))
+	for _, o := range [...]struct {
+		flag byte
+		v    uint64
+	}{{flagRoster, e.Roster}, {flagTarget, e.Target}, {flagAmended, e.Amended}} {
+		if o.v != 0 {
+			dst[at] |= o.flag
+			dst = binary.AppendUvarint(dst, o.v)
 		}
-		dst = appendString(dst, v.Text)
-		dst = appendStrings(dst, v.Users)
 	}
-	return append(dst, e.Content.Body...)
+	return append(dst, e.Body...)
 }
 
 // decoder reads a record. After an error everything reads as zero.
 type decoder struct {
-	// b is the record without its body, s the same bytes as a string when strings
-	// are wanted.
-	b    []byte
-	s    string
-	body []byte
-	at   int
-	bad  bool
+	b   []byte
+	at  int
+	bad bool
 }
 
 func (d *decoder) byte() byte {
@@ -114,125 +87,88 @@ func (d *decoder) uvarint() uint64 {
 	return v
 }
 
+// optional reads a number that is there if its flag is set; then it is not 0.
+func (d *decoder) optional(flags, flag byte) uint64 {
+	if flags&flag == 0 {
+		return 0
+	}
+	v := d.uvarint()
+	if v == 0 {
+		d.bad = true
+	}
+	return v
+}
+
 func (d *decoder) varint() int64 {
 	u := d.uvarint()
 	return int64(u>>1) ^ -int64(u&1)
 }
 
-// span reads a length and returns where that many bytes lie.
-func (d *decoder) span() (from, to int) {
+// bytes reads a length and that many bytes, which are not copied.
+func (d *decoder) bytes() []byte {
 	n := d.uvarint()
 	if d.bad || n > uint64(len(d.b)-d.at) {
 		d.bad = true
-		return 0, 0
+		return nil
 	}
-	from = d.at
+	from := d.at
 	d.at += int(n)
-	return from, d.at
+	return d.b[from:d.at]
 }
 
-func (d *decoder) string() string {
-	from, to := d.span()
-	if to > len(d.s) {
-		return ""
-	}
-	return d.s[from:to]
-}
+func (d *decoder) string() string { return string(d.bytes()) }
 
-func decodeStrings[S ~string](d *decoder) []S {
-	n := d.uvarint()
-	// Each string takes a byte at least, which bounds what is allocated.
-	if d.bad || n > uint64(len(d.b)-d.at) {
-		d.bad = true
-		return nil
-	}
-	if n == 0 {
-		return nil
-	}
-	list := make([]S, n)
-	for i := range list {
-		list[i] = S(d.string())
-	}
-	return list
-}
-
-// head decodes the part every reader needs and leaves d behind the roster.
-// Sender is set when strings are wanted; its bytes are returned either way.
-func (d *decoder) head(e *im.Entry, strings bool) (flags byte, sender []byte) {
-	if d.byte() != recordVersion {
-		d.bad = true
-	}
-	flags = d.byte()
-	if flags&^flagsKnown != 0 {
+// head decodes all but sender and body, and leaves d at the body.
+func (d *decoder) head(e *im.Entry) (sender []byte) {
+	version := d.byte()
+	if version&^flagsAll != recordVersion {
 		d.bad = true
 	}
 	e.Kind = im.EntryKind(d.byte())
-	body := d.uvarint()
-	if d.bad || uint64(len(d.b)-d.at) < body+uint64(len(e.ID)) || body > uint64(len(d.b)) {
+	if d.bad || len(d.b)-d.at < len(e.ID) {
 		d.bad = true
-		return 0, nil
-	}
-	cut := len(d.b) - int(body)
-	d.b, d.body = d.b[:cut], d.b[cut:]
-	if strings {
-		d.s = string(d.b)
+		return nil
 	}
 	copy(e.ID[:], d.b[d.at:])
 	d.at += len(e.ID)
-	from, to := d.span()
-	sender = d.b[from:to]
-	if strings {
-		e.Sender = im.UserID(d.s[from:to])
-	}
-	e.Stored = time.UnixMilli(d.varint()).UTC()
+	sender = d.bytes()
+	e.Stored = time.UnixMilli(e.ID.Time().UnixMilli() + d.varint()).UTC()
 	e.Count = d.uvarint()
 	e.Pos = d.uvarint()
-	e.Roster = d.uvarint()
-	e.Recalled = flags&flagRecalled != 0
-	return flags, sender
+	e.Roster = d.optional(version, flagRoster)
+	e.Target = d.optional(version, flagTarget)
+	e.Amended = d.optional(version, flagAmended)
+	e.Recalled = version&flagRecalled != 0
+	return sender
 }
 
-// decodeHead decodes without allocating: Stored, Count, Pos, Roster, ID, Kind
-// and Recalled are set, the sender is returned as bytes of value.
-func decodeHead(value []byte, e *im.Entry) (sender []byte, err error) {
+// decodeHead decodes without allocating all of e but Sender and Body; these are
+// returned as bytes of value. What it costs does not grow with the body.
+func decodeHead(value []byte, e *im.Entry) (sender, body []byte, err error) {
 	d := decoder{b: value}
-	_, sender = d.head(e, false)
+	sender = d.head(e)
 	if d.bad {
-		return nil, errRecord
+		return nil, nil, errRecord
 	}
-	return sender, nil
+	return sender, value[d.at:], nil
 }
 
 // decodeRecord fills e from a record; value is not kept. Conversation and Seq
 // are left alone.
 func decodeRecord(value []byte, e *im.Entry) error {
-	d := decoder{b: value}
-	flags, _ := d.head(e, true)
-	e.ReplyTo = d.uvarint()
-	e.Target = d.uvarint()
-	e.Content.Type = d.string()
-	e.Content.Text = flags&flagText != 0
-	e.Mentions = decodeStrings[im.UserID](&d)
-	switch {
-	case flags&flagEvent != 0:
-		v := &im.Event{Type: im.EventType(d.byte()), Role: im.Role(d.byte())}
-		if flags&flagUntil != 0 {
-			sec := d.varint()
-			v.Until = time.Unix(sec, int64(d.uvarint()%1e9)).UTC()
-		}
-		v.Text = d.string()
-		v.Users = decodeStrings[im.UserID](&d)
-		e.Event = v
-	case flags&flagUntil != 0:
-		d.bad = true
+	sender, body, err := decodeHead(value, e)
+	if err == nil {
+		keep(e, sender, body)
 	}
-	if d.bad || d.at != len(d.b) {
-		return errRecord
+	return err
+}
+
+// keep sets in e copies of what decodeHead returned.
+func keep(e *im.Entry, sender, body []byte) {
+	e.Sender, e.Body = im.UserID(sender), nil
+	if len(body) > 0 {
+		e.Body = append([]byte(nil), body...)
 	}
-	if len(d.body) > 0 {
-		e.Content.Body = append([]byte(nil), d.body...)
-	}
-	return nil
 }
 
 // The value of an id key: seq as varint, hash as 8 bytes.
@@ -248,16 +184,22 @@ func decodeIDValue(v []byte) (seq, hash uint64, ok bool) {
 	return seq, binary.BigEndian.Uint64(v[n:]), true
 }
 
-// The value of a mark key: four varints.
+// The value of a mark key: four varints, and what is left is what the user set for
+// themselves.
 func appendMarkValue(dst []byte, m *im.Mark) []byte {
 	dst = binary.AppendUvarint(dst, m.Received)
 	dst = binary.AppendUvarint(dst, m.Read)
 	dst = binary.AppendUvarint(dst, m.ReadCount)
-	return binary.AppendUvarint(dst, m.Pos)
+	dst = binary.AppendUvarint(dst, m.Pos)
+	return append(dst, m.Mine...)
 }
 
 func decodeMarkValue(v []byte, m *im.Mark) bool {
 	d := decoder{b: v}
 	m.Received, m.Read, m.ReadCount, m.Pos = d.uvarint(), d.uvarint(), d.uvarint(), d.uvarint()
-	return !d.bad && d.at == len(v)
+	if d.bad || len(v)-d.at > im.MaxMine {
+		return false
+	}
+	m.Mine = string(v[d.at:])
+	return true
 }

@@ -87,8 +87,8 @@ func readEverything(fs vfs.FS, total int) error {
 		}
 		for _, e := range page {
 			entries++
-			if string(e.Content.Body) != fmt.Sprint("message ", entries) {
-				panic(fmt.Sprintf("entry %d reads %q", entries, e.Content.Body))
+			if string(e.Body) != fmt.Sprint("message ", entries) {
+				panic(fmt.Sprintf("entry %d reads %q", entries, e.Body))
 			}
 		}
 	}

@@ -12,17 +12,21 @@ import (
 
 // schemaVersion is what this code reads and writes. A directory with a greater
 // one is refused, one with a smaller one is migrated when it is opened.
-const schemaVersion = 3
+const schemaVersion = 4
 
 // describedSince is the first version that describes itself as this one does.
 const describedSince = 2
+
+// namedSince is the first version whose ids have a secret.
+const namedSince = 4
 
 // The meta keys.
 const (
 	keySchema   = "\x00schema"
 	keyTimeline = "\x00timeline"
 	keyFloor    = "\x00floor" // a bound for senders without one of their own
-	keyLast     = "\x24"      // last position, chain and epoch, in a space of its own
+	keySecret   = "\x00secret"
+	keyLast     = "\x24" // last position, chain and epoch, in a space of its own
 )
 
 // migration takes a journal from the version before `to` to `to`. It adds its
@@ -31,11 +35,11 @@ const (
 type migration struct {
 	to   uint64
 	what string
-	run  func(db *pebble.DB, b *pebble.Batch) error
+	run  func(m *mover, last *pebble.Batch) error
 }
 
 // migrate brings a journal from version have to version want.
-func migrate(db *pebble.DB, dir string, have, want uint64, steps []migration) error {
+func migrate(db *pebble.DB, dir string, have, want uint64, steps []migration, o *Options) error {
 	if have > want {
 		return &VersionError{Dir: dir, Have: have, Known: want}
 	}
@@ -46,8 +50,8 @@ func migrate(db *pebble.DB, dir string, have, want uint64, steps []migration) er
 		if m.to != have+1 {
 			break
 		}
-		b := db.NewBatch()
-		err := m.run(db, b)
+		b, mv := db.NewBatch(), newMover(db, dir, o)
+		err := mv.run(m, b)
 		if err == nil {
 			err = b.Set([]byte(keySchema), binary.AppendUvarint(nil, m.to), nil)
 		}
@@ -55,8 +59,11 @@ func migrate(db *pebble.DB, dir string, have, want uint64, steps []migration) er
 			err = b.Commit(pebble.Sync)
 		}
 		_ = b.Close()
+		if err == nil {
+			mv.done()
+		}
 		if err != nil {
-			return fmt.Errorf("journal %s: migration to schema %d (%s): %w", dir, m.to, m.what, err)
+			return fmt.Errorf("journal %s: migration to schema %d (%s): %w", dir, m.to, m.what, explain(dir, err))
 		}
 		have = m.to
 	}
@@ -72,6 +79,13 @@ type meta struct {
 	timeline string
 	last     sighting
 	epoch    epoch
+	secret   secret
+}
+
+// newSecret makes what nobody can guess.
+func newSecret() (s secret) {
+	_, _ = rand.Read(s[:]) // never fails
+	return s
 }
 
 // firstLink is the chain's value before the first batch.
@@ -103,11 +117,22 @@ func loadMeta(db *pebble.DB) (m meta, found bool, err error) {
 		}
 		var ok bool
 		if m.last, m.epoch, ok = decodeLast(v); !ok || m.timeline == "" {
-			return m, false, errors.New("the keys that describe the journal are damaged")
+			return m, false, errDescribed
+		}
+	}
+	if m.schema >= namedSince && m.schema <= schemaVersion {
+		v, err := get(db, []byte(keySecret))
+		if err != nil {
+			return m, false, err
+		}
+		if copy(m.secret[:], v) != len(m.secret) {
+			return m, false, errDescribed
 		}
 	}
 	return m, true, nil
 }
+
+var errDescribed = errors.New("the keys that describe the journal are damaged")
 
 // requireEmpty refuses a store of somebody else's.
 func requireEmpty(db *pebble.DB) error {
@@ -127,11 +152,11 @@ func requireEmpty(db *pebble.DB) error {
 
 // create stores the meta keys of a new journal.
 func create(db *pebble.DB) (meta, error) {
-	m := meta{schema: schemaVersion, timeline: newTimeline(), epoch: epoch{number: 1}}
+	m := meta{schema: schemaVersion, timeline: newTimeline(), epoch: epoch{number: 1}, secret: newSecret()}
 	m.last.chain = firstLink(m.timeline)
 	b := db.NewBatch()
 	defer b.Close()
-	return m, store(b, m)
+	return m, errors.Join(b.Set([]byte(keySecret), m.secret[:], nil), store(b, m))
 }
 
 // store commits a batch with the meta keys added to it.

@@ -74,14 +74,14 @@ func TestMigrations(t *testing.T) {
 	fs := vfs.NewMem()
 	j := open(t, fs)
 	defer closeJournal(t, j)
-	put := func(k, v string) func(*pebble.DB, *pebble.Batch) error {
-		return func(_ *pebble.DB, b *pebble.Batch) error { return b.Set([]byte(k), []byte(v), nil) }
+	put := func(k, v string) func(*mover, *pebble.Batch) error {
+		return func(_ *mover, b *pebble.Batch) error { return b.Set([]byte(k), []byte(v), nil) }
 	}
 	broken := errors.New("broken")
 	steps := []migration{
 		{to: 2, what: "two", run: put("\x09a", "2")},
 		{to: 3, what: "three", run: put("\x09a", "3")},
-		{to: 4, what: "four", run: func(db *pebble.DB, b *pebble.Batch) error {
+		{to: 4, what: "four", run: func(_ *mover, b *pebble.Batch) error {
 			return errors.Join(b.Set([]byte("\x09a"), []byte("4"), nil), broken)
 		}},
 	}
@@ -97,19 +97,19 @@ func TestMigrations(t *testing.T) {
 		}
 		return s[0], string(v)
 	}
-	if err := migrate(j.db, testDir, 1, 3, steps[:2]); err != nil {
+	if err := migrate(j.db, testDir, 1, 3, steps[:2], &j.o); err != nil {
 		t.Fatal(err)
 	}
 	if s, a := value(); s != 3 || a != "3" {
 		t.Fatalf("schema %d, value %q", s, a)
 	}
-	if err := migrate(j.db, testDir, 3, 4, steps); !errors.Is(err, broken) {
+	if err := migrate(j.db, testDir, 3, 4, steps, &j.o); !errors.Is(err, broken) {
 		t.Fatalf("error %v", err)
 	}
 	if s, a := value(); s != 3 || a != "3" {
 		t.Fatalf("a failed step left schema %d, value %q", s, a)
 	}
-	if err := migrate(j.db, testDir, 3, 5, steps[:2]); err == nil {
+	if err := migrate(j.db, testDir, 3, 5, steps[:2], &j.o); err == nil {
 		t.Fatal("no way to version 5, and no error")
 	}
 	if err := j.db.Set([]byte(keySchema), []byte{1}, pebble.Sync); err != nil {

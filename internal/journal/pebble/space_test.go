@@ -60,7 +60,7 @@ func TestDiskFull(t *testing.T) {
 	d.free.Store(defaultMinFree + 1000)
 	j = open(t, d, func(o *Options) { o.Now = c.now })
 	big := message("grp:g", 61)
-	big.Entry.Content.Body = make([]byte, 2000)
+	big.Entry.Body = make([]byte, 2000)
 	if _, err := appendOne(j, big); !errors.Is(err, im.ErrJournalFull) {
 		t.Fatalf("append: %v", err)
 	}
