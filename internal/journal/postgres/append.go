@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/skein-im/skein/internal/im"
@@ -15,8 +14,9 @@ import (
 // maxName is the longest conversation or user id that is stored.
 const maxName = 255
 
-// maxAttempts is how often a batch is run that met another one: each time one of
-// them went on.
+// maxAttempts is how often a batch is run that the database refused for what others
+// did. An id that was stored before costs one attempt: the next one looks, under
+// the locks of all who could store it.
 const maxAttempts = 20
 
 // looksAfter is for how many batches ids are looked up after a duplicate was
@@ -86,16 +86,15 @@ func check(a *im.Append) error {
 		return fmt.Errorf("%w: an item has no id", im.ErrAppendInvalid)
 	case len(e.Conversation) == 0 || len(e.Conversation) > maxName || len(e.Sender) > maxName:
 		return fmt.Errorf("%w: conversation or sender is empty or too long", im.ErrAppendInvalid)
-	}
-	for _, u := range e.Mentions {
-		if u == "" || strings.Contains(string(u), ",") {
-			return fmt.Errorf("%w: %q is mentioned, which is no user", im.ErrAppendInvalid, u)
-		}
+	case !a.Amend.None() && e.Target == 0:
+		return fmt.Errorf("%w: an item amends nothing", im.ErrAppendInvalid)
+	case a.Amend.Change && a.Amend.Recall:
+		return fmt.Errorf("%w: an item changes what it recalls", im.ErrAppendInvalid)
 	}
 	return nil
 }
 
-// store runs the batch until it did not meet another one.
+// store runs the batch until the database takes it, or refuses it for good.
 func (j *Journal) store(ctx context.Context, r *request) error {
 	r.fresh = j.known.unknown(r.convs, r.fresh[:0])
 	look := j.looks.Add(-1) >= 0
@@ -103,9 +102,9 @@ func (j *Journal) store(ctx context.Context, r *request) error {
 		j.looks.Store(0)
 	}
 	for attempt := 1; ; attempt++ {
-		r.params[0] = nil
+		r.params[pFresh] = nil
 		if len(r.fresh) > 0 {
-			r.params[0] = texts(&r.columns[0], r.fresh)
+			r.params[pFresh] = numbers(&r.columns[pFresh], r.fresh)
 		}
 		r.params[pLook] = boolParam(look)
 		err := j.call(ctx, r)
@@ -123,10 +122,10 @@ func (j *Journal) store(ctx context.Context, r *request) error {
 				return err
 			}
 			j.known.forget()
-			r.fresh = append(r.fresh[:0], r.convs...)
+			r.fresh = j.known.unknown(r.convs, r.fresh[:0])
 		case again == lookAgain:
 			j.known.forget()
-			r.fresh = append(r.fresh[:0], r.convs...)
+			r.fresh = j.known.unknown(r.convs, r.fresh[:0])
 		}
 		j.metrics.retries.Inc()
 	}
@@ -163,21 +162,18 @@ func (j *Journal) call(ctx context.Context, r *request) error {
 	return nil
 }
 
-// appendParams is the number of parameters of journal_append.
-const appendParams = 25
-
 // request is a batch on its way. Its memory is used again.
 type request struct {
-	convs  []im.ConversationID // sorted
+	convs  []im.ConversationID // sorted by slot and name
 	byName map[im.ConversationID]int32
-	byID   map[im.MessageID]int32
+	byID   map[idKey]struct{}
 	state  []convState
 	rank   []int32 // of the conversations in order of appearance
 	conv   []int32 // of the batch's items, in order of appearance
 	order  []int32 // the batch's items in the order they are sent in
 	first  []int32 // where a conversation's items go
 	plain  int     // how many of them are numbered here
-	fresh  []im.ConversationID
+	fresh  []int32 // of convs: those that this process knows nothing of
 
 	columns [appendParams]column
 	params  [appendParams][]byte
@@ -187,9 +183,16 @@ type request struct {
 	item  []int32 // of odd
 }
 
+// idKey is an id in one of the batch's conversations.
+type idKey struct {
+	id   im.MessageID
+	conv int32
+}
+
 // convState is a conversation's part of a batch.
 type convState struct {
 	name     im.ConversationID
+	slot     uint16
 	ifRoster uint64
 	// loop: its items depend on each other in ways that need a look at each.
 	loop            bool
@@ -203,7 +206,7 @@ func (p *requests) get() *request {
 	if r, ok := p.pool.Get().(*request); ok {
 		return r
 	}
-	return &request{byName: map[im.ConversationID]int32{}, byID: map[im.MessageID]int32{}}
+	return &request{byName: map[im.ConversationID]int32{}, byID: map[idKey]struct{}{}}
 }
 
 func (p *requests) put(r *request) {
@@ -211,15 +214,14 @@ func (p *requests) put(r *request) {
 	clear(r.byID)
 	clear(r.state)
 	clear(r.convs)
-	clear(r.fresh)
 	clear(r.params[:])
 	p.pool.Put(r)
 }
 
 // plan sorts the conversations, and tells the items that can be numbered here
 // from those that depend on what became of others: those of a conversation with
-// a change of the roster, an erasure, different conditions, or an id that is in
-// the batch twice.
+// a change of the roster, an amendment, different conditions, or an id that it has
+// in the batch twice.
 func (r *request) plan(batch []im.Append) {
 	r.state, r.conv = r.state[:0], r.conv[:0]
 	for i := range batch {
@@ -228,18 +230,18 @@ func (r *request) plan(batch []im.Append) {
 		if !ok {
 			k = int32(len(r.state))
 			r.byName[a.Entry.Conversation] = k
-			r.state = append(r.state, convState{name: a.Entry.Conversation, ifRoster: a.IfRoster})
+			r.state = append(r.state, convState{name: a.Entry.Conversation, slot: slotOf(a.Entry.Conversation), ifRoster: a.IfRoster})
 		}
 		r.conv = append(r.conv, k)
 		s := &r.state[k]
-		if a.SetRoster != 0 || a.Erase != 0 || a.IfRoster != s.ifRoster {
+		if a.SetRoster != 0 || !a.Amend.None() || a.IfRoster != s.ifRoster {
 			s.loop = true
 		}
-		if first, twice := r.byID[a.Entry.ID]; twice {
-			s.loop = true
-			r.state[r.conv[first]].loop = true
-		} else {
-			r.byID[a.Entry.ID] = int32(i)
+		if key := (idKey{a.Entry.ID, k}); !s.loop {
+			if _, twice := r.byID[key]; twice {
+				s.loop = true
+			}
+			r.byID[key] = struct{}{}
 		}
 	}
 	r.convs = r.convs[:0]
@@ -247,7 +249,10 @@ func (r *request) plan(batch []im.Append) {
 	for k := range r.state {
 		r.order = append(r.order, int32(k))
 	}
-	slices.SortFunc(r.order, func(a, b int32) int { return cmp.Compare(r.state[a].name, r.state[b].name) })
+	slices.SortFunc(r.order, func(a, b int32) int {
+		x, y := &r.state[a], &r.state[b]
+		return cmp.Or(cmp.Compare(x.slot, y.slot), cmp.Compare(x.name, y.name))
+	})
 	r.rank = slices.Grow(r.rank[:0], len(r.state))[:len(r.state)]
 	for at, k := range r.order {
 		r.rank[k] = int32(at)

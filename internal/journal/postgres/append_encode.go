@@ -1,8 +1,6 @@
 package postgres
 
 import (
-	"encoding/json"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -14,6 +12,7 @@ import (
 const (
 	pFresh = iota
 	pNths
+	pSlots
 	pConvs
 	pIfs
 	pItems
@@ -27,26 +26,30 @@ const (
 	pSender
 	pHash
 	pKind
-	pType
-	pText
 	pBody
-	pReply
 	pTarget
-	pMentions
-	pEvent
 	pItemIf
 	pItemSet
-	pErase
+	pAmend
+	pAmendIf
+	pState
+	// appendParams is their number.
+	appendParams
+)
+
+// What an item does to its target, as journal_append is told.
+const (
+	amendChange = 1
+	amendRecall = 2
 )
 
 // encode makes the parameters; pFresh and pLook are set before each call.
 func (r *request) encode(batch []im.Append) {
 	cols := &r.columns
 	for p, oid := range [appendParams]uint32{
-		pNths: oidInt4, pConvs: oidText, pIfs: oidInt8, pItems: oidInt4, pMessages: oidInt4,
-		pConv: oidInt4, pNth: oidInt4, pMth: oidInt4, pID: oidUUID, pSender: oidText, pHash: oidInt8, pKind: oidInt2,
-		pType: oidText, pText: oidBool, pBody: oidBytea, pReply: oidInt8, pTarget: oidInt8, pMentions: oidText, pEvent: oidText,
-		pItemIf: oidInt8, pItemSet: oidInt8, pErase: oidInt8,
+		pNths: oidInt4, pSlots: oidInt2, pConvs: oidText, pIfs: oidInt8, pItems: oidInt4, pMessages: oidInt4,
+		pConv: oidInt4, pNth: oidInt4, pMth: oidInt4, pID: oidUUID, pSender: oidText, pHash: oidInt8, pKind: oidInt2, pBody: oidBytea, pTarget: oidInt8,
+		pItemIf: oidInt8, pItemSet: oidInt8, pAmend: oidInt2, pAmendIf: oidInt8, pState: oidBytea,
 	} {
 		cols[p].begin(oid)
 	}
@@ -65,12 +68,10 @@ func (r *request) encode(batch []im.Append) {
 		cols[pMth].int4(int(s.messages))
 		r.encodeItem(&batch[i])
 		if r.plain < len(batch) {
-			cols[pItemIf].int8(batch[i].IfRoster)
-			cols[pItemSet].int8(batch[i].SetRoster)
-			cols[pErase].int8(min(batch[i].Erase, math.MaxInt64))
+			r.encodeLoop(&batch[i])
 		}
 	}
-	// In the order of the names, which r.rank tells the other way round.
+	// In the order of the slots and names, which r.rank tells the other way round.
 	at := slices.Grow(r.item[:0], len(r.state))[:len(r.state)]
 	for k, rank := range r.rank {
 		at[rank] = int32(k)
@@ -78,6 +79,7 @@ func (r *request) encode(batch []im.Append) {
 	for i, k := range at {
 		s := &r.state[k]
 		cols[pNths].int4(i + 1)
+		cols[pSlots].int2(s.slot)
 		add(&cols[pConvs], s.name)
 		if s.loop {
 			cols[pIfs].null()
@@ -100,52 +102,29 @@ func (r *request) encodeItem(a *im.Append) {
 	add(&cols[pID], e.ID[:])
 	add(&cols[pSender], e.Sender)
 	cols[pHash].int8(a.Hash)
-	cols[pKind].int2(uint8(e.Kind))
-	add(&cols[pType], e.Content.Type)
-	cols[pText].bool(e.Content.Text)
-	add(&cols[pBody], e.Content.Body)
-	cols[pReply].int8OrNull(e.ReplyTo)
-	cols[pTarget].int8OrNull(e.Target)
-	if len(e.Mentions) == 0 {
-		cols[pMentions].null()
-	} else {
-		add(&cols[pMentions], joined(e.Mentions))
-	}
-	if e.Event == nil {
-		cols[pEvent].null()
-	} else {
-		add(&cols[pEvent], encodeEvent(e.Event))
-	}
+	cols[pKind].int2(uint16(e.Kind))
+	add(&cols[pBody], e.Body)
+	cols[pTarget].int8OrNull(min(e.Target, math.MaxInt64))
 }
 
-func joined(us []im.UserID) []byte {
-	var b []byte
-	for i, u := range us {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, u...)
+// encodeLoop encodes what is asked of items that are treated one by one.
+func (r *request) encodeLoop(a *im.Append) {
+	cols := &r.columns
+	cols[pItemIf].int8(a.IfRoster)
+	cols[pItemSet].int8(a.SetRoster)
+	switch {
+	case a.Amend.Change:
+		cols[pAmend].int2(amendChange)
+		cols[pAmendIf].int8(a.Amend.If)
+		add(&cols[pState], a.Amend.Body)
+		return
+	case a.Amend.Recall:
+		cols[pAmend].int2(amendRecall)
+	default:
+		cols[pAmend].int2(0)
 	}
-	return b
-}
-
-func encodeEvent(e *im.Event) []byte {
-	b, err := json.Marshal(e)
-	if err != nil {
-		// Only a year beyond 9999 cannot be said in JSON: for ever, then.
-		x := *e
-		x.Until = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
-		b, _ = json.Marshal(&x)
-	}
-	return b
-}
-
-func decodeEvent(b []byte) (*im.Event, error) {
-	e := new(im.Event)
-	if err := json.Unmarshal(b, e); err != nil {
-		return nil, fmt.Errorf("journal: an event in the database is damaged: %w", err)
-	}
-	return e, nil
+	cols[pAmendIf].null()
+	cols[pState].null()
 }
 
 // take reads the row the function returns.

@@ -19,7 +19,7 @@ func BenchmarkRequest(b *testing.B) {
 		u := im.UserID(fmt.Sprintf("u%012x", c*7919))
 		batch[i] = im.Append{Entry: im.Entry{
 			Conversation: im.DM(u, im.UserID(fmt.Sprintf("u%012x", c*104729))), Sender: u, Kind: im.EntryMessage,
-			ID: im.NewMessageID(time.UnixMilli(1_700_000_000_000+int64(i)), [10]byte{byte(i), byte(i >> 8)}), Content: im.Content{Type: "text", Body: make([]byte, 150), Text: true},
+			ID: im.NewMessageID(time.UnixMilli(1_700_000_000_000+int64(i)), [10]byte{byte(i), byte(i >> 8)}), Body: make([]byte, 160),
 		}}
 	}
 	var rs requests

@@ -4,7 +4,6 @@ import "encoding/binary"
 
 // The types' numbers in PostgreSQL, which never change.
 const (
-	oidBool  = 16
 	oidBytea = 17
 	oidInt8  = 20
 	oidInt2  = 21
@@ -46,15 +45,7 @@ func (c *column) int4(v int) {
 	c.buf = binary.BigEndian.AppendUint32(append(c.buf, 0, 0, 0, 4), uint32(v))
 }
 
-func (c *column) int2(v uint8) { c.n++; c.buf = append(c.buf, 0, 0, 0, 2, 0, v) }
-
-func (c *column) bool(v bool) {
-	c.n++
-	c.buf = append(c.buf, 0, 0, 0, 1, 0)
-	if v {
-		c.buf[len(c.buf)-1] = 1
-	}
-}
+func (c *column) int2(v uint16) { c.n++; c.buf = append(c.buf, 0, 0, 0, 2, byte(v>>8), byte(v)) }
 
 func (c *column) null() {
 	c.n++
@@ -90,6 +81,15 @@ func texts[S ~string](c *column, names []S) []byte {
 	c.begin(oidText)
 	for _, n := range names {
 		add(c, n)
+	}
+	return c.end()
+}
+
+// numbers returns an array of positions in a list, which count from 1 there.
+func numbers(c *column, at []int32) []byte {
+	c.begin(oidInt4)
+	for _, i := range at {
+		c.int4(int(i) + 1)
 	}
 	return c.end()
 }

@@ -25,7 +25,7 @@ func (e *SettingError) Error() string {
 const (
 	codeNotAdopted   = "SK001"
 	codeUnknownHead  = "SK002"
-	codeErasesNone   = "SK003"
+	codeAmendsNone   = "SK003"
 	codeLockTimeout  = "55P03"
 	codeDiskFull     = "53100"
 	codeUnique       = "23505"
@@ -33,6 +33,7 @@ const (
 	codeDeadlock     = "40P01"
 	codeSerializable = "40001"
 	codeTooLarge     = "54000"
+	codeNoNumber     = "2200H" // there are as many conversations as one database can have
 	classData        = "22"
 )
 
@@ -41,7 +42,7 @@ type reaction int
 
 const (
 	giveUp    reaction = iota
-	runAgain           // another batch was met
+	runAgain           // an id was stored before, or the server undid the batch
 	lookAgain          // a head that was known is not there
 	adopt              // the server began anew
 )
@@ -91,7 +92,8 @@ func (j *Journal) outcome(err error, answered bool) error {
 	switch {
 	case pg.Code == codeDiskFull:
 		return fmt.Errorf("%w: %w", im.ErrJournalFull, err)
-	case pg.Code == codeErasesNone || pg.Code == codeTooLarge || len(pg.Code) == 5 && pg.Code[:2] == classData:
+	case pg.Code == codeNoNumber: // nothing is wrong with the batch
+	case pg.Code == codeAmendsNone || pg.Code == codeTooLarge || len(pg.Code) == 5 && pg.Code[:2] == classData:
 		return fmt.Errorf("%w: %w", im.ErrAppendInvalid, err)
 	}
 	return &refusal{code: pg.Code, cause: err}

@@ -311,7 +311,7 @@ func TestServerRefuses(t *testing.T) {
 		n++
 	}
 	bad := message(c, "a", n)
-	bad.Entry.Content.Type = "a\x00b"
+	bad.Entry.Sender = "a\x00b"
 	if err := j.Append(t.Context(), []im.Append{bad}, make([]im.Appended, 1)); !errors.Is(err, im.ErrAppendInvalid) {
 		t.Errorf("a text with a zero byte: %v", err)
 	}

@@ -3,6 +3,7 @@ package postgres
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"net"
 	"net/url"
 	"sync"
@@ -15,9 +16,20 @@ import (
 func message(c im.ConversationID, sender im.UserID, n int) im.Append {
 	var random [10]byte
 	binary.BigEndian.PutUint64(random[2:], uint64(n))
-	m := im.Message{Conversation: c, ID: im.NewMessageID(time.UnixMilli(1_700_000_000_000+int64(n/8)), random), Kind: im.EntryMessage,
-		Content: im.Content{Type: "text", Body: fmt.Appendf(nil, "%s says %d", sender, n), Text: true}}
-	return im.Append{Entry: im.Entry{Conversation: c, ID: m.ID, Sender: sender, Kind: m.Kind, Content: m.Content}, Hash: m.Hash()}
+	body := fmt.Appendf(nil, "%s says %d", sender, n)
+	h := fnv.New64a()
+	fmt.Fprint(h, c, sender, n)
+	return im.Append{
+		Entry: im.Entry{Conversation: c, ID: im.NewMessageID(time.UnixMilli(1_700_000_000_000+int64(n/8)), random), Sender: sender, Kind: im.EntryMessage, Body: body},
+		Hash:  h.Sum64(),
+	}
+}
+
+// amending makes an item that does something to an earlier one.
+func amending(c im.ConversationID, sender im.UserID, n int, target uint64, a im.Amend) im.Append {
+	item := message(c, sender, n)
+	item.Entry.Kind, item.Entry.Target, item.Amend = im.EntryRecall, target, a
+	return item
 }
 
 func store(t testing.TB, j *Journal, batch ...im.Append) []im.Appended {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -194,13 +193,9 @@ func whatIsLost(ctx context.Context, q querier, eras im.Eras, last im.Place, own
 }
 
 // isThere asks for an entry.
-func isThere(ctx context.Context, q querier, s stored) (bool, error) {
-	var pos int64
-	err := q.QueryRow(ctx, "SELECT pos FROM journal_entries WHERE id = $1 AND sender = $2", [16]byte(s.id), string(s.sender)).Scan(&pos)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return false, nil
-	}
-	return uint64(pos) == s.pos, err
+func isThere(ctx context.Context, q querier, s stored) (there bool, err error) {
+	err = q.QueryRow(ctx, "SELECT EXISTS (SELECT FROM journal_entries WHERE id = $1 AND sender = $2 AND pos = $3)", [16]byte(s.id), string(s.sender), int64(s.pos)).Scan(&there)
+	return there, err
 }
 
 // wentBack tells that the database is not, or no longer, the one that this
@@ -225,8 +220,7 @@ func (m *marks) drop() {
 	waiters := m.waiters
 	m.waiters = nil
 	for _, um := range []*userMarks{&m.dirty, &m.flying, &m.aside} {
-		clear(um.m)
-		um.n = 0
+		um.clear()
 	}
 	m.clean.Clear()
 	m.dropped++

@@ -1,24 +1,3 @@
--- Version 2: eras (im.Era), by which a position is known to be of this history.
-
--- The era that goes on, and where it began: which cluster, database and table,
--- and which start of its server.
-ALTER TABLE journal_meta ADD COLUMN era bigint NOT NULL DEFAULT 0, ADD COLUMN server text NOT NULL DEFAULT '';
-
-CREATE TABLE journal_eras (
-    n      bigint NOT NULL GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    id     bigint NOT NULL,
-    begun  bigint NOT NULL -- the position the journal had reached
-);
-
--- How far positions may be given out: what is in this row is as durable as the
--- entries before it, so any copy of the database that has the one has the others.
-CREATE TABLE journal_reached (
-    one bool   PRIMARY KEY DEFAULT true CHECK (one),
-    pos bigint NOT NULL,
-    own bigint NOT NULL -- the position of the transaction that wrote pos
-) WITH (fillfactor = 10);
-INSERT INTO journal_reached (pos, own) VALUES (0, 0);
-
 -- journal_begin makes a new era begin where positions have come to.
 CREATE FUNCTION journal_begin_1(new_era bigint, here text) RETURNS void
 LANGUAGE plpgsql AS $$
@@ -33,8 +12,15 @@ $$;
 -- under which timeline and in which era. It is called on every new connection, so
 -- nothing is stored, and no position given out, by a server whose era is not
 -- there: another server, or another start of it, has other connections.
-CREATE FUNCTION journal_adopt_2(name text, new_era bigint,
-    OUT now_timeline text, OUT now_era bigint, OUT now_version int, OUT moved bool, OUT lost bool)
+--
+-- It is for a program that knows the tables up to a version, also for those of
+-- before: its name and its answer stay. Every connection of a process holds a
+-- shared advisory lock on the version that its program knows: a step that shuts
+-- out programs which know less takes those locks alone, so it is not taken while
+-- one of them is connected, and none connects meanwhile. One that knows less than
+-- it must is told so, and changes nothing.
+CREATE FUNCTION journal_adopt_3(name text, new_era bigint, known int,
+    OUT now_timeline text, OUT now_era bigint, OUT now_version int, OUT now_least int, OUT moved bool, OUT lost bool)
 LANGUAGE plpgsql AS $$
 DECLARE
     m journal_meta;
@@ -44,6 +30,11 @@ DECLARE
     here_level int;
     alive bool;
 BEGIN
+    PERFORM pg_advisory_lock_shared(720541601, known);
+    SELECT j.version, j.least INTO STRICT now_version, now_least FROM journal_meta j;
+    IF known < now_least THEN
+        RETURN;
+    END IF;
     SELECT format('%s/%s/%s', s.system_identifier, d.oid, 'journal_entries'::regclass::oid) INTO here
         FROM pg_control_system() s, pg_database d WHERE d.datname = current_database();
     here_wal := left(pg_walfile_name(pg_current_wal_insert_lsn()), 8);
@@ -57,7 +48,6 @@ BEGIN
         alive := EXISTS (SELECT FROM journal_alive);
         now_timeline := m.timeline;
         now_era := m.era;
-        now_version := m.version;
         lost := m.identity <> '' AND (m.identity <> here OR m.wal <> here_wal AND m.level < 2 OR NOT alive AND m.level < 1);
         moved := m.identity <> '' AND (lost OR m.wal <> here_wal OR NOT alive);
         IF m.identity <> '' AND NOT moved AND m.level = here_level AND m.server = here_server THEN

@@ -232,11 +232,8 @@ type ImportedEntry struct {
 	Hash  uint64
 }
 
-func entryColumns() []string {
-	return []string{
-		"no", "seq", "count", "stored", "pos", "hash", "id", "kind", "text", "recalled", "sender", "type", "body",
-		"roster", "reply_to", "target", "mentions", "event",
-	}
+func importColumns() []string {
+	return []string{"slot", "no", "seq", "count", "stored", "pos", "hash", "roster", "id", "kind", "body", "sender", "recalled", "target", "amended"}
 }
 
 // Entries stores a page of entries, and the place of the last one in the source,
@@ -248,7 +245,7 @@ func (m *Importer) Entries(ctx context.Context, page []ImportedEntry, place []by
 			return err
 		}
 		rows := pgx.CopyFromSlice(len(page), func(i int) ([]any, error) { return entryRow(&page[i], nos[page[i].Entry.Conversation]), nil })
-		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"journal_entries"}, entryColumns(), rows); err != nil {
+		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"journal_entries"}, importColumns(), rows); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, "UPDATE skein_migration SET entries = entries + $1, entry_place = $2", int64(len(page)), place)
@@ -258,27 +255,33 @@ func (m *Importer) Entries(ctx context.Context, page []ImportedEntry, place []by
 
 // importHeads moves the heads to where a page of entries leads, and returns the
 // numbers of the conversations.
-func importHeads(ctx context.Context, tx pgx.Tx, page []ImportedEntry) (map[im.ConversationID]int64, error) {
+func importHeads(ctx context.Context, tx pgx.Tx, page []ImportedEntry) (map[im.ConversationID]int32, error) {
 	last := map[im.ConversationID]*im.Entry{}
 	for i := range page {
 		last[page[i].Entry.Conversation] = &page[i].Entry
 	}
 	var names []string
+	var in []int16
 	var seqs, counts, times, rosters, positions []int64
 	for c, e := range last {
-		names, seqs, counts = append(names, string(c)), append(seqs, int64(e.Seq)), append(counts, int64(e.Count))
+		names, in, seqs, counts = append(names, string(c)), append(in, int16(slotOf(c))), append(seqs, int64(e.Seq)), append(counts, int64(e.Count))
 		times, rosters, positions = append(times, msOf(e.Stored)), append(rosters, int64(e.Roster)), append(positions, int64(e.Pos))
 	}
-	rows, err := tx.Query(ctx, `INSERT INTO journal_heads (conversation, seq, count, stored, roster, pos)
-		SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[])
-		ON CONFLICT (conversation) DO UPDATE SET seq = excluded.seq, count = excluded.count, stored = excluded.stored, roster = excluded.roster, pos = excluded.pos
-		RETURNING conversation, no`, names, seqs, counts, times, rosters, positions)
+	// Not by ON CONFLICT: a head that is there must not use up a number.
+	if _, err := tx.Exec(ctx, `INSERT INTO journal_heads (slot, conversation, seq, count, stored, roster, pos)
+		SELECT u.slot, u.name, 0, 0, 0, 0, 0 FROM unnest($1::smallint[], $2::text[]) u(slot, name)
+			WHERE NOT EXISTS (SELECT FROM journal_heads h WHERE h.slot = u.slot AND h.conversation = u.name)`, in, names); err != nil {
+		return nil, err
+	}
+	rows, err := tx.Query(ctx, `UPDATE journal_heads h SET seq = u.seq, count = u.count, stored = u.stored, roster = u.roster, pos = u.pos
+		FROM unnest($1::smallint[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]) u(slot, name, seq, count, stored, roster, pos)
+		WHERE h.slot = u.slot AND h.conversation = u.name RETURNING h.conversation, h.no`, in, names, seqs, counts, times, rosters, positions)
 	if err != nil {
 		return nil, err
 	}
-	nos := make(map[im.ConversationID]int64, len(last))
+	nos := make(map[im.ConversationID]int32, len(last))
 	var name string
-	var no int64
+	var no int32
 	_, err = pgx.ForEachRow(rows, []any{&name, &no}, func() error {
 		nos[im.ConversationID(name)] = no
 		return nil
@@ -286,26 +289,22 @@ func importHeads(ctx context.Context, tx pgx.Tx, page []ImportedEntry) (map[im.C
 	return nos, err
 }
 
-func entryRow(x *ImportedEntry, no int64) []any {
+func entryRow(x *ImportedEntry, no int32) []any {
 	e := &x.Entry
 	row := []any{
-		no, int64(e.Seq), int64(e.Count), msOf(e.Stored), int64(e.Pos), int64(x.Hash), [16]byte(e.ID), int16(e.Kind), e.Content.Text, e.Recalled,
-		string(e.Sender), e.Content.Type, e.Content.Body, int64(e.Roster), nil, nil, nil, nil,
+		int16(slotOf(e.Conversation)), no, int64(e.Seq), int64(e.Count), msOf(e.Stored), int64(e.Pos), int64(x.Hash), nil, [16]byte(e.ID), int16(e.Kind),
+		e.Body, string(e.Sender), nil, nil, nil,
 	}
-	if e.Content.Body == nil {
-		row[12] = []byte{}
+	if e.Body == nil {
+		row[10] = []byte{}
 	}
-	if e.ReplyTo != 0 {
-		row[14] = int64(e.ReplyTo)
+	if e.Recalled {
+		row[12] = true
 	}
-	if e.Target != 0 {
-		row[15] = int64(e.Target)
-	}
-	if len(e.Mentions) > 0 {
-		row[16] = string(joined(e.Mentions))
-	}
-	if e.Event != nil {
-		row[17] = string(encodeEvent(e.Event))
+	for at, n := range map[int]uint64{7: e.Roster, 13: e.Target, 14: e.Amended} {
+		if n != 0 {
+			row[at] = int64(n)
+		}
 	}
 	return row
 }
@@ -323,9 +322,13 @@ func (m *Importer) Marks(ctx context.Context, page []im.Mark, place []byte) erro
 	return pgx.BeginFunc(ctx, m.c, func(tx pgx.Tx) error {
 		rows := pgx.CopyFromSlice(len(page), func(i int) ([]any, error) {
 			k := &page[i]
-			return []any{string(k.User), string(k.Conversation), int64(k.Received), int64(k.Read), int64(k.ReadCount), int64(k.Pos)}, nil
+			row := []any{int16(slotOf(k.User)), string(k.User), string(k.Conversation), int64(k.Received), int64(k.Read), int64(k.ReadCount), int64(k.Pos), nil}
+			if k.Mine != "" {
+				row[7] = []byte(k.Mine)
+			}
+			return row, nil
 		})
-		columns := []string{"user", "conversation", "received", "read", "read_count", "pos"}
+		columns := []string{"slot", "user", "conversation", "received", "read", "read_count", "pos", "mine"}
 		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"journal_marks"}, columns, rows); err != nil {
 			return err
 		}
@@ -389,26 +392,22 @@ func (m *Importer) Fail(ctx context.Context, note string) error {
 	return err
 }
 
-const importedEntries = `SELECT e.seq, e.count, e.stored, e.pos, e.id, e.kind, e.text, e.recalled, e.sender, e.type, e.body, e.roster, e.reply_to, e.target,
-	e.mentions, e.event, h.conversation, e.hash FROM journal_entries e JOIN journal_heads h ON h.no = e.no`
+const importedEntries = "SELECT " + entryColumns + ", h.conversation, e.hash FROM journal_entries e JOIN journal_heads h ON h.slot = e.slot AND h.no = e.no"
 
 // EachEntry calls each for every entry there is, in no order.
 func (m *Importer) EachEntry(ctx context.Context, each func(e *im.Entry, hash uint64) error) error {
 	return m.each(ctx, importedEntries, func(v [][]byte) error {
-		e := im.Entry{Conversation: im.ConversationID(v[16])}
-		if err := scanEntry(v, &e); err != nil {
-			return err
-		}
-		return each(&e, int8Of(v[17]))
+		e := im.Entry{Conversation: im.ConversationID(v[12])}
+		scanEntry(v, &e)
+		return each(&e, int8Of(v[13]))
 	})
 }
 
 // EachMark calls each for every mark there is, in no order.
 func (m *Importer) EachMark(ctx context.Context, each func(k *im.Mark) error) error {
-	return m.each(ctx, `SELECT "user", conversation, received, read, read_count, pos FROM journal_marks`, func(v [][]byte) error {
-		return each(&im.Mark{
-			User: im.UserID(v[0]), Conversation: im.ConversationID(v[1]), Received: int8Of(v[2]), Read: int8Of(v[3]), ReadCount: int8Of(v[4]), Pos: int8Of(v[5]),
-		})
+	return m.each(ctx, `SELECT m."user", m.conversation, `+markColumns+" FROM journal_marks m", func(v [][]byte) error {
+		k := scanMark(im.UserID(v[0]), im.ConversationID(v[1]), v[2:])
+		return each(&k)
 	})
 }
 
@@ -432,10 +431,10 @@ func (m *Importer) each(ctx context.Context, sql string, f func(v [][]byte) erro
 // wrongHeads counts conversations whose head is not their last entry, or whose
 // entries are not numbered from 1 without a gap.
 const wrongHeads = `SELECT count(*) FROM journal_heads h
-	LEFT JOIN (SELECT no, count(*) AS n, min(seq) AS first, max(seq) AS last FROM journal_entries GROUP BY no) a ON a.no = h.no
-	LEFT JOIN journal_entries e ON e.no = h.no AND e.seq = h.seq
+	LEFT JOIN (SELECT slot, no, count(*) AS n, min(seq) AS first, max(seq) AS last FROM journal_entries GROUP BY slot, no) a ON a.slot = h.slot AND a.no = h.no
+	LEFT JOIN journal_entries e ON e.slot = h.slot AND e.no = h.no AND e.seq = h.seq
 	WHERE (a.n, a.first, a.last) IS DISTINCT FROM (h.seq, 1::bigint, h.seq)
-		OR (e.count, e.stored, e.roster, e.pos) IS DISTINCT FROM (h.count, h.stored, h.roster, h.pos)`
+		OR (e.count, e.stored, coalesce(e.roster, 0), e.pos) IS DISTINCT FROM (h.count, h.stored, h.roster, h.pos)`
 
 // WrongHeads returns how many conversations do not hang together.
 func (m *Importer) WrongHeads(ctx context.Context) (n int64, err error) {

@@ -91,12 +91,13 @@ type Journal struct {
 	marksDone chan struct{}
 	flushMu   sync.Mutex
 	writing   sync.WaitGroup // of how far positions may be told, and who looks what holds them
-	index     index
 }
 
 // Open opens the journal in the database with this URL, and makes its tables if
-// there are none. Errors an operator can do something about are *schema.NewerError,
-// *SettingError and *UnfinishedError; im.ErrJournalUnavailable: the database cannot be reached.
+// there are none; those of an older version it rewrites, which takes as long as
+// reading and writing all of them does, and twice their room. Errors an operator can
+// do something about are *schema.NewerError, *schema.InUseError, *SettingError and
+// *UnfinishedError; im.ErrJournalUnavailable: the database cannot be reached.
 func Open(ctx context.Context, url string, o Options) (*Journal, error) {
 	j := &Journal{o: o.withDefaults(), stopMarks: make(chan struct{}), marksDone: make(chan struct{})}
 	j.known.init()
@@ -133,7 +134,6 @@ func Open(ctx context.Context, url string, o Options) (*Journal, error) {
 	watching, cancel := context.WithCancel(context.Background())
 	j.held.cancel = cancel
 	j.writing.Go(func() { j.watchHeld(watching) })
-	j.index.begin(config.ConnConfig, j.o.Logger)
 	return j, nil
 }
 
@@ -156,9 +156,6 @@ func (j *Journal) begin(ctx context.Context, config *pgx.ConnConfig) error {
 	if err := migrations().migrate(ctx, c, steps().Start(), j.o.Logger); err != nil {
 		return opening(ctx, err)
 	}
-	if j.index.there, err = indexed(ctx, c); err != nil {
-		return opening(ctx, err)
-	}
 	return opening(ctx, j.adopt(ctx, c))
 }
 
@@ -167,9 +164,10 @@ func (j *Journal) begin(ctx context.Context, config *pgx.ConnConfig) error {
 func opening(ctx context.Context, err error) error {
 	var pg *pgconn.PgError
 	var newer *schema.NewerError
+	var inUse *schema.InUseError
 	var setting *SettingError
 	var unfinished *UnfinishedError
-	if err == nil || errors.As(err, &newer) || errors.As(err, &setting) || errors.As(err, &unfinished) || errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR" {
+	if err == nil || errors.As(err, &newer) || errors.As(err, &inUse) || errors.As(err, &setting) || errors.As(err, &unfinished) || errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR" {
 		return err
 	}
 	return unreachable(ctx, err)
@@ -239,7 +237,6 @@ func (j *Journal) Close() error {
 		return nil
 	}
 	j.closed = true
-	j.index.close()
 	close(j.stopMarks)
 	j.held.cancel()
 	<-j.marksDone

@@ -51,13 +51,13 @@ func (k *known) seen(cs []im.ConversationID, heads []im.Head, now time.Time) {
 	}
 }
 
-// unknown appends those of cs, which are sorted, that were never seen.
-func (k *known) unknown(cs []im.ConversationID, to []im.ConversationID) []im.ConversationID {
+// unknown appends where in cs those are that were never seen.
+func (k *known) unknown(cs []im.ConversationID, to []int32) []int32 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	for _, c := range cs {
+	for i, c := range cs {
 		if _, ok := k.heads.Get(c); !ok {
-			to = append(to, c)
+			to = append(to, int32(i))
 		}
 	}
 	return to

@@ -38,11 +38,12 @@ const (
 // as far as that can be told. It takes the locks of the others for a moment; its
 // commit waits for nothing, not even for a standby.
 const lockedSQL = `WITH free AS MATERIALIZED (
-		SELECT conversation FROM journal_heads WHERE conversation = ANY($1::text[]) AND (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
-		FOR NO KEY UPDATE SKIP LOCKED)
+		SELECT h.conversation FROM journal_heads h
+			WHERE (h.slot, h.conversation) IN (SELECT * FROM unnest($1::smallint[], $2::text[])) AND (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
+			FOR NO KEY UPDATE OF h SKIP LOCKED)
 	SELECT h.conversation, coalesce((SELECT format('pid %s, %s, %s', a.pid, coalesce(nullif(a.application_name, ''), 'unnamed'), a.state)
 			FROM pg_stat_activity a WHERE a.backend_xid = h.xmax LIMIT 1), 'not known')
-		FROM journal_heads h WHERE h.conversation = ANY($1::text[]) AND h.conversation NOT IN (SELECT f.conversation FROM free f)`
+		FROM journal_heads h WHERE (h.slot, h.conversation) IN (SELECT * FROM unnest($1::smallint[], $2::text[])) AND h.conversation NOT IN (SELECT f.conversation FROM free f)`
 
 // locked are the conversations whose rows somebody else keeps locked.
 type locked struct {
@@ -193,8 +194,8 @@ func (j *Journal) lookForLocks(ctx context.Context, batch []im.Append, busy map[
 	remaining, by := ask, map[im.ConversationID]string{}
 	for n := 1; len(remaining) > 0; n++ {
 		clear(by)
-		var names column
-		err := j.queryOn(ctx, j.writers, stmtLocked, [][]byte{texts(&names, remaining)}, func(v [][]byte) error {
+		var in, names column
+		err := j.queryOn(ctx, j.writers, stmtLocked, [][]byte{slotsOf(&in, remaining), texts(&names, remaining)}, func(v [][]byte) error {
 			by[im.ConversationID(v[0])] = string(v[1])
 			return nil
 		})

@@ -3,6 +3,7 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -25,8 +26,15 @@ const (
 	marksSoon = 5 * time.Millisecond
 	// marksPerWrite bounds a transaction of marks: positions wait for it.
 	marksPerWrite = 1000
-	// maxDirtyMarks bounds the marks that wait in memory; beyond, SetMarks refuses.
+	// maxDirtyMarks bounds the marks that wait in memory, maxDirtyMine the bytes of
+	// their Mine; beyond, SetMarks refuses.
 	maxDirtyMarks = 1 << 16
+	maxDirtyMine  = 64 << 20
+	// minePerWrite bounds a transaction as marksPerWrite does.
+	minePerWrite = 1 << 20
+	// cachedMine is the longest Mine that is remembered: who asks for a longer one
+	// asks the database.
+	cachedMine = 256
 	// cachedMarks is how many marks are remembered, per generation of the cache, and
 	// markExpiry for how long a look at the database holds: other processes move
 	// marks, too.
@@ -40,24 +48,31 @@ const (
 	unwritten = math.MaxInt64
 )
 
-const marksSQL = `SELECT k.i, m.received, m.read, m.read_count, m.pos
-	FROM unnest($1::text[], $2::text[]) WITH ORDINALITY k(u, c, i) JOIN journal_marks m ON m."user" = k.u AND m.conversation = k.c`
+// markColumns are those of a mark m, in the order that scanMark reads them in.
+const markColumns = "m.received, m.read, m.read_count, m.pos, m.mine"
 
-const userMarksSQL = `SELECT m.conversation, m.received, m.read, m.read_count, m.pos FROM journal_marks m WHERE m."user" = $1`
+const marksSQL = `SELECT k.i, ` + markColumns + `
+	FROM unnest($1::smallint[], $2::text[], $3::text[]) WITH ORDINALITY k(slot, u, c, i)
+	JOIN journal_marks m ON m.slot = k.slot AND m."user" = k.u AND m.conversation = k.c`
+
+const userMarksSQL = `SELECT m.conversation, ` + markColumns + ` FROM journal_marks m WHERE m.slot = $1 AND m."user" = $2`
 
 // setMarksSQL moves marks forward. Numbers are compared without their sign, which
-// # turns over. Without an adopted server there is no position, and an error.
-const setMarksSQL = `INSERT INTO journal_marks AS m ("user", conversation, received, read, read_count, pos)
-	SELECT k.u, k.c, k.received, k.read, k.read_count, (SELECT j.base + pg_current_xact_id()::text::bigint FROM journal_meta j, journal_alive)
-		FROM unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[]) k(u, c, received, read, read_count)
-	ON CONFLICT ("user", conversation) DO UPDATE SET
+// # turns over; what users set for themselves is replaced by what was set last.
+// Without an adopted server there is no position, and an error.
+const setMarksSQL = `INSERT INTO journal_marks AS m (slot, "user", conversation, received, read, read_count, mine, pos)
+	SELECT k.slot, k.u, k.c, k.received, k.read, k.read_count, k.mine, (SELECT j.base + pg_current_xact_id()::text::bigint FROM journal_meta j, journal_alive)
+		FROM unnest($1::smallint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[]) k(slot, u, c, received, read, read_count, mine)
+	ON CONFLICT (slot, "user", conversation) DO UPDATE SET
 		received = CASE WHEN excluded.received # (-9223372036854775808) > m.received # (-9223372036854775808) THEN excluded.received ELSE m.received END,
 		read_count = CASE WHEN excluded.read # (-9223372036854775808) > m.read # (-9223372036854775808) THEN excluded.read_count ELSE m.read_count END,
 		read = CASE WHEN excluded.read # (-9223372036854775808) > m.read # (-9223372036854775808) THEN excluded.read ELSE m.read END,
+		mine = coalesce(excluded.mine, m.mine),
 		pos = greatest(m.pos, excluded.pos)
 	WHERE excluded.received # (-9223372036854775808) > m.received # (-9223372036854775808)
 		OR excluded.read # (-9223372036854775808) > m.read # (-9223372036854775808)
-	RETURNING m."user", m.conversation, m.received, m.read, m.read_count, m.pos`
+		OR excluded.mine IS NOT NULL AND excluded.mine IS DISTINCT FROM m.mine
+	RETURNING m."user", m.conversation, ` + markColumns
 
 // marks holds marks in memory. Dirty ones wait to be written, flying ones are
 // being written, clean ones are as the database had them a moment ago, and a
@@ -117,6 +132,13 @@ func (m *marks) waiting() int {
 	return max(m.dirty.n+m.flying.n+m.aside.n, len(m.waiters))
 }
 
+// mine is how many bytes of Mine wait.
+func (m *marks) mine() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dirty.mine + m.flying.mine + m.aside.mine
+}
+
 // memory returns what waits of a mark, the zero mark if nothing does.
 func (m *marks) memory(k im.MarkKey) im.Mark {
 	mark, _ := forward(m.aside.m[k.User][k.Conversation], m.flying.m[k.User][k.Conversation])
@@ -126,6 +148,9 @@ func (m *marks) memory(k im.MarkKey) im.Mark {
 
 // learn notes a mark of the database, unless a later one is known.
 func (m *marks) learn(k im.MarkKey, mark im.Mark, expiry time.Time) {
+	if len(mark.Mine) > cachedMine {
+		mark.Mine, expiry = "", time.Time{}
+	}
 	old, _ := m.clean.Get(k)
 	if old.mark.Received <= mark.Received && old.mark.Read <= mark.Read {
 		m.clean.Put(k, cleanMark{mark, expiry})
@@ -134,8 +159,9 @@ func (m *marks) learn(k im.MarkKey, mark im.Mark, expiry time.Time) {
 
 // userMarks are marks by user.
 type userMarks struct {
-	m map[im.UserID]map[im.ConversationID]im.Mark
-	n int
+	m    map[im.UserID]map[im.ConversationID]im.Mark
+	n    int
+	mine int // bytes of Mine
 }
 
 func (um *userMarks) put(m im.Mark) {
@@ -145,8 +171,14 @@ func (um *userMarks) put(m im.Mark) {
 		um.m[m.User] = of
 	}
 	before := len(of)
+	um.mine += len(m.Mine) - len(of[m.Conversation].Mine)
 	of[m.Conversation] = m
 	um.n += len(of) - before
+}
+
+func (um *userMarks) clear() {
+	clear(um.m)
+	um.n, um.mine = 0, 0
 }
 
 // take returns all marks in the order in which they are written, and removes them.
@@ -157,11 +189,13 @@ func (um *userMarks) take() []im.Mark {
 			taken = append(taken, m)
 		}
 	}
-	clear(um.m)
-	um.n = 0
+	um.clear()
 	// Processes that write the same marks must not wait for each other in a circle.
 	slices.SortFunc(taken, func(a, b im.Mark) int {
-		return cmp.Or(cmp.Compare(a.User, b.User), cmp.Compare(a.Conversation, b.Conversation))
+		if a.User == b.User {
+			return cmp.Compare(a.Conversation, b.Conversation)
+		}
+		return cmp.Or(cmp.Compare(slotOf(a.User), slotOf(b.User)), cmp.Compare(a.User, b.User))
 	})
 	return taken
 }
@@ -172,18 +206,22 @@ func (um *userMarks) remove(k im.MarkKey) {
 		return
 	}
 	um.n--
+	um.mine -= len(of[k.Conversation].Mine)
 	if delete(of, k.Conversation); len(of) == 0 {
 		delete(um.m, k.User)
 	}
 }
 
-// forward returns the mark further along of old and m, and whether it differs
-// from old. A mark that does is not in the database yet.
+// forward returns the mark further along of old and m, which was set later, and
+// whether it differs from old. A mark that does is not in the database yet.
 func forward(old, m im.Mark) (im.Mark, bool) {
-	if m.Received <= old.Received && m.Read <= old.Read {
+	if m.Received <= old.Received && m.Read <= old.Read && (m.Mine == "" || m.Mine == old.Mine) {
 		return old, false
 	}
-	next := im.Mark{User: m.User, Conversation: m.Conversation, Received: max(old.Received, m.Received), Read: old.Read, ReadCount: old.ReadCount, Pos: unwritten}
+	next := im.Mark{
+		User: m.User, Conversation: m.Conversation, Received: max(old.Received, m.Received), Read: old.Read, ReadCount: old.ReadCount,
+		Mine: cmp.Or(m.Mine, old.Mine), Pos: unwritten,
+	}
 	if m.Read > old.Read {
 		next.Read, next.ReadCount = m.Read, m.ReadCount
 	}
@@ -201,8 +239,11 @@ func (j *Journal) SetMarks(_ context.Context, set []im.Mark, w im.MarkWait) erro
 		if m := &set[i]; len(m.User) == 0 || len(m.User) > maxName || len(m.Conversation) == 0 || len(m.Conversation) > maxName {
 			return errors.New("journal: SetMarks: user or conversation is empty or too long")
 		}
+		if len(set[i].Mine) > im.MaxMine {
+			return fmt.Errorf("journal: SetMarks: more than %d bytes of a user's own", im.MaxMine)
+		}
 	}
-	if j.marks.waiting()+len(set) > maxDirtyMarks {
+	if j.marks.waiting()+len(set) > maxDirtyMarks || j.marks.mine() > maxDirtyMine {
 		// Not written here: who sets them has other things to do (messaging's settler).
 		return fmt.Errorf("%w: too many marks wait to be written", im.ErrJournalUnavailable)
 	}
@@ -219,8 +260,10 @@ func (m *marks) set(set []im.Mark, w im.MarkWait) (waits bool) {
 	var keys []im.MarkKey
 	for i := range set {
 		k := im.MarkKey{User: set[i].User, Conversation: set[i].Conversation}
+		// What was there is a lower bound of the numbers for ever. What a user set is
+		// not: somebody else may have replaced it since, so it is written.
 		known, _ := m.clean.Get(k)
-		if _, ahead := forward(known.mark, set[i]); !ahead {
+		if _, ahead := forward(known.mark, set[i]); !ahead && set[i].Mine == "" {
 			continue
 		}
 		if next, ahead := forward(m.memory(k), set[i]); ahead {
@@ -289,21 +332,28 @@ func (j *Journal) Marks(ctx context.Context, keys []im.MarkKey, out []im.Mark, r
 
 // storedMarks asks the database for some of keys.
 func (j *Journal) storedMarks(ctx context.Context, keys []im.MarkKey, which []int) ([]im.Mark, error) {
-	var users, conversations column
+	var in, users, conversations column
+	in.begin(oidInt2)
 	users.begin(oidText)
 	conversations.begin(oidText)
 	for _, i := range which {
+		in.int2(slotOf(keys[i].User))
 		add(&users, keys[i].User)
 		add(&conversations, keys[i].Conversation)
 	}
 	stored := make([]im.Mark, len(which))
-	err := j.query(ctx, stmtMarks, [][]byte{users.end(), conversations.end()}, func(v [][]byte) error {
+	err := j.query(ctx, stmtMarks, [][]byte{in.end(), users.end(), conversations.end()}, func(v [][]byte) error {
 		n := int8Of(v[0]) - 1
 		k := &keys[which[n]]
-		stored[n] = im.Mark{User: k.User, Conversation: k.Conversation, Received: int8Of(v[1]), Read: int8Of(v[2]), ReadCount: int8Of(v[3]), Pos: int8Of(v[4])}
+		stored[n] = scanMark(k.User, k.Conversation, v[1:])
 		return nil
 	})
 	return stored, err
+}
+
+// scanMark reads markColumns.
+func scanMark(u im.UserID, c im.ConversationID, v [][]byte) im.Mark {
+	return im.Mark{User: u, Conversation: c, Received: int8Of(v[0]), Read: int8Of(v[1]), ReadCount: int8Of(v[2]), Pos: int8Of(v[3]), Mine: string(v[4])}
 }
 
 // UserMarks returns all marks of a user.
@@ -322,8 +372,8 @@ func (j *Journal) UserMarks(ctx context.Context, u im.UserID) ([]im.Mark, error)
 	}
 	m.mu.Unlock()
 	var all []im.Mark
-	err := j.query(ctx, stmtUserMarks, [][]byte{[]byte(u)}, func(v [][]byte) error {
-		mark := im.Mark{User: u, Conversation: im.ConversationID(v[0]), Received: int8Of(v[1]), Read: int8Of(v[2]), ReadCount: int8Of(v[3]), Pos: int8Of(v[4])}
+	err := j.query(ctx, stmtUserMarks, [][]byte{binary.BigEndian.AppendUint16(nil, slotOf(u)), []byte(u)}, func(v [][]byte) error {
+		mark := scanMark(u, im.ConversationID(v[0]), v[1:])
 		mark, _ = forward(mark, newer[mark.Conversation])
 		delete(newer, mark.Conversation)
 		all = append(all, mark)
@@ -352,7 +402,7 @@ func (j *Journal) flushMarks(ctx context.Context) error {
 	}
 	m.mu.Unlock()
 	for len(taken) > 0 {
-		some := taken[:min(len(taken), marksPerWrite)]
+		some := taken[:perWrite(taken)]
 		var left []im.Mark
 		written := some
 		stored, err := j.writeSome(ctx, some, dropped)
@@ -374,29 +424,43 @@ func (j *Journal) flushMarks(ctx context.Context) error {
 	return nil
 }
 
+// perWrite is how many of some marks are written together.
+func perWrite(set []im.Mark) int {
+	mine := 0
+	for i := range set {
+		if mine += len(set[i].Mine); i == marksPerWrite || i > 0 && mine > minePerWrite {
+			return i
+		}
+	}
+	return len(set)
+}
+
 // freeMarksSQL tells which of some marks, by their numbers, can be written: those
 // whose rows are not there or not locked. Like lockedSQL it waits for nothing.
 const freeMarksSQL = `WITH free AS MATERIALIZED (
 		SELECT m."user", m.conversation FROM journal_marks m
-			WHERE (m."user", m.conversation) IN (SELECT * FROM unnest($1::text[], $2::text[])) AND (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
+			WHERE (m.slot, m."user", m.conversation) IN (SELECT * FROM unnest($1::smallint[], $2::text[], $3::text[]))
+				AND (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 			FOR NO KEY UPDATE OF m SKIP LOCKED)
-	SELECT k.i FROM unnest($1::text[], $2::text[]) WITH ORDINALITY k(u, c, i)
+	SELECT k.i FROM unnest($1::smallint[], $2::text[], $3::text[]) WITH ORDINALITY k(slot, u, c, i)
 		WHERE EXISTS (SELECT FROM free f WHERE f."user" = k.u AND f.conversation = k.c)
-			OR NOT EXISTS (SELECT FROM journal_marks m WHERE m."user" = k.u AND m.conversation = k.c)`
+			OR NOT EXISTS (SELECT FROM journal_marks m WHERE m.slot = k.slot AND m."user" = k.u AND m.conversation = k.c)`
 
 // writeFree writes those of sorted marks whose rows nobody keeps locked, after a
 // lock was waited for in vain. It returns those that were not written as well.
 func (j *Journal) writeFree(ctx context.Context, set []im.Mark, dropped int) (stored, written, left []im.Mark, err error) {
 	j.metrics.lockWaits.Inc()
-	var users, conversations column
+	var in, users, conversations column
+	in.begin(oidInt2)
 	users.begin(oidText)
 	conversations.begin(oidText)
 	for i := range set {
+		in.int2(slotOf(set[i].User))
 		add(&users, set[i].User)
 		add(&conversations, set[i].Conversation)
 	}
 	free := make([]bool, len(set))
-	err = j.queryOn(ctx, j.writers, stmtFreeMarks, [][]byte{users.end(), conversations.end()}, func(v [][]byte) error {
+	err = j.queryOn(ctx, j.writers, stmtFreeMarks, [][]byte{in.end(), users.end(), conversations.end()}, func(v [][]byte) error {
 		free[int8Of(v[0])-1] = true
 		return nil
 	})
@@ -453,8 +517,7 @@ func (j *Journal) putBack(failed []im.Mark, waiters []markWaiter, dropped int) (
 			m.dirty.put(mark)
 		}
 	}
-	clear(m.aside.m)
-	m.aside.n = 0
+	m.aside.clear()
 	select {
 	case m.wake <- struct{}{}:
 	default:
@@ -488,21 +551,7 @@ func (m *marks) landed(taken, written, stored, left []im.Mark, expiry time.Time)
 func (j *Journal) writeSome(ctx context.Context, set []im.Mark, dropped int) ([]im.Mark, error) {
 	ctx, cancel := context.WithTimeout(ctx, markWriteTimeout)
 	defer cancel()
-	var cols [5]column
-	for i, oid := range []uint32{oidText, oidText, oidInt8, oidInt8, oidInt8} {
-		cols[i].begin(oid)
-	}
-	for i := range set {
-		add(&cols[0], set[i].User)
-		add(&cols[1], set[i].Conversation)
-		cols[2].int8(set[i].Received)
-		cols[3].int8(set[i].Read)
-		cols[4].int8(set[i].ReadCount)
-	}
-	params := make([][]byte, len(cols))
-	for i := range cols {
-		params[i] = cols[i].end()
-	}
+	params := markParams(set)
 	c, err := j.acquire(ctx, j.writers)
 	if err != nil {
 		return nil, err
@@ -519,9 +568,7 @@ func (j *Journal) writeSome(ctx context.Context, set []im.Mark, dropped int) ([]
 	rows := c.Conn().PgConn().ExecPrepared(ctx, stmtSetMarks, params, binaryFormat, binaryFormat)
 	for rows.NextRow() {
 		v := rows.Values()
-		stored = append(stored, im.Mark{
-			User: im.UserID(v[0]), Conversation: im.ConversationID(v[1]), Received: int8Of(v[2]), Read: int8Of(v[3]), ReadCount: int8Of(v[4]), Pos: int8Of(v[5]),
-		})
+		stored = append(stored, scanMark(im.UserID(v[0]), im.ConversationID(v[1]), v[2:]))
 	}
 	_, err = rows.Close()
 	c.Release()
@@ -537,6 +584,33 @@ func (j *Journal) writeSome(ctx context.Context, set []im.Mark, dropped int) ([]
 	}
 	j.metrics.marks.Add(float64(len(stored)))
 	return stored, nil
+}
+
+// markParams are the parameters of setMarksSQL.
+func markParams(set []im.Mark) [][]byte {
+	var cols [7]column
+	for i, oid := range []uint32{oidInt2, oidText, oidText, oidInt8, oidInt8, oidInt8, oidBytea} {
+		cols[i].begin(oid)
+	}
+	for i := range set {
+		m := &set[i]
+		cols[0].int2(slotOf(m.User))
+		add(&cols[1], m.User)
+		add(&cols[2], m.Conversation)
+		cols[3].int8(m.Received)
+		cols[4].int8(m.Read)
+		cols[5].int8(m.ReadCount)
+		if m.Mine == "" {
+			cols[6].null()
+		} else {
+			add(&cols[6], m.Mine)
+		}
+	}
+	params := make([][]byte, len(cols))
+	for i := range cols {
+		params[i] = cols[i].end()
+	}
+	return params
 }
 
 // writeMarks writes marks a while after the first of them was set, or soon after

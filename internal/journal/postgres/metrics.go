@@ -46,7 +46,7 @@ func newMetrics(j *Journal) *metrics {
 		batch:    histogram("batch_entries", "Entries stored by an append.", prometheus.ExponentialBuckets(1, 2, 13)),
 		outcomes: counters("appends_total", "Items of appends by what became of them.", "outcome"),
 		errors:   counters("append_errors_total", "Appends that failed, by what is known of them.", "error"),
-		retries:  counter("append_retries_total", "Batches that were run again as they met another one."),
+		retries:  counter("append_retries_total", "Batches that were run again, mostly for an id that was stored before."),
 		full:     counter("full_total", "Appends refused for want of disk space."),
 		marks:    counter("marks_written_total", "Marks written to the database."),
 
@@ -105,14 +105,14 @@ func (m *metrics) refused(err error) {
 
 func (m *metrics) appended(out []im.Appended, d time.Duration) {
 	m.append.Observe(d.Seconds())
-	var n [im.RosterChanged + 1]int
+	var n [im.TargetChanged + 1]int
 	for i := range out {
 		n[out[i].Status]++
 	}
 	if n[im.Stored] > 0 {
 		m.batch.Observe(float64(n[im.Stored]))
 	}
-	for status, name := range map[im.AppendStatus]string{im.Stored: "stored", im.Duplicate: "duplicate", im.IDConflict: "id_conflict", im.RosterChanged: "roster_changed"} {
+	for status, name := range map[im.AppendStatus]string{im.Stored: "stored", im.Duplicate: "duplicate", im.IDConflict: "id_conflict", im.RosterChanged: "roster_changed", im.TargetChanged: "target_changed"} {
 		if n[status] > 0 {
 			m.outcomes.WithLabelValues(name).Add(float64(n[status]))
 		}

@@ -11,6 +11,6 @@ func next() []step {
 	return []step{
 		{sql: `ALTER TABLE journal_entries ADD COLUMN next_note text; ALTER TABLE journal_heads ADD COLUMN next_note text;
 			CREATE INDEX journal_heads_next ON journal_heads (next_note) WHERE next_note IS NOT NULL`},
-		{sql: `DROP FUNCTION IF EXISTS journal_adopt_1; ALTER TABLE journal_heads DROP COLUMN next_note`, kind: schema.Contract},
+		{sql: `ALTER TABLE journal_heads DROP COLUMN next_note`, kind: schema.Contract},
 	}
 }

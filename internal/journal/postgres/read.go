@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +29,9 @@ const (
 	stmtPing      = "ping"
 	stmtForward   = "forward"
 	stmtBackward  = "backward"
+	stmtPageUp    = "page_up"
+	stmtPageDown  = "page_down"
+	stmtTouched   = "touched"
 	stmtHeads     = "heads"
 	stmtChanged   = "changed"
 	stmtMarks     = "marks"
@@ -49,6 +51,9 @@ func statements() map[string]string {
 		stmtPing:      "SELECT 1",
 		stmtForward:   fmt.Sprintf(rangeSQL, ">=", "ASC"),
 		stmtBackward:  fmt.Sprintf(rangeSQL, "<=", "DESC"),
+		stmtPageUp:    pageUpSQL(),
+		stmtPageDown:  pageDownSQL(),
+		stmtTouched:   touchedSQL,
 		stmtHeads:     headsSQL,
 		stmtChanged:   changedSQL,
 		stmtMarks:     marksSQL,
@@ -63,7 +68,7 @@ func statements() map[string]string {
 
 func appendStatement() string {
 	var b strings.Builder
-	b.WriteString("SELECT * FROM journal_append_1(")
+	b.WriteString("SELECT * FROM journal_append_2(")
 	for p := range appendParams {
 		if p > 0 {
 			b.WriteByte(',')
@@ -81,21 +86,24 @@ const positionSQL = `SELECT m.timeline, m.era, least(r.pos, p.pos), p.pos > r.po
 	FROM journal_meta m, journal_alive, journal_reached r,
 		LATERAL (SELECT m.base + pg_snapshot_xmin(pg_current_snapshot())::text::bigint - 1 AS pos) p`
 
+// entryColumns are those of an entry e, in the order that scanEntry reads them in.
+const entryColumns = "e.seq, e.count, e.stored, e.pos, e.id, e.kind, e.recalled, e.sender, e.body, e.roster, e.target, e.amended"
+
 // rangeSQL reads entries from a seq, as many as are within a number of bytes but
 // the first in any case.
-const rangeSQL = `SELECT seq, count, stored, pos, id, kind, text, recalled, sender, type, body, roster, reply_to, target, mentions, event
+const rangeSQL = "SELECT " + entryColumns + `
 	FROM (SELECT e.*, row_number() OVER w AS nth, sum(octet_length(body) + 256) OVER w AS total
-		FROM (SELECT * FROM journal_entries WHERE no = (SELECT no FROM journal_heads WHERE conversation = $1) AND seq %[1]s $2
-			ORDER BY seq %[2]s LIMIT $3) e WINDOW w AS (ORDER BY seq %[2]s ROWS UNBOUNDED PRECEDING)) e
-	WHERE nth = 1 OR total <= $4 ORDER BY seq ASC`
+		FROM (SELECT * FROM journal_entries WHERE slot = $1 AND no = (SELECT no FROM journal_heads WHERE slot = $1 AND conversation = $2) AND seq %[1]s $3
+			ORDER BY seq %[2]s LIMIT $4) e WINDOW w AS (ORDER BY seq %[2]s ROWS UNBOUNDED PRECEDING)) e
+	WHERE nth = 1 OR total <= $5 ORDER BY seq ASC`
 
 const headsSQL = `SELECT u.i, h.seq, h.count, h.stored, h.roster, h.pos
-	FROM unnest($1::text[]) WITH ORDINALITY u(name, i) JOIN journal_heads h ON h.conversation = u.name`
+	FROM unnest($1::smallint[], $2::text[]) WITH ORDINALITY u(slot, name, i) JOIN journal_heads h ON h.slot = u.slot AND h.conversation = u.name`
 
 // changedSQL finds the conversations by their newer entries: the index on
 // positions keeps it to the pages those are in.
 const changedSQL = `SELECT h.conversation, h.seq, h.roster
-	FROM (SELECT DISTINCT no FROM journal_entries WHERE pos > $1) e JOIN journal_heads h ON h.no = e.no LIMIT $2`
+	FROM (SELECT DISTINCT slot, no FROM journal_entries WHERE pos > $1) e JOIN journal_heads h ON h.slot = e.slot AND h.no = e.no LIMIT $2`
 
 // query runs a prepared statement and calls each for every row, whose values are
 // valid until it returns. A connection that broke before the first row is
@@ -174,11 +182,12 @@ func (j *Journal) Read(ctx context.Context, c im.ConversationID, from uint64, ba
 			from = math.MaxInt64
 		}
 	}
-	params := [][]byte{[]byte(c), int8Param(min(from, math.MaxInt64)), int8Param(uint64(limit)), int8Param(readBytes)}
+	params := [][]byte{slotParam(c), []byte(c), int8Param(min(from, math.MaxInt64)), int8Param(uint64(limit)), int8Param(readBytes)}
 	var entries []im.Entry
 	err := j.query(ctx, stmt, params, func(v [][]byte) error {
 		entries = append(entries, im.Entry{Conversation: c})
-		return scanEntry(v, &entries[len(entries)-1])
+		scanEntry(v, &entries[len(entries)-1])
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -186,25 +195,15 @@ func (j *Journal) Read(ctx context.Context, c im.ConversationID, from uint64, ba
 	return entries, nil
 }
 
-// scanEntry reads a row of rangeSQL.
-func scanEntry(v [][]byte, e *im.Entry) (err error) {
+// scanEntry reads a row that begins with entryColumns.
+func scanEntry(v [][]byte, e *im.Entry) {
 	e.Seq, e.Count, e.Stored, e.Pos = int8Of(v[0]), int8Of(v[1]), timeOf(v[2]), int8Of(v[3])
 	copy(e.ID[:], v[4])
-	e.Kind, e.Content.Text, e.Recalled = im.EntryKind(int2Of(v[5])), boolOf(v[6]), boolOf(v[7])
-	e.Sender, e.Content.Type = im.UserID(v[8]), string(v[9])
-	if len(v[10]) > 0 {
-		e.Content.Body = slices.Clone(v[10])
+	e.Kind, e.Recalled, e.Sender = im.EntryKind(int2Of(v[5])), boolOf(v[6]), im.UserID(v[7])
+	if len(v[8]) > 0 {
+		e.Body = slices.Clone(v[8])
 	}
-	e.Roster, e.ReplyTo, e.Target = int8Of(v[11]), int8Of(v[12]), int8Of(v[13])
-	if v[14] != nil {
-		for _, u := range bytes.Split(v[14], []byte(",")) {
-			e.Mentions = append(e.Mentions, im.UserID(u))
-		}
-	}
-	if v[15] != nil {
-		e.Event, err = decodeEvent(v[15])
-	}
-	return err
+	e.Roster, e.Target, e.Amended = int8Of(v[9]), int8Of(v[10]), int8Of(v[11])
 }
 
 // Heads fills out with the heads of cs.
@@ -220,8 +219,8 @@ func (j *Journal) Heads(ctx context.Context, cs []im.ConversationID, out []im.He
 	if len(cs) == 0 {
 		return nil
 	}
-	var names column
-	err := j.query(ctx, stmtHeads, [][]byte{texts(&names, cs)}, func(v [][]byte) error {
+	var in, names column
+	err := j.query(ctx, stmtHeads, [][]byte{slotsOf(&in, cs), texts(&names, cs)}, func(v [][]byte) error {
 		if seq := int8Of(v[1]); seq > 0 {
 			out[int8Of(v[0])-1] = im.Head{Seq: seq, Count: int8Of(v[2]), Time: timeOf(v[3]), Roster: int8Of(v[4]), Pos: int8Of(v[5])}
 		}

@@ -21,11 +21,14 @@ import (
 const advisoryLock = 7205416021
 
 // versionLocks are the advisory locks, one for every version, that the
-// connections of a program which knows that version share: see versions.sql.
+// connections of a program which knows that version share: see history.sql.
 const versionLocks = 720541601
 
 //go:embed schema.sql
 var schemaSQL string
+
+//go:embed indexes.sql
+var indexesSQL string
 
 //go:embed functions.sql
 var functionsSQL string
@@ -33,8 +36,12 @@ var functionsSQL string
 //go:embed history.sql
 var historySQL string
 
-//go:embed versions.sql
-var versionsSQL string
+// tablesVersion is the version of schema.sql. Tables of an older one are rewritten
+// to it (rewrite.go), and programs that know less cannot use them.
+const tablesVersion = 4
+
+// tablesSQL makes the tables and functions of tablesVersion, without indexesSQL.
+func tablesSQL() string { return schemaSQL + functionsSQL + historySQL }
 
 // step leads from one version of the tables and functions to the next.
 type step struct {
@@ -42,11 +49,11 @@ type step struct {
 	kind schema.Kind
 }
 
-// migrations lists what leads from each version to the next. Before version 3
-// no program went on with tables that were newer than it knew.
-func migrations() plan {
-	return append(plan{{sql: schemaSQL + functionsSQL}, {sql: historySQL}, {sql: versionsSQL}}, next()...)
-}
+// migrations lists what leads to each version. Nothing leads to those before
+// tablesVersion any more, and to that one a start goes in one step, whatever was
+// before: it is no schema.Contract, which would wait for an operator, though it
+// shuts out as much as one.
+func migrations() plan { return append(make(plan, tablesVersion), next()...) }
 
 // plan is what a program knows.
 type plan []step
@@ -92,7 +99,7 @@ func (p plan) migrate(ctx context.Context, c *pgx.Conn, to int, log *slog.Logger
 		return err
 	}
 	for told := false; ; told = true {
-		err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return p.advance(ctx, tx, to) })
+		err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return p.advance(ctx, tx, to, log) })
 		var pg *pgconn.PgError
 		if !errors.As(err, &pg) || pg.Code != codeLockTimeout {
 			break
@@ -112,7 +119,7 @@ func (p plan) migrate(ctx context.Context, c *pgx.Conn, to int, log *slog.Logger
 }
 
 // advance runs the steps that are missing.
-func (p plan) advance(ctx context.Context, tx pgx.Tx, to int) error {
+func (p plan) advance(ctx context.Context, tx pgx.Tx, to int, log *slog.Logger) error {
 	if _, err := tx.Exec(ctx, fmt.Sprintf("SET LOCAL lock_timeout = %d", migrateLockTimeout.Milliseconds())); err != nil {
 		return err
 	}
@@ -122,6 +129,12 @@ func (p plan) advance(ctx context.Context, tx pgx.Tx, to int) error {
 	}
 	if err != nil || have.Version >= to {
 		return err
+	}
+	if have.Version < tablesVersion {
+		if err := tables(ctx, tx, have, log); err != nil {
+			return err
+		}
+		have = schema.Range{Version: tablesVersion, Least: tablesVersion}
 	}
 	for ; have.Version < to; have.Version++ {
 		m, version := p[have.Version], have.Version+1
@@ -135,19 +148,25 @@ func (p plan) advance(ctx context.Context, tx pgx.Tx, to int) error {
 			return fmt.Errorf("journal: migrate the database to version %d: %w", version, err)
 		}
 	}
-	if _, err := tx.Exec(ctx, `INSERT INTO journal_meta AS m (version, timeline, base, identity, wal, level) VALUES ($1, $2, 0, '', '', 0)
-		ON CONFLICT (one) DO UPDATE SET version = excluded.version`, have.Version, newTimeline()); err != nil {
-		return err
-	}
-	if have.Version < leastColumn { // a test's, of an earlier version
-		return nil
-	}
-	_, err = tx.Exec(ctx, "UPDATE journal_meta SET least = greatest(least, $1)", have.Least)
+	_, err = tx.Exec(ctx, "UPDATE journal_meta SET version = $1, least = greatest(least, $2)", have.Version, have.Least)
 	return err
 }
 
-// leastColumn is the version whose tables tell which programs may use them.
-const leastColumn = 3
+// tables makes those of tablesVersion in a database that has none, or older ones.
+func tables(ctx context.Context, tx pgx.Tx, have schema.Range, log *slog.Logger) error {
+	if have.Version > 0 {
+		if err := alone(ctx, tx, have, tablesVersion); err != nil {
+			return fmt.Errorf("journal: tables of version %d cannot be used beside the tables of version %d, which this version makes of them: "+
+				"stop every node of the older version (or all nodes), then start this one: %w", have.Version, tablesVersion, err)
+		}
+		return rewrite(ctx, tx, have.Version, log)
+	}
+	if _, err := tx.Exec(ctx, tablesSQL()+indexesSQL); err != nil {
+		return fmt.Errorf("journal: make the tables: %w", err)
+	}
+	_, err := tx.Exec(ctx, "INSERT INTO journal_meta (version, least, timeline, base, identity, wal, level) VALUES ($1, $1, $2, 0, '', '', 0)", tablesVersion, newTimeline())
+	return err
+}
 
 // alone makes sure, until the transaction ends, that no process is connected
 // which the step to a version would shut out.
