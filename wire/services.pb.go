@@ -3499,9 +3499,13 @@ func (x *ListEntriesRequest) GetLimit() uint32 {
 }
 
 type ListEntriesResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Entries       []*Entry               `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
-	Head          uint64                 `protobuf:"varint,2,opt,name=head,proto3" json:"head,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All as in Range.
+	Entries       []*Entry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	Head          uint64   `protobuf:"varint,2,opt,name=head,proto3" json:"head,omitempty"`
+	FirstSeq      uint64   `protobuf:"varint,3,opt,name=first_seq,json=firstSeq,proto3" json:"first_seq,omitempty"`
+	LastSeq       uint64   `protobuf:"varint,4,opt,name=last_seq,json=lastSeq,proto3" json:"last_seq,omitempty"`
+	Touched       []*Entry `protobuf:"bytes,5,rep,name=touched,proto3" json:"touched,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3548,6 +3552,27 @@ func (x *ListEntriesResponse) GetHead() uint64 {
 		return x.Head
 	}
 	return 0
+}
+
+func (x *ListEntriesResponse) GetFirstSeq() uint64 {
+	if x != nil {
+		return x.FirstSeq
+	}
+	return 0
+}
+
+func (x *ListEntriesResponse) GetLastSeq() uint64 {
+	if x != nil {
+		return x.LastSeq
+	}
+	return 0
+}
+
+func (x *ListEntriesResponse) GetTouched() []*Entry {
+	if x != nil {
+		return x.Touched
+	}
+	return nil
 }
 
 type ListConversationsRequest struct {
@@ -4565,10 +4590,13 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\x04R\x04from\x12\x1a\n" +
 	"\bbackward\x18\x03 \x01(\bR\bbackward\x12\x14\n" +
-	"\x05limit\x18\x04 \x01(\rR\x05limit\"T\n" +
+	"\x05limit\x18\x04 \x01(\rR\x05limit\"\xb7\x01\n" +
 	"\x13ListEntriesResponse\x12)\n" +
 	"\aentries\x18\x01 \x03(\v2\x0f.skein.v1.EntryR\aentries\x12\x12\n" +
-	"\x04head\x18\x02 \x01(\x04R\x04head\"\xaa\x01\n" +
+	"\x04head\x18\x02 \x01(\x04R\x04head\x12\x1b\n" +
+	"\tfirst_seq\x18\x03 \x01(\x04R\bfirstSeq\x12\x19\n" +
+	"\blast_seq\x18\x04 \x01(\x04R\alastSeq\x12)\n" +
+	"\atouched\x18\x05 \x03(\v2\x0f.skein.v1.EntryR\atouched\"\xaa\x01\n" +
 	"\x18ListConversationsRequest\x12\x1a\n" +
 	"\bposition\x18\x01 \x01(\tR\bposition\x12\x1a\n" +
 	"\btimeline\x18\x02 \x01(\tR\btimeline\x12\x14\n" +
@@ -4812,97 +4840,98 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	87, // 23: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
 	88, // 24: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
 	89, // 25: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	90, // 26: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	91, // 27: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	2,  // 28: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	86, // 29: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	2,  // 30: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	18, // 31: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	18, // 32: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	13, // 33: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	3,  // 34: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	5,  // 35: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	7,  // 36: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	9,  // 37: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	11, // 38: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	14, // 39: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	16, // 40: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	19, // 41: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	21, // 42: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	23, // 43: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	26, // 44: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	28, // 45: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	30, // 46: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	32, // 47: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	34, // 48: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	36, // 49: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	38, // 50: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	40, // 51: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	44, // 52: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	46, // 53: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	48, // 54: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	50, // 55: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	52, // 56: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	54, // 57: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	56, // 58: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	58, // 59: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	60, // 60: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	62, // 61: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	64, // 62: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	66, // 63: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	68, // 64: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	70, // 65: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	72, // 66: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	74, // 67: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	76, // 68: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	78, // 69: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	80, // 70: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	82, // 71: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	84, // 72: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	4,  // 73: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	6,  // 74: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	8,  // 75: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	10, // 76: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	12, // 77: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	15, // 78: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	17, // 79: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	20, // 80: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	22, // 81: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	24, // 82: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	27, // 83: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	29, // 84: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	31, // 85: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	33, // 86: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	35, // 87: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	37, // 88: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	39, // 89: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	41, // 90: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	45, // 91: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	47, // 92: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	49, // 93: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	51, // 94: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	53, // 95: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	55, // 96: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	57, // 97: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	59, // 98: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	61, // 99: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	63, // 100: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	65, // 101: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	67, // 102: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	69, // 103: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	71, // 104: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	73, // 105: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	75, // 106: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	77, // 107: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	79, // 108: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	81, // 109: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	83, // 110: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	85, // 111: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	73, // [73:112] is the sub-list for method output_type
-	34, // [34:73] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	89, // 26: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	90, // 27: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	91, // 28: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	2,  // 29: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	86, // 30: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	2,  // 31: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	18, // 32: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	18, // 33: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	13, // 34: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	3,  // 35: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	5,  // 36: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	7,  // 37: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	9,  // 38: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	11, // 39: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	14, // 40: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	16, // 41: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	19, // 42: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	21, // 43: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	23, // 44: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	26, // 45: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	28, // 46: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	30, // 47: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	32, // 48: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	34, // 49: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	36, // 50: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	38, // 51: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	40, // 52: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	44, // 53: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	46, // 54: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	48, // 55: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	50, // 56: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	52, // 57: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	54, // 58: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	56, // 59: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	58, // 60: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	60, // 61: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	62, // 62: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	64, // 63: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	66, // 64: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	68, // 65: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	70, // 66: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	72, // 67: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	74, // 68: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	76, // 69: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	78, // 70: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	80, // 71: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	82, // 72: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	84, // 73: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	4,  // 74: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	6,  // 75: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	8,  // 76: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	10, // 77: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	12, // 78: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	15, // 79: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	17, // 80: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	20, // 81: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	22, // 82: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	24, // 83: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	27, // 84: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	29, // 85: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	31, // 86: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	33, // 87: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	35, // 88: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	37, // 89: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	39, // 90: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	41, // 91: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	45, // 92: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	47, // 93: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	49, // 94: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	51, // 95: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	53, // 96: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	55, // 97: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	57, // 98: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	59, // 99: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	61, // 100: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	63, // 101: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	65, // 102: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	67, // 103: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	69, // 104: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	71, // 105: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	73, // 106: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	75, // 107: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	77, // 108: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	79, // 109: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	81, // 110: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	83, // 111: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	85, // 112: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	74, // [74:113] is the sub-list for method output_type
+	35, // [35:74] is the sub-list for method input_type
+	35, // [35:35] is the sub-list for extension type_name
+	35, // [35:35] is the sub-list for extension extendee
+	0,  // [0:35] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }

@@ -316,7 +316,7 @@ func TestRecallIsOneEntryHoweverOftenItIsAsked(t *testing.T) {
 			if q.From > 9 {
 				return im.PullResult{Head: 9}, nil
 			}
-			return im.PullResult{Head: 9, Entries: []im.Entry{{Conversation: q.Conversation, Seq: q.From, Stored: stored}}}, nil
+			return im.PullResult{Head: 9, Stretch: im.Stretch{First: q.From, Last: q.From, Entries: []im.Entry{{Conversation: q.Conversation, Seq: q.From, Stored: stored}}}}, nil
 		},
 		send: func(m im.Message, reply func(im.Ack, error)) {
 			sent = append(sent, m)
@@ -362,14 +362,14 @@ func TestReadingMessages(t *testing.T) {
 			if q != (im.PullQuery{Conversation: "grp:g", From: 9, Backward: true, Limit: 5}) {
 				t.Errorf("pull %+v", q)
 			}
-			return im.PullResult{Entries: []im.Entry{entry}, Head: 9}, nil
+			return im.PullResult{Stretch: im.Stretch{First: entry.Seq, Last: entry.Seq, Entries: []im.Entry{entry}}, Head: 9}, nil
 		},
 		sync: func(q im.SyncQuery) (im.SyncResult, error) {
 			if q != (im.SyncQuery{Position: "p", Timeline: "t", Limit: 4, Cursor: "c"}) {
 				t.Errorf("sync %+v", q)
 			}
 			return im.SyncResult{Timeline: "t", Position: "q", Next: "n", Reset: true, Conversations: []im.ConversationState{{
-				Conversation: "grp:g", Head: im.Head{Seq: 3, Count: 2}, First: 1, Unread: 1, Title: "G", Entries: []im.Entry{entry},
+				Conversation: "grp:g", Head: im.Head{Seq: 3, Count: 2}, First: 1, Unread: 1, Title: "G", Told: im.Stretch{First: entry.Seq, Last: entry.Seq, Entries: []im.Entry{entry}},
 			}}}, nil
 		},
 		mark: func(c im.ConversationID, seq uint64) error {

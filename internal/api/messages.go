@@ -114,7 +114,8 @@ func (c *Calls) listEntries(ctx context.Context, actor im.Actor, r *wire.ListEnt
 	if err != nil {
 		return nil, err
 	}
-	return &wire.ListEntriesResponse{Entries: contract.Entries(got.Entries), Head: got.Head}, nil
+	w := contract.Range(q.Conversation, &got)
+	return &wire.ListEntriesResponse{Entries: w.Entries, Head: w.Head, FirstSeq: w.FirstSeq, LastSeq: w.LastSeq, Touched: w.Touched}, nil
 }
 
 func (c *Calls) listConversations(ctx context.Context, actor im.Actor, r *wire.ListConversationsRequest) (*wire.ListConversationsResponse, error) {

@@ -26,6 +26,7 @@ type journal interface {
 	im.Journal
 	im.Recalls
 	im.Lookups
+	im.Pages
 }
 
 // sharedJournal is a journal that other processes append to as well, with what

@@ -13,6 +13,7 @@
 package contract
 
 import (
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -61,6 +62,9 @@ func Entry(e *im.Entry) *wire.Entry { return new(EntryBox).Fill(e) }
 
 // Entries translates entries in their order.
 func Entries(es []im.Entry) []*wire.Entry {
+	if len(es) == 0 {
+		return nil
+	}
 	out, boxes := make([]*wire.Entry, len(es)), make([]EntryBox, len(es))
 	for i := range es {
 		out[i] = boxes[i].Fill(&es[i])
@@ -87,7 +91,7 @@ func (b *EntryBox) Fill(e *im.Entry) *wire.Entry {
 	w := &b.entry
 	w.Conversation, w.Seq, w.Id, w.Sender = string(e.Conversation), e.Seq, b.id[:], string(e.Sender)
 	w.StoredAtMs, w.Kind = Millis(e.Stored), wire.EntryKind(e.Kind)
-	w.Count, w.Recalled, w.Target, w.Pos = e.Count, e.Recalled, e.Target, e.Pos
+	w.Count, w.Recalled, w.Target, w.Amended, w.Pos = e.Count, e.Recalled, e.Target, e.Amended, e.Pos
 	w.Content, w.ReplyTo, w.Mentions, w.Event = nil, 0, w.Mentions[:0], nil
 	if err := b.body.Decode(e.Body, w); err != nil {
 		w.Content = &wire.Content{Type: Unreadable}
@@ -107,7 +111,7 @@ func State(s *im.ConversationState) *wire.ConversationState {
 	for _, w := range s.Earlier {
 		earlier = append(earlier, &wire.Window{FirstSeq: w.First, UntilSeq: w.Until, Hidden: w.Hidden})
 	}
-	return &wire.ConversationState{
+	w := &wire.ConversationState{
 		Conversation: string(s.Conversation),
 		Seq:          s.Head.Seq,
 		Count:        s.Head.Count,
@@ -119,11 +123,31 @@ func State(s *im.ConversationState) *wire.ConversationState {
 		PeerReceived: s.PeerReceived,
 		PeerRead:     s.PeerRead,
 		Title:        s.Title,
-		Entries:      Entries(s.Entries),
 		Earlier:      earlier,
 		Recalled:     s.Recalled,
 		RecalledSeqs: s.RecalledSeqs,
 	}
+	if t := &s.Told; t.First > 0 {
+		w.FromSeq, w.Entries, w.Touched, w.Last = t.First, Entries(t.Entries), Entries(t.Touched), end(t)
+	}
+	return w
+}
+
+// Range translates what a pull found; the caller sets the number.
+func Range(c im.ConversationID, r *im.PullResult) *wire.Range {
+	return &wire.Range{
+		Conversation: string(c), Head: r.Head, FirstSeq: r.First, LastSeq: r.Last,
+		Entries: Entries(r.Entries), Touched: Entries(r.Touched), Last: end(&r.Stretch),
+	}
+}
+
+// end names the end of a stretch, where its entries do not.
+func end(s *im.Stretch) *wire.Newest {
+	n := &s.End
+	if n.Seq == 0 {
+		return nil
+	}
+	return &wire.Newest{Conversation: string(n.Conversation), Seq: n.Seq, Id: slices.Clone(n.ID[:]), StoredAtMs: n.StoredMs, Pos: n.Pos}
 }
 
 // SyncResult translates the answer to a Sync; the caller sets the number.

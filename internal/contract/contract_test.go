@@ -211,7 +211,7 @@ func TestSync(t *testing.T) {
 		Timeline: "t", Position: "p", Next: "n", Reset: true,
 		Conversations: []im.ConversationState{{
 			Conversation: "grp:g", Head: im.Head{Seq: 9, Count: 8, Time: stored}, First: 2, Until: 7, Read: 3, Unread: 5, PeerReceived: 6, PeerRead: 4, Title: "G", Recalled: 2, RecalledSeqs: []uint64{5, 6},
-			Entries: []im.Entry{{Seq: 9}},
+			Told: im.Stretch{First: 8, Last: 9, Entries: []im.Entry{{Seq: 8}}, Touched: []im.Entry{{Seq: 2, Amended: 9}}, End: im.Newest{Conversation: "grp:g", Seq: 9, StoredMs: 7, Pos: 5}},
 		}},
 	}
 	got := SyncResult(r)
@@ -219,7 +219,8 @@ func TestSync(t *testing.T) {
 		Timeline: "t", Position: "p", Next: "n", Reset_: true,
 		Conversations: []*wire.ConversationState{{
 			Conversation: "grp:g", Seq: 9, Count: 8, LastAtMs: stored.UnixMilli(), FirstSeq: 2, UntilSeq: 7, ReadSeq: 3, Unread: 5, PeerReceived: 6, PeerRead: 4, Title: "G", Recalled: 2, RecalledSeqs: []uint64{5, 6},
-			Entries: []*wire.Entry{{Seq: 9, Id: make([]byte, 16)}},
+			FromSeq: 8, Entries: []*wire.Entry{{Seq: 8, Id: make([]byte, 16)}}, Touched: []*wire.Entry{{Seq: 2, Amended: 9, Id: make([]byte, 16)}},
+			Last: &wire.Newest{Conversation: "grp:g", Seq: 9, Id: make([]byte, 16), StoredAtMs: 7, Pos: 5},
 		}},
 	}
 	if !proto.Equal(got, want) {

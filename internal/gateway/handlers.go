@@ -150,9 +150,9 @@ func (s *session) onPull(c *command, f *wire.ClientFrame) {
 		s.refuse(c, f, err)
 		return
 	}
-	s.Send(&wire.ServerFrame{Frame: &wire.ServerFrame_Range{Range: &wire.Range{
-		Number: p.GetNumber(), Conversation: string(q.Conversation), Entries: contract.Entries(res.Entries), Head: res.Head,
-	}}})
+	r := contract.Range(q.Conversation, &res)
+	r.Number = p.GetNumber()
+	s.Send(&wire.ServerFrame{Frame: &wire.ServerFrame_Range{Range: r}})
 }
 
 func (s *session) onTyping(c *command, f *wire.ClientFrame) {

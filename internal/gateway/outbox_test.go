@@ -75,7 +75,7 @@ func TestAnswersPileUp(t *testing.T) {
 		pulls := 0
 		w.logic.pull = func(im.PullQuery) (im.PullResult, error) {
 			pulls++
-			return im.PullResult{Entries: []im.Entry{entry(dm, 1, strings.Repeat("x", 1000))}}, nil
+			return im.PullResult{Stretch: im.Stretch{First: 1, Last: 1, Entries: []im.Entry{entry(dm, 1, strings.Repeat("x", 1000))}}}, nil
 		}
 		c := w.parked("ann", "1", wire.Protobuf())
 		c.take(0)

@@ -154,8 +154,11 @@ type Newest struct {
 }
 
 // Is tells whether e is the entry that is meant.
-func (n *Newest) Is(e *Entry) bool {
-	return *n == Newest{Conversation: e.Conversation, Seq: e.Seq, ID: e.ID, StoredMs: e.Stored.UnixMilli(), Pos: e.Pos}
+func (n *Newest) Is(e *Entry) bool { return *n == NewestOf(e) }
+
+// NewestOf names an entry.
+func NewestOf(e *Entry) Newest {
+	return Newest{Conversation: e.Conversation, Seq: e.Seq, ID: e.ID, StoredMs: e.Stored.UnixMilli(), Pos: e.Pos}
 }
 
 // SyncResult is the answer to a SyncQuery.
@@ -183,7 +186,19 @@ type ConversationState struct {
 	// Unread leaves out; RecalledSeqs are the first of them.
 	Recalled     uint64
 	RecalledSeqs []uint64
-	Entries      []Entry
+	// Told is what is told of the entries, up to Head; its First is 0 if nothing is.
+	Told Stretch
+}
+
+// Stretch is what the entries from First to Last come to for a user; 0, 0: there are
+// none. Whatever of them is the user's to read and not in Entries amends another one.
+type Stretch struct {
+	First, Last uint64
+	// Entries are those that amend nothing, Touched those before First which something
+	// in it amended, as they are now, each ascending in seq.
+	Entries, Touched []Entry
+	// End names the entry at Last, if it is not among Entries.
+	End Newest
 }
 
 // PullQuery asks for a part of a conversation.
@@ -194,10 +209,10 @@ type PullQuery struct {
 	Limit        int
 }
 
-// PullResult is ascending in seq.
+// PullResult is what was asked for, as far as one answer goes.
 type PullResult struct {
-	Entries []Entry
-	Head    uint64
+	Stretch
+	Head uint64
 }
 
 // Signal is something that may be lost.

@@ -147,7 +147,7 @@ func TestAChangeIsMadeUnderASync(t *testing.T) {
 				continue
 			}
 			r := w.sync("bob", im.SyncQuery{Position: at.Position, Timeline: "t1"})
-			if len(r.Conversations) != 1 || r.Conversations[0].Entries[0].Seq != 1 {
+			if len(r.Conversations) != 1 || r.Conversations[0].Told.Entries[0].Seq != 1 {
 				t.Errorf("with %d messages since, from position %s: %v", later, at.Position, conversations(r))
 			}
 		}

@@ -3,6 +3,7 @@ package messaging
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -164,6 +165,57 @@ func (j *memJournal) Read(_ context.Context, c im.ConversationID, from uint64, b
 		}
 	}
 	return slices.Clone(got), nil
+}
+
+// Page is what im.Pages says, without its bound on bytes.
+func (j *memJournal) Page(_ context.Context, q im.PageQuery) (p im.Page, _ error) {
+	j.once(&j.onRead)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	list := j.entries[q.Conversation]
+	from, until := max(q.From, 1), min(q.Until, uint64(len(list)))
+	if from > until {
+		return p, nil
+	}
+	touched := map[uint64]bool{}
+	for n := range until - from + 1 {
+		seq := from + n
+		if q.Backward {
+			seq = until - n
+		}
+		e := list[seq-1]
+		next := len(touched)
+		switch {
+		case !e.Amends() && touched[seq]: // backward it becomes one of the entries
+		case !e.Amends():
+			next++
+		case e.Target < seq && !touched[e.Target] && (q.Backward || e.Target < from):
+			next++
+		}
+		if len(p.Entries)+next > q.Limit && p.Last > 0 {
+			break
+		}
+		if !e.Amends() {
+			p.Entries = append(p.Entries, e)
+			delete(touched, seq)
+		} else if q.Backward || e.Target < from {
+			touched[e.Target] = true
+		}
+		if q.Backward {
+			p.First, p.Last = seq, until
+		} else {
+			p.First, p.Last = from, seq
+		}
+	}
+	if q.Backward {
+		slices.Reverse(p.Entries)
+	}
+	for _, seq := range slices.Sorted(maps.Keys(touched)) {
+		if seq < p.First { // otherwise it amends an amendment
+			p.Touched = append(p.Touched, list[seq-1])
+		}
+	}
+	return p, nil
 }
 
 func (j *memJournal) Heads(_ context.Context, cs []im.ConversationID, out []im.Head) error {

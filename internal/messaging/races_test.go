@@ -57,9 +57,9 @@ func TestRemovalDuringAReadShowsNothingLater(t *testing.T) {
 	for name, read := range map[string]func(w *world) []im.Entry{
 		"resume": func(w *world) []im.Entry {
 			r := w.sync("bob", im.SyncQuery{Position: w.journal.begin(), Timeline: "t1"})
-			return r.Conversations[0].Entries
+			return r.Conversations[0].Told.Entries
 		},
-		"cold": func(w *world) []im.Entry { return w.sync("bob", im.SyncQuery{}).Conversations[0].Entries },
+		"cold": func(w *world) []im.Entry { return w.sync("bob", im.SyncQuery{}).Conversations[0].Told.Entries },
 		"pull": func(w *world) []im.Entry {
 			r, err := w.Pull(t.Context(), im.Actor{User: "bob"}, im.PullQuery{Conversation: g, From: 1})
 			if err != nil {
@@ -208,7 +208,7 @@ func TestSyncIsBoundedInBytes(t *testing.T) {
 		size := 0
 		r := w.sync("alice", q)
 		for _, c := range r.Conversations {
-			for _, e := range c.Entries {
+			for _, e := range c.Told.Entries {
 				size += len(e.Body)
 			}
 		}

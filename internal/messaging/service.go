@@ -109,6 +109,7 @@ type Options struct {
 	Journal     im.Journal
 	Recalls     im.Recalls // of the same store
 	Lookups     im.Lookups // of the same store
+	Pages       im.Pages   // of the same store
 	Permissions Permissions
 	Members     Members
 	Deliverer   Deliverer
@@ -137,6 +138,7 @@ type Service struct {
 	journal     im.Journal
 	recalls     im.Recalls
 	lookups     im.Lookups
+	pages       im.Pages
 	permissions Permissions
 	members     Members
 	deliverer   Deliverer
@@ -198,6 +200,7 @@ func New(o Options) *Service {
 		journal:     o.Journal,
 		recalls:     o.Recalls,
 		lookups:     o.Lookups,
+		pages:       o.Pages,
 		permissions: o.Permissions,
 		members:     o.Members,
 		deliverer:   o.Deliverer,

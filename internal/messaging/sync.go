@@ -146,15 +146,13 @@ func (s *Service) Pull(ctx context.Context, from im.Actor, q im.PullQuery) (im.P
 	if start > last {
 		return res, nil
 	}
-	windows, err := s.windows(ctx, from.User, m, last, start, q.Backward, limit)
-	if err != nil {
-		return im.PullResult{}, err
-	}
+	r := reading{s: s, user: from.User, m: m}
 	if q.Backward {
-		res.Entries, err = s.readDown(ctx, q.Conversation, windows, start, limit)
+		err = r.down(ctx, start, last, limit)
 	} else {
-		res.Entries, err = s.readUp(ctx, q.Conversation, windows, start, limit)
+		err = r.up(ctx, start, last, limit)
 	}
+	res.Stretch = r.out
 	return res, err
 }
 
@@ -349,7 +347,7 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, whole 
 			return err
 		}
 		if entries && whole {
-			if st.Entries, err = s.missed(ctx, v, since, resumeEntries, budget); err != nil {
+			if st.Told, err = s.missed(ctx, u, v, since, resumeEntries, budget); err != nil {
 				return err
 			}
 		}
@@ -361,12 +359,6 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, whole 
 	}
 	return s.settleMarks(ctx, told)
 }
-
-// budget bounds the entries of one answer, in number and bytes. What does not
-// fit is pulled.
-type budget struct{ entries, bytes int }
-
-func newBudget(entries int) *budget { return &budget{entries, maxSyncBytes} }
 
 // page answers a cold start: conversations, newest activity first, and what views
 // says of positions.
@@ -408,7 +400,7 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im
 		if err != nil {
 			return 0, err
 		}
-		if st.Entries, err = s.missed(ctx, &all[i], 0, 1, budget); err != nil {
+		if st.Told, err = s.lastOne(ctx, u, &all[i], budget); err != nil {
 			return 0, err
 		}
 		res.Conversations = append(res.Conversations, st)

@@ -93,7 +93,7 @@ func TestResumeAnswersWhatChanged(t *testing.T) {
 		t.Fatalf("changed %v", got)
 	}
 	for _, c := range r.Conversations {
-		if len(c.Entries) != 2 || c.Entries[0].Seq != 2 || c.Entries[1].Seq != 3 || c.Unread != 3 {
+		if len(c.Told.Entries) != 2 || c.Told.Entries[0].Seq != 2 || c.Told.Entries[1].Seq != 3 || c.Unread != 3 {
 			t.Fatalf("%+v", c)
 		}
 	}
@@ -109,7 +109,7 @@ func TestResumeTellsMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := w.sync("alice", im.SyncQuery{Position: at.Position, Timeline: at.Timeline})
-	if len(r.Conversations) != 1 || r.Conversations[0].PeerRead != 1 || len(r.Conversations[0].Entries) != 0 {
+	if len(r.Conversations) != 1 || r.Conversations[0].PeerRead != 1 || len(r.Conversations[0].Told.Entries) != 0 {
 		t.Fatalf("%+v", r.Conversations)
 	}
 	w.elsewhere()
@@ -155,7 +155,7 @@ func TestResumeTellsOwnMarks(t *testing.T) {
 		t.Fatalf("changed: %v", got)
 	}
 	for _, c := range r.Conversations {
-		if c.Read != 1 || c.Unread != 0 || len(c.Entries) != 0 {
+		if c.Read != 1 || c.Unread != 0 || len(c.Told.Entries) != 0 {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -186,7 +186,7 @@ func TestWhatAnotherHistoryToldResets(t *testing.T) {
 	newest := func(e *im.Entry) im.Newest {
 		return im.Newest{Conversation: e.Conversation, Seq: e.Seq, ID: e.ID, StoredMs: e.Stored.UnixMilli(), Pos: e.Pos}
 	}
-	have := kept.Conversations[0].Entries[0]
+	have := kept.Conversations[0].Told.Entries[0]
 	// The copy ends here; what came after it went on in the same era, then in another.
 	w.journal.mu.Lock()
 	w.journal.eras = append(w.journal.eras, im.Era{ID: 7, Begin: w.journal.pos})
@@ -222,7 +222,7 @@ func TestWhatAnotherHistoryToldResets(t *testing.T) {
 		t.Errorf("resets counted: %v, %v", &counted, err)
 	}
 	r := w.sync("alice", im.SyncQuery{Position: kept.Position, Timeline: "t1", Newest: newest(&have)})
-	if r.Reset || len(r.Conversations) != 1 || len(r.Conversations[0].Entries) != 1 {
+	if r.Reset || len(r.Conversations) != 1 || len(r.Conversations[0].Told.Entries) != 1 {
 		t.Errorf("what was kept: %+v", r)
 	}
 }
@@ -241,7 +241,7 @@ func TestColdPages(t *testing.T) {
 		r := w.sync("alice", q)
 		for _, c := range r.Conversations {
 			got = append(got, c.Conversation)
-			if len(c.Entries) != 1 || c.Entries[0].Seq != c.Head.Seq {
+			if len(c.Told.Entries) != 1 || c.Told.Entries[0].Seq != c.Head.Seq {
 				t.Fatalf("%s without its last entry", c.Conversation)
 			}
 		}
@@ -275,7 +275,7 @@ func TestVisibilityIsTheTimeOfMembership(t *testing.T) {
 	}{{"bob", 4, 7}, {"carol", 8, 10}} {
 		r := w.sync(tc.u, im.SyncQuery{})
 		c := r.Conversations[0]
-		if c.Head.Seq != tc.last || c.Unread != tc.last-tc.first+1 || c.Entries[0].Seq != tc.last {
+		if c.Head.Seq != tc.last || c.Unread != tc.last-tc.first+1 || c.Told.Entries[0].Seq != tc.last {
 			t.Errorf("%s: %+v", tc.u, c)
 		}
 		for _, q := range []im.PullQuery{{From: 1}, {From: 0, Backward: true}, {From: 99, Backward: true}, {From: tc.first}, {From: tc.last, Backward: true}} {

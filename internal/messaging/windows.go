@@ -3,6 +3,7 @@ package messaging
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"slices"
 
@@ -13,127 +14,288 @@ import (
 // the last one: no roster that is kept in RAM is that new.
 const wholePlace = math.MaxUint64
 
-// windows returns what of a conversation up to last a read from start may touch,
-// in order. The times before the last one are looked up only where it does.
-func (s *Service) windows(ctx context.Context, u im.UserID, m im.Membership, last, start uint64, backward bool, limit int) ([]im.Window, error) {
-	now := im.Window{First: m.First, Until: last}
-	within := start >= m.First && (!backward || start-m.First >= uint64(limit))
-	if m.First <= 1 || within {
-		return []im.Window{now}, nil
-	}
-	whole, err := s.members.Membership(ctx, u, m.Conversation, wholePlace)
-	if err != nil {
-		return nil, err
-	}
-	earlier := slices.DeleteFunc(slices.Clone(whole.Earlier), func(w im.Window) bool { return w.Until >= m.First })
-	return append(earlier, now), nil
+// reading makes a stretch of what one user may see of a conversation, page by page.
+type reading struct {
+	s     *Service
+	user  im.UserID
+	m     im.Membership
+	whole bool // m has the times before the last one
+	out   im.Stretch
+	// touched are the entries that were amended, by seq; what of them lies in the
+	// stretch is told there.
+	touched map[uint64]im.Entry
 }
 
-// readUp reads at most limit entries of the windows from a seq up.
-func (s *Service) readUp(ctx context.Context, c im.ConversationID, windows []im.Window, from uint64, limit int) (entries []im.Entry, err error) {
+// earlier are the times of membership before the last one. They are looked up when
+// something asks for them: mostly nothing does.
+func (r *reading) earlier(ctx context.Context) ([]im.Window, error) {
+	if !r.whole && r.m.First > 1 {
+		whole, err := r.s.members.Membership(ctx, r.user, r.m.Conversation, wholePlace)
+		if err != nil {
+			return nil, err
+		}
+		r.m.Earlier = slices.DeleteFunc(slices.Clone(whole.Earlier), func(w im.Window) bool { return w.Until >= r.m.First })
+	}
+	r.whole = true
+	return r.m.Earlier, nil
+}
+
+// up reads what lies from a seq up to last, at most limit entries.
+func (r *reading) up(ctx context.Context, from, last uint64, limit int) error {
+	windows := []im.Window{{First: r.m.First, Until: last}}
+	if from < r.m.First {
+		earlier, err := r.earlier(ctx)
+		if err != nil {
+			return err
+		}
+		windows = append(slices.Clone(earlier), windows...)
+	}
 	b := budget{limit, maxSyncBytes}
+	r.out.First = from
 	for _, w := range windows {
 		if w.Until < from || w.First > w.Until {
 			continue
 		}
-		got, err := s.journal.Read(ctx, c, max(from, w.First), false, b.entries)
+		p, err := r.page(ctx, im.PageQuery{From: max(from, w.First, 1), Until: w.Until, Limit: b.entries})
 		if err != nil {
-			return nil, err
+			return err
 		}
-		cut := len(got) == 0 || got[len(got)-1].Seq < w.Until // by its size
-		got = slices.DeleteFunc(got, func(e im.Entry) bool { return e.Seq > w.Until })
-		entries = append(entries, got...)
-		if b.spend(got); cut || b.entries <= 0 || b.bytes <= 0 {
+		if p.First == 0 {
+			break
+		}
+		r.touch(p.Touched)
+		r.out.Last = p.Last
+		r.out.Entries = append(r.out.Entries, p.Entries...)
+		if b.spend(p); p.Last < w.Until || b.entries <= 0 || b.bytes <= 0 {
 			break
 		}
 	}
-	return entries, nil
+	return r.done(ctx)
 }
 
-// readDown reads at most limit entries of the windows from a seq down; they come
-// in ascending order.
-func (s *Service) readDown(ctx context.Context, c im.ConversationID, windows []im.Window, from uint64, limit int) (entries []im.Entry, err error) {
+// down reads what lies from a seq down, at most limit entries; those are told in
+// ascending order.
+func (r *reading) down(ctx context.Context, from, last uint64, limit int) error {
 	b := budget{limit, maxSyncBytes}
-	for _, w := range slices.Backward(windows) {
-		if w.First > from || w.First > w.Until {
-			continue
+	r.out.Last = from
+	w := im.Window{First: r.m.First, Until: last}
+	for i := -1; ; i-- {
+		if w.First <= from && w.First <= w.Until {
+			p, err := r.page(ctx, im.PageQuery{From: max(w.First, 1), Until: min(from, w.Until), Backward: true, Limit: b.entries})
+			if err != nil {
+				return err
+			}
+			if p.First == 0 {
+				break
+			}
+			r.touch(p.Touched)
+			r.out.First = p.First
+			r.out.Entries = append(p.Entries, r.out.Entries...)
+			if b.spend(p); p.First > w.First || b.entries <= 0 || b.bytes <= 0 {
+				break
+			}
 		}
-		got, err := s.journal.Read(ctx, c, min(from, w.Until), true, b.entries)
+		earlier, err := r.earlier(ctx)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		cut := len(got) == 0 || got[0].Seq > w.First
-		got = slices.DeleteFunc(got, func(e im.Entry) bool { return e.Seq < w.First })
-		entries = append(got, entries...)
-		if b.spend(got); cut || b.entries <= 0 || b.bytes <= 0 {
+		if len(earlier)+i < 0 {
 			break
 		}
+		w = earlier[len(earlier)+i]
 	}
-	return entries, nil
+	return r.done(ctx)
 }
 
-func (b *budget) spend(es []im.Entry) {
-	b.entries -= len(es)
-	for i := range es {
-		b.bytes -= len(es[i].Body) + entryOverhead
+// page reads one page of the conversation.
+func (r *reading) page(ctx context.Context, q im.PageQuery) (im.Page, error) {
+	q.Conversation = r.m.Conversation
+	return r.s.pages.Page(ctx, q)
+}
+
+// touch keeps what a page touched.
+func (r *reading) touch(es []im.Entry) {
+	if len(es) > 0 && r.touched == nil {
+		r.touched = make(map[uint64]im.Entry, len(es))
+	}
+	for _, e := range es {
+		r.touched[e.Seq] = e
 	}
 }
 
-// missed returns the newest entries after since, at most limit and within the
-// budget, of all times that the user was a member.
-func (s *Service) missed(ctx context.Context, v *view, since uint64, limit int, b *budget) (missed []im.Entry, err error) {
-	limit = min(limit, b.entries)
-	from, first := v.head.Seq, v.m.First
-	for i := len(v.m.Earlier); ; i-- {
-		got, more, err := s.missedIn(ctx, v.m.Conversation, from, first, since, limit-len(missed), b)
+// done finishes the stretch: what was touched before it and is the user's to read is
+// told with it, and its end is named.
+func (r *reading) done(ctx context.Context) error {
+	o := &r.out
+	if o.First == 0 || o.Last == 0 || o.First > o.Last {
+		*o = im.Stretch{}
+		return nil
+	}
+	for _, seq := range slices.Sorted(maps.Keys(r.touched)) {
+		if seq >= o.First {
+			break
+		}
+		may, err := r.may(ctx, seq)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		missed = append(got, missed...)
-		if !more || i == 0 {
-			return missed, nil
+		if may {
+			o.Touched = append(o.Touched, r.touched[seq])
 		}
-		from, first = v.m.Earlier[i-1].Until, v.m.Earlier[i-1].First
 	}
+	if n := len(o.Entries); n > 0 && o.Entries[n-1].Seq == o.Last {
+		return nil
+	}
+	got, err := r.s.journal.Read(ctx, r.m.Conversation, o.Last, false, 1)
+	switch {
+	case errors.Is(err, im.ErrJournalDamaged):
+		return nil // the device can prove less of what it knows
+	case err == nil && len(got) == 1 && got[0].Seq == o.Last:
+		o.End = im.NewestOf(&got[0])
+	}
+	return err
+}
+
+// may tells whether an entry before the end is the user's to read.
+func (r *reading) may(ctx context.Context, seq uint64) (bool, error) {
+	if seq >= r.m.First {
+		return true, nil
+	}
+	earlier, err := r.earlier(ctx)
+	return slices.ContainsFunc(earlier, func(w im.Window) bool { return w.First <= seq && seq <= w.Until }), err
+}
+
+// budget bounds the entries of one answer, in number and bytes. What does not
+// fit is pulled.
+type budget struct{ entries, bytes int }
+
+func newBudget(entries int) *budget { return &budget{entries, maxSyncBytes} }
+
+func (b *budget) spend(p im.Page) {
+	for _, es := range [][]im.Entry{p.Entries, p.Touched} {
+		b.entries -= len(es)
+		for i := range es {
+			b.bytes -= len(es[i].Body) + entryOverhead
+		}
+	}
+}
+
+// missed tells what a view holds of news: the newest entries after since, at most
+// limit and within the budget, of all times that the user was a member, and what
+// was amended after since.
+func (s *Service) missed(ctx context.Context, u im.UserID, v *view, since uint64, limit int, b *budget) (im.Stretch, error) {
+	r := reading{s: s, user: u, m: v.m, whole: true}
+	r.out.Last = v.head.Seq
+	limit = min(limit, b.entries)
+	w := im.Window{First: v.m.First, Until: v.head.Seq}
+	for i := -1; ; i-- {
+		more, err := r.missedIn(ctx, w, since, &limit, b)
+		if errors.Is(err, im.ErrJournalDamaged) {
+			break // whoever pulls them is told; the other conversations go on
+		}
+		if err != nil {
+			return im.Stretch{}, err
+		}
+		if !more || len(v.m.Earlier)+i < 0 {
+			break
+		}
+		w = v.m.Earlier[len(v.m.Earlier)+i]
+	}
+	return r.out, r.done(ctx)
 }
 
 // missedIn is missed for one window; more tells that all of it is new to the
 // device and fits.
-func (s *Service) missedIn(ctx context.Context, c im.ConversationID, from, first, since uint64, limit int, b *budget) (missed []im.Entry, more bool, err error) {
-	if limit <= 0 || b.bytes <= 0 {
-		return nil, false, nil
+func (r *reading) missedIn(ctx context.Context, w im.Window, since uint64, limit *int, b *budget) (more bool, err error) {
+	if *limit <= 0 || b.bytes <= 0 {
+		return false, nil
 	}
 	// Mostly one or two are new: what is read beyond them costs as much as they do.
-	for n := 2; limit > 0 && from >= max(first, 1); n *= 4 {
-		got, err := s.journal.Read(ctx, c, from, true, min(n, limit))
-		if errors.Is(err, im.ErrJournalDamaged) {
-			return missed, false, nil // whoever pulls them is told; the other conversations go on
+	for n := 2; *limit > 0 && w.Until >= max(w.First, 1); n *= 4 {
+		p, err := r.page(ctx, im.PageQuery{From: max(w.First, 1), Until: w.Until, Backward: true, Limit: min(n, *limit)})
+		if err != nil || p.First == 0 {
+			return false, err
 		}
-		if err != nil {
-			return nil, false, err
-		}
-		k := len(got)
-		for k > 0 && got[k-1].Seq >= first && b.takes(&got[k-1], since) {
+		k := len(p.Entries)
+		for k > 0 && p.Entries[k-1].Pos > since && b.takes(&p.Entries[k-1]) {
 			k--
 		}
-		missed = append(got[k:len(got):len(got)], missed...)
-		if k > 0 || len(got) < min(n, limit) {
-			break
+		first := p.First
+		if k > 0 {
+			first = p.Entries[k-1].Seq + 1 // known to the device, or too much
 		}
-		limit -= len(got)
-		from = got[0].Seq - 1
+		if first > p.Last {
+			return false, nil
+		}
+		for i := range p.Touched {
+			if !b.takes(&p.Touched[i]) {
+				return false, nil // it is pulled with what touched it
+			}
+		}
+		r.touch(p.Touched)
+		r.out.First = first
+		r.out.Entries = append(p.Entries[k:len(p.Entries):len(p.Entries)], r.out.Entries...)
+		for _, e := range p.Entries[:k] {
+			if e.Amended >= first {
+				r.touch([]im.Entry{e})
+			}
+		}
+		if k > 0 || p.First <= w.First {
+			return k == 0, nil
+		}
+		*limit -= len(p.Entries) + len(p.Touched)
+		w.Until = p.First - 1
 	}
-	return missed, len(missed) > 0 && missed[0].Seq <= first, nil
+	return false, nil
 }
 
-// takes reports whether an entry is new to the device and fits, and takes its
-// share of the budget then.
-func (b *budget) takes(e *im.Entry, since uint64) bool {
+// takes reports whether an entry fits, and takes its share of the budget then.
+func (b *budget) takes(e *im.Entry) bool {
 	size := len(e.Body) + entryOverhead
-	if e.Pos <= since || size > b.bytes {
+	if size > b.bytes || b.entries <= 0 {
 		return false
 	}
 	b.bytes -= size
 	b.entries--
 	return true
+}
+
+// How many pages of how many entries are looked at for the last one that amends
+// nothing.
+const (
+	lastPages = 3
+	lastLimit = 16
+)
+
+// lastOne tells the last entry of a view that amends nothing, and that what lies
+// behind it amends.
+func (s *Service) lastOne(ctx context.Context, u im.UserID, v *view, b *budget) (im.Stretch, error) {
+	r := reading{s: s, user: u, m: v.m, whole: true}
+	until := v.head.Seq
+	for i := range lastPages {
+		if until < max(v.m.First, 1) {
+			break
+		}
+		limit := 1 // mostly it is the very last one
+		if i > 0 {
+			limit = lastLimit
+		}
+		p, err := r.page(ctx, im.PageQuery{From: max(v.m.First, 1), Until: until, Backward: true, Limit: limit})
+		switch {
+		case errors.Is(err, im.ErrJournalDamaged) || err == nil && p.First == 0:
+			return im.Stretch{}, nil
+		case err != nil:
+			return im.Stretch{}, err
+		}
+		if n := len(p.Entries); n > 0 {
+			e := p.Entries[n-1]
+			if !b.takes(&e) {
+				break
+			}
+			r.out.First, r.out.Last, r.out.Entries = e.Seq, v.head.Seq, []im.Entry{e}
+			break
+		}
+		until = p.First - 1
+	}
+	return r.out, r.done(ctx)
 }

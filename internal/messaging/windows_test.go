@@ -100,7 +100,7 @@ func TestEveryWindowIsSyncedAndCounted(t *testing.T) {
 					t.Fatalf("%+v", r)
 				}
 				st := r.Conversations[0]
-				if got := seqsOf(st.Entries); !slices.Equal(got, want) {
+				if got := seqsOf(st.Told.Entries); !slices.Equal(got, want) {
 					t.Fatalf("entries %v, want %v", got, want)
 				}
 				unread := slices.DeleteFunc(slices.Clone(want), func(seq uint64) bool { return seq <= read })
@@ -109,7 +109,7 @@ func TestEveryWindowIsSyncedAndCounted(t *testing.T) {
 				}
 				checkHidden(t, windows, st, read)
 				since := w.sync("bob", im.SyncQuery{}).Conversations[0]
-				if got := seqsOf(since.Entries); !slices.Equal(got, want[len(want)-1:]) || since.Unread != st.Unread {
+				if got := seqsOf(since.Told.Entries); !slices.Equal(got, want[len(want)-1:]) || since.Unread != st.Unread {
 					t.Errorf("cold: %v, %d unread", got, since.Unread)
 				}
 			}
@@ -142,7 +142,7 @@ func TestResumeDoesNotRepeatEarlierWindows(t *testing.T) {
 	at := w.sync("bob", im.SyncQuery{})
 	w.mustSend("alice", g, "news")
 	st := w.sync("bob", im.SyncQuery{Position: at.Position, Timeline: "t1"}).Conversations[0]
-	if got := seqsOf(st.Entries); !slices.Equal(got, []uint64{41}) {
+	if got := seqsOf(st.Told.Entries); !slices.Equal(got, []uint64{41}) {
 		t.Errorf("entries %v", got)
 	}
 }

@@ -127,9 +127,16 @@ func TestCodec(t *testing.T) {
 	comes(t, "sync result", putSyncResult, (*reader).syncResult, func(s *im.SyncResult) {
 		for i := range s.Conversations {
 			c := &s.Conversations[i]
-			for j := range c.Entries {
-				stored(&c.Entries[j])
-				c.Entries[j].Conversation = c.Conversation
+			for _, es := range [][]im.Entry{c.Told.Entries, c.Told.Touched} {
+				for j := range es {
+					stored(&es[j])
+					es[j].Conversation = c.Conversation
+				}
+			}
+			if end := &c.Told.End; end.Seq > 0 && c.Told.Last > 0 {
+				end.Conversation, end.Seq = c.Conversation, c.Told.Last
+			} else {
+				*end = im.Newest{}
 			}
 		}
 	})

@@ -94,7 +94,7 @@ func putState(b []byte, s *im.ConversationState) []byte {
 			b = binary.AppendUvarint(b, n)
 		}
 		b = putString(b, s.Title)
-		b = putEntries(b, s.Entries)
+		b = putStretch(b, &s.Told)
 		b = binary.AppendUvarint(b, uint64(len(s.Earlier)))
 		for _, w := range s.Earlier {
 			b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, w.First), w.Until), w.Hidden)
@@ -107,6 +107,32 @@ func putState(b []byte, s *im.ConversationState) []byte {
 		}
 		return b
 	})
+}
+
+func putStretch(b []byte, s *im.Stretch) []byte {
+	return putRecord(b, func(b []byte) []byte {
+		b = binary.AppendUvarint(b, s.First)
+		b = binary.AppendUvarint(b, s.Last)
+		b = putEntries(b, s.Entries)
+		b = putEntries(b, s.Touched)
+		if b = putBool(b, s.End.Seq > 0); s.End.Seq > 0 {
+			b = append(b, s.End.ID[:]...)
+			b = binary.AppendVarint(b, s.End.StoredMs)
+			b = binary.AppendUvarint(b, s.End.Pos)
+		}
+		return b
+	})
+}
+
+// stretch reads a stretch of a conversation; its End is at its Last.
+func (r *reader) stretch(c im.ConversationID) im.Stretch {
+	in := r.record()
+	s := im.Stretch{First: in.uint(), Last: in.uint(), Entries: in.entries(c), Touched: in.entries(c)}
+	if in.bool() {
+		s.End = im.Newest{Conversation: c, Seq: s.Last, ID: in.id(), StoredMs: in.int(), Pos: in.uint()}
+	}
+	r.also(in)
+	return s
 }
 
 func putEntries(b []byte, es []im.Entry) []byte {
@@ -150,7 +176,7 @@ func (r *reader) state() im.ConversationState {
 		*n = in.uint()
 	}
 	s.Title = in.string()
-	s.Entries = in.entries(s.Conversation)
+	s.Told = in.stretch(s.Conversation)
 	for range in.count() {
 		s.Earlier = append(s.Earlier, im.PastWindow{Window: im.Window{First: in.uint(), Until: in.uint()}, Hidden: in.uint()})
 	}
@@ -182,12 +208,12 @@ func (r *reader) pullQuery() im.PullQuery {
 func putPullResult(b []byte, c im.ConversationID, p *im.PullResult) []byte {
 	b = putString(b, c)
 	b = binary.AppendUvarint(b, p.Head)
-	return putEntries(b, p.Entries)
+	return putStretch(b, &p.Stretch)
 }
 
 func (r *reader) pullResult() im.PullResult {
 	c := im.ConversationID(r.string())
-	return im.PullResult{Head: r.uint(), Entries: r.entries(c)}
+	return im.PullResult{Head: r.uint(), Stretch: r.stretch(c)}
 }
 
 func putStanding(b []byte, s *im.Standing) []byte {
