@@ -35,7 +35,6 @@ func wantRecalled(t *testing.T, j *Journal, want map[im.ConversationID]string) {
 // what was recalled.
 func toSchema2(t *testing.T, j *Journal) {
 	t.Helper()
-	toSchema3(t, j)
 	b := j.db.NewBatch()
 	err := errors.Join(
 		b.DeleteRange([]byte{spaceRecalled}, []byte{spaceRecalled + 1}, nil),
@@ -50,7 +49,10 @@ func toSchema2(t *testing.T, j *Journal) {
 // A journal of version 2 or 1 is told what was recalled in it: in no, one, two and
 // many conversations, in old epochs and new ones, also when it is cut short.
 func TestMigrationToRecalls(t *testing.T) {
-	for _, older := range []func(*testing.T, *Journal){toSchema2, func(t *testing.T, j *Journal) { toSchema2(t, j); toSchema1(t, j) }} {
+	for _, older := range []func(*testing.T, *Journal){
+		func(t *testing.T, j *Journal) { toSchema3(t, j); toSchema2(t, j) },
+		func(t *testing.T, j *Journal) { toSchema3(t, j); toSchema2(t, j); toSchema1(t, j) },
+	} {
 		for _, convs := range []int{0, 1, 2, 30} {
 			fs := vfs.NewMem()
 			j := open(t, fs, func(o *Options) { o.epochBytes = 900 })
@@ -95,6 +97,7 @@ func TestShortenedOfVersion2IsLeftAlone(t *testing.T) {
 	fs := vfs.NewMem()
 	j := open(t, fs)
 	mustAppend(t, j, "grp:g", 1, 9)
+	toSchema3(t, j)
 	toSchema2(t, j)
 	short := sighting{pos: 3, chain: 7}
 	if err := j.db.Set([]byte(keyLast), appendEpoch(appendPosition(nil, short), epoch{number: 1}), pebble.Sync); err != nil {
