@@ -16,6 +16,9 @@ import (
 // batch deletes the old ones. A try that was cut short had another secret: whatever
 // it left is deleted first.
 func toBodies(m *mover, last *pebble.Batch) error {
+	if err := m.room([]byte{midIDs}, []byte{midEntries + 1}); err != nil {
+		return err
+	}
 	for _, s := range []byte{spaceID, spaceStrayID, spaceEntry} {
 		if err := m.b.DeleteRange([]byte{s}, []byte{s + 1}, nil); err != nil {
 			return err
@@ -125,7 +128,7 @@ func (b *bodies) amend() error {
 		if err := b.m.b.Set(appendEntryKey(nil, s.epoch, k.c, k.seq), appendRecord(nil, &e), nil); err != nil {
 			return err
 		}
-		if b.m.b.Len() > b.m.bytes {
+		if b.m.b.Len() > b.m.o.migrateBytes {
 			if err := b.m.flush(); err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package pebble
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -361,4 +362,24 @@ func TestReaderOfConverted(t *testing.T) {
 	if _, damaged, err := r.Inspect(t.Context()); err != nil || len(damaged) > 0 {
 		t.Error(damaged, err)
 	}
+}
+
+// Without room for a second copy of the entries nothing is converted, and with it all.
+func TestMigrationNeedsRoom(t *testing.T) {
+	want := schema3(t)
+	mem := schema3FS(t)
+	disk := &smallDisk{FS: mem}
+	disk.free.Store(defaultMinFree + 1000)
+	for range 2 {
+		if _, err := Open(testDir, Options{FS: disk, Logger: quiet()}); !errors.Is(err, im.ErrJournalFull) {
+			t.Fatalf("error %v, want ErrJournalFull", err)
+		}
+		if v := schemaOf(t, mem); v != 3 {
+			t.Fatalf("schema %d", v)
+		}
+	}
+	disk.free.Store(1 << 30)
+	j := open(t, disk)
+	requireDump(t, j, &want)
+	closeJournal(t, j)
 }

@@ -130,3 +130,56 @@ func countKeys(t *testing.T, j *Journal, space byte) (n int) {
 	}
 	return n
 }
+
+// The outcomes that the authors of SipHash publish.
+func TestSipHash(t *testing.T) {
+	var key [16]byte
+	for i := range key {
+		key[i] = byte(i)
+	}
+	data := key[:15]
+	for n, want := range map[int]uint64{0: 0x726fdb47dd0e0e31, 1: 0x74f839c593dc67fd, 8: 0x93f5f5799a932462, 15: 0xa129ca6149be45e5} {
+		if got := siphash(&key, data[:n]); got != want {
+			t.Errorf("of %d bytes: %016x, want %016x", n, got, want)
+		}
+	}
+}
+
+// Names never run into each other, and each store has its own hash of them.
+func TestIDKeys(t *testing.T) {
+	id := message("grp:g", 1).Entry.ID
+	one, other := newSecret(), newSecret()
+	seen := map[string]string{}
+	for name, key := range map[string][]byte{
+		"a, bc": one.appendIDKey(nil, spaceID, "a", "bc", id), "ab, c": one.appendIDKey(nil, spaceID, "ab", "c", id),
+		"abc, the server": one.appendIDKey(nil, spaceID, "abc", "", id), "another store": other.appendIDKey(nil, spaceID, "a", "bc", id),
+		"another space": one.appendIDKey(nil, spaceStrayID, "a", "bc", id),
+	} {
+		if before, ok := seen[string(key)]; ok {
+			t.Errorf("%s has the key of %s", name, before)
+		}
+		seen[string(key)] = name
+	}
+}
+
+// Should the key of an id stand for another message as well, a message is answered
+// that its id is taken, never that it was stored where another one lies.
+func TestIDKeyOfAnother(t *testing.T) {
+	j := open(t, vfs.NewMem())
+	defer closeJournal(t, j)
+	mustAppend(t, j, "grp:g", 1, 3)
+	mustAppend(t, j, "grp:h", 1, 1)
+	mustStore(t, j, message("grp:far", 900), im.Stored) // the sender's ids up to here are looked up
+	it := message("grp:h", 500)
+	for seq := range uint64(4) { // of the entry before, of one that is there, of none
+		key := j.secret.appendIDKey(nil, spaceID, "grp:h", "a", it.Entry.ID)
+		if err := j.db.Set(key, appendIDValue(nil, seq, it.Hash), nil); err != nil {
+			t.Fatal(err)
+		}
+		mustStore(t, j, it, im.IDConflict)
+		out := make([]im.Appended, 1)
+		if err := j.Lookup(t.Context(), []im.Append{it}, out); err != nil || out[0] != (im.Appended{Status: im.IDConflict}) {
+			t.Errorf("seq %d: looked up: %+v, %v", seq, out[0], err)
+		}
+	}
+}

@@ -7,22 +7,24 @@
 //
 // # Keys
 //
-//	0x00 name                      meta: schema version, timeline, a bound of ids
-//	0x10 id(16) sender             id of an entry → seq, hash
-//	0x20 id(16) sender             the same for ids that do not come in order
+//	0x00 name                      meta: schema version, timeline, a bound of ids, the secret of ids
+//	0x1e id(16) names(8)           id of an entry → seq, hash; names: a hash of conversation and sender (keys.go)
+//	0x1f id(16) names(8)           the same for ids that do not come in order
 //	0x21 sender                    an id greater than all of this sender, or equal
-//	0x22 len user conversation     mark → received, read, count at read, pos
+//	0x22 len user conversation     mark → received, read, count at read, pos, what the user set for themselves
 //	0x23 slot(2)                   chain value of a recent position, a ring
 //	0x24                           the last position, its chain value and the epoch
 //	0x25 len conversation seq(8)   segment: from this seq on entries lie in an epoch
 //	0x26 number(8)                 an era of the history → id, begin (eras.go)
 //	0x27 len conversation seq(8)   this message was recalled → position of the recall (recalls.go)
-//	0x30 ^epoch(4) len conversation seq(8)   entry → record (record.go)
+//	0x2f ^epoch(4) len conversation seq(8)   entry → record (record.go)
 //
 // Lengths are one byte, so a prefix is never ambiguous, whatever the ids hold.
 // Entries lie by epoch first (segments.go), so that what a message costs does
 // not grow with the journal. There is no key for the head of a conversation: it
-// is its last entry.
+// is its last entry. An entry that is amended is written again where it lies, with
+// what it is now; the amendment is an entry of its own (amend.go). The other spaces
+// are those of older schemas (migrate.go).
 //
 // # Goroutines and locks
 //
@@ -51,12 +53,18 @@
 //
 //   - Append answers only after its batch is durable (fsync), and readers see
 //     nothing that is not: Pebble shows a batch before its fsync is done, so
-//     reads leave out entries beyond the durable position.
+//     reads leave out entries beyond the durable position, and show what such a
+//     batch amends as it is durable (Journal.held).
+//   - Whether an amendment's condition holds is decided from its target as the items
+//     before it leave it; the target is written in the same batch, once, and so
+//     is that it was recalled. What was recalled stays so.
 //   - A conversation has at most one segment per epoch, its entries of that epoch,
 //     and the first segment begins with seq 1. A segment is stored in the batch
 //     of its first entry.
-//   - (sender, id) is stored once, for ever. An id greater than all its sender
-//     stored is new for certain; any other is looked up. The bound of a sender's
+//   - (conversation, sender, id) is stored once, for ever. An id greater than all its
+//     sender stored, in any conversation, is new for certain; any other is looked up.
+//     A key of ids has a hash of the names, so what is found counts only if the entry
+//     there has this id and sender. The bound of a sender's
 //     ids is kept in memory exactly, and on disk some minutes ahead, moved in the
 //     same batch as the id that passes it; until a sender has passed what was
 //     read, the greatest id of the whole store is its bound if that is less. No

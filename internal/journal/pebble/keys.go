@@ -2,7 +2,6 @@ package pebble
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -83,11 +82,9 @@ type secret [16]byte
 func (s *secret) appendIDKey(dst []byte, space byte, c im.ConversationID, sender im.UserID, id im.MessageID) []byte {
 	dst = append(dst, space)
 	dst = append(dst, id[:]...)
-	var buf [192]byte
-	names := append(buf[:0], s[:]...)
-	names = append(append(names, byte(len(c))), c...)
-	sum := sha256.Sum256(append(names, sender...))
-	return append(dst, sum[:8]...)
+	var buf [256]byte
+	names := append(append(buf[:0], byte(len(c))), c...)
+	return binary.BigEndian.AppendUint64(dst, siphash((*[16]byte)(s), append(names, sender...)))
 }
 
 func appendBoundKey(dst []byte, sender im.UserID) []byte {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"log/slog"
+	"fmt"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -49,12 +49,11 @@ const (
 // the migration, which also stores the new version: until then it counts for nothing,
 // and is written again, or deleted, by the next try.
 type mover struct {
-	dir   string
-	db    *pebble.DB
-	b     *pebble.Batch
-	bytes int
-	log   *slog.Logger
-	conv  []byte // length and name of the conversation whose entries are copied
+	dir  string
+	db   *pebble.DB
+	b    *pebble.Batch
+	o    *Options
+	conv []byte // length and name of the conversation whose entries are copied
 
 	began, told time.Time
 	what        string
@@ -63,7 +62,7 @@ type mover struct {
 
 func newMover(db *pebble.DB, dir string, o *Options) *mover {
 	now := time.Now()
-	return &mover{dir: dir, db: db, b: db.NewBatch(), bytes: o.migrateBytes, log: o.Logger, began: now, told: now}
+	return &mover{dir: dir, db: db, b: db.NewBatch(), o: o, began: now, told: now}
 }
 
 // run does a migration but for its last batch, which it fills.
@@ -85,7 +84,7 @@ func (m *mover) each(space byte, do func(key, value []byte) error) error {
 		if value, err = it.ValueAndErr(); err == nil {
 			err = do(it.Key(), value)
 		}
-		if err == nil && m.b.Len() > m.bytes {
+		if err == nil && m.b.Len() > m.o.migrateBytes {
 			err = m.flush()
 		}
 		m.keys++
@@ -100,14 +99,32 @@ func (m *mover) tell() {
 		return
 	}
 	m.told = time.Now()
-	m.log.Info("journal: its files are converted for this version; until that is done it can be stopped, and begins anew", "change", m.what, "keys", m.keys, "since", time.Since(m.began).Round(time.Second))
+	m.o.Logger.Info("journal: its files are converted for this version; until that is done it can be stopped, and begins anew", "change", m.what, "keys", m.keys, "since", time.Since(m.began).Round(time.Second))
 }
 
 // done logs that a long one is over.
 func (m *mover) done() {
 	if m.told != m.began {
-		m.log.Info("journal: its files were converted for this version", "change", m.what, "keys", m.keys, "took", time.Since(m.began).Round(time.Second))
+		m.o.Logger.Info("journal: its files were converted for this version", "change", m.what, "keys", m.keys, "took", time.Since(m.began).Round(time.Second))
 	}
+}
+
+// room refuses a migration that copies a range when there is too little room for a
+// second one: it would fail in the middle.
+func (m *mover) room(from, to []byte) error {
+	if m.o.MinFree < 0 {
+		return nil
+	}
+	need, err := m.db.EstimateDiskUsage(from, to)
+	if err != nil {
+		return err
+	}
+	need += need/2 + uint64(m.o.MinFree) // what is new is not as compact yet
+	u, err := m.o.FS.GetDiskUsage(m.dir)
+	if err != nil || u.AvailBytes >= need {
+		return nil // who cannot tell how much is free is not refused
+	}
+	return fmt.Errorf("%w: it needs %d bytes for the time of the migration, %d are free", im.ErrJournalFull, need, u.AvailBytes)
 }
 
 // flush writes what was gathered. The last batch is synced, and all before it with it.
