@@ -129,8 +129,48 @@ var journals = []Mutant{
 	},
 	{
 		Name: "pg-recall-keeps-content", Breaks: "23: a recalled message has no content",
-		Hunks:   []Hunk{{postgresDir + "/functions.sql", "recalled = true, type = '', text = false, body = '',", "recalled = true,"}},
-		Package: postgresDir, Test: "TestConformance/Erase",
+		Hunks:   []Hunk{{postgresDir + "/functions.sql", "SET body = coalesce(states[i], ''),", "SET body = coalesce(states[i], s.body),"}},
+		Package: postgresDir, Test: "TestConformance/Recall$",
+	},
+	{
+		Name: "pg-stale-change", Breaks: "amendments: what is changed is as whoever changes it read it",
+		Hunks:   []Hunk{{postgresDir + "/functions.sql", "s.recalled IS NULL AND coalesce(s.amended, 0) = amend_ifs[i]", "s.recalled IS NULL"}},
+		Package: postgresDir, Test: "TestConformance/TargetChanged",
+	},
+	{
+		Name: "pg-recalled-is-changed", Breaks: "amendments: what is recalled stays so",
+		Hunks:   []Hunk{{postgresDir + "/functions.sql", "s.recalled IS NULL AND coalesce(s.amended, 0) = amend_ifs[i]", "coalesce(s.amended, 0) = amend_ifs[i]"}},
+		Package: postgresDir, Test: "TestConformance/TargetChanged",
+	},
+	{
+		Name: "pg-touched-not-told", Breaks: "amendments: a page tells what they made of entries before it",
+		Hunks:   []Hunk{{postgresDir + "/page.go", "\t\t\tp.Touched = append(p.Touched, *row)\n", ""}},
+		Package: postgresDir, Test: "TestConformance/Pages$",
+	},
+	{
+		Name: "pg-id-of-all-conversations", Breaks: "3: an id names one message of its sender in its conversation",
+		Hunks:   []Hunk{{postgresDir + "/functions.sql", "s.id = u.id AND s.no = nos[u.c] AND s.slot + 0 = slots[u.c] AND s.sender = u.s", "s.id = u.id AND s.sender = u.s"}},
+		Package: postgresDir, Test: "TestConformance/SameIDInAnotherConversation",
+	},
+	{
+		Name: "pg-mine-lost", Breaks: "marks: what a user set for themselves stays when their marks move",
+		Hunks:   []Hunk{{postgresDir + "/marks.go", "mine = coalesce(excluded.mine, m.mine),", "mine = excluded.mine,"}},
+		Package: postgresDir, Test: "TestMineOfManyProcesses",
+	},
+	{
+		Name: "pg-mine-not-written", Breaks: "marks: what a user set last counts, whatever a node remembers",
+		Hunks:   []Hunk{{postgresDir + "/marks_memory.go", "!ahead && set[i].Mine == \"\" {", "!ahead {"}},
+		Package: postgresDir, Test: "TestMineOfManyProcesses",
+	},
+	{
+		Name: "pg-rewrite-below-nodes", Breaks: "versions: tables are not rewritten below a node that uses them",
+		Hunks:   []Hunk{{postgresDir + "/schema.go", "if err := alone(ctx, tx, have, tablesVersion); err != nil {", "if err := alone(ctx, tx, have, 0); err != nil {"}},
+		Package: postgresDir, Test: "TestRewriteBesideAnOldNode",
+	},
+	{
+		Name: "pg-rewrite-is-another-history", Breaks: "10: a rewrite of the tables loses nothing, and says so",
+		Hunks:   []Hunk{{postgresDir + "/rewrite.go", "CASE WHEN m->>'identity' = $2::text THEN $3::text ELSE m->>'identity' END", "CASE WHEN m->>'identity' = $3::text THEN $2::text ELSE m->>'identity' END"}},
+		Package: postgresDir, Test: "TestRewrite$",
 	},
 	{
 		Name: "pg-prepared-holds-unnamed", Breaks: "positions: who holds them back is named",
@@ -149,7 +189,7 @@ var journals = []Mutant{
 	},
 	{
 		Name: "contract-below-nodes", Breaks: "versions: nobody is shut out while it is connected",
-		Hunks:   []Hunk{{postgresDir + "/versions.sql", "    PERFORM pg_advisory_lock_shared(720541601, known);\n", ""}},
+		Hunks:   []Hunk{{postgresDir + "/history.sql", "    PERFORM pg_advisory_lock_shared(720541601, known);\n", ""}},
 		Package: postgresDir, Test: "TestContract",
 	},
 	{
