@@ -79,7 +79,7 @@ func (k *core) release() {
 
 // newConv adds a conversation whose window is empty and will begin at base+1.
 func (k *core) newConv(id string, base uint64) *conv {
-	cv := &conv{rec: ConversationRecord{ID: id, Low: base + 1, High: base}, early: map[uint64]*wire.Entry{}}
+	cv := &conv{rec: ConversationRecord{ID: id, Low: base + 1, High: base}, early: map[uint64]place{}}
 	k.convs[id] = cv
 	k.touch(cv, true)
 	return cv
@@ -96,38 +96,13 @@ func (k *core) offer(cv *conv, e *wire.Entry, quiet bool) {
 	switch {
 	case e.Seq <= cv.rec.High:
 		k.settle(e)
+		k.retake(cv, e)
+	case !known(e): // its outcome is pulled
 	case e.Seq == cv.rec.after(cv.rec.High):
 		k.apply(cv, e, quiet)
 		k.applyEarly(cv, quiet)
 	case e.Seq > cv.rec.after(cv.rec.High):
-		k.keepEarly(cv, e)
-	}
-}
-
-// keepEarly remembers an entry that came too soon, the lowest ones first; the
-// head tells that the others exist.
-func (k *core) keepEarly(cv *conv, e *wire.Entry) {
-	if _, ok := cv.early[e.Seq]; !ok && len(cv.early) >= maxEarly {
-		var top uint64
-		for seq := range cv.early {
-			top = max(top, seq)
-		}
-		if e.Seq > top {
-			return
-		}
-		delete(cv.early, top)
-	}
-	cv.early[e.Seq] = e
-}
-
-func (k *core) applyEarly(cv *conv, quiet bool) {
-	for {
-		e := cv.early[cv.rec.after(cv.rec.High)]
-		if e == nil {
-			return
-		}
-		delete(cv.early, e.Seq)
-		k.apply(cv, e, quiet)
+		cv.keepEarly(e.Seq, place{last: e.Seq, entry: e})
 	}
 }
 
@@ -135,16 +110,16 @@ func (k *core) applyEarly(cv *conv, quiet bool) {
 // one batch. Quiet: it is history, not news.
 func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	r := &cv.rec
+	e = latest(e, cv.newer[e.Seq])
 	own := e.Sender != "" && e.Sender == k.meta.User
-	k.batch.Entries = append(k.batch.Entries, e)
-	r.High = e.Seq
-	r.Last = e
+	if !amends(e) {
+		k.keep(e)
+		r.Last = e
+	}
+	k.reach(cv, e.Seq, newestOf(e))
 	if e.Seq >= r.Head {
 		r.Head, r.HeadCount, r.LastAtMs = e.Seq, e.Count, e.StoredAtMs
 	}
-	k.tick++
-	cv.changedTick = k.tick
-	k.noteChanged(cv)
 	kind := FeedEntry
 	if own && k.settle(e) {
 		kind = FeedAck
@@ -160,37 +135,37 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 		cv.sentRead = max(cv.sentRead, e.Seq)
 		r.MarkedAtMs = k.o.now().UnixMilli()
 	case !own:
-		if e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE && e.Sender == peerOf(r.ID, k.meta.User) && e.Sender != "" {
-			k.peerMarks(cv, e.Sender, e.Seq, e.Seq) // they read what they answer
-		}
-		r.Received = e.Seq
-		if !quiet || cv.unread() > 0 {
-			delay := k.o.groupDelay
-			if peerOf(r.ID, k.meta.User) != "" {
-				delay = k.o.receivedDelay
-			}
-			k.markLater(cv, delay)
-		}
+		k.received(cv, e, quiet)
 	}
+	if e.Recalled {
+		k.recalled(cv, e.Seq, e.Amended)
+	}
+	news := !quiet
 	switch e.Kind {
 	case wire.EntryKind_ENTRY_KIND_RECALL:
-		k.erase(cv, e.Target)
-		k.recalled(cv, e.Target)
+		news = k.recall(cv, e) && news
 	case wire.EntryKind_ENTRY_KIND_EVENT:
 		k.applyEvent(cv, e)
 	}
-	if !quiet {
+	if news {
 		k.feed(FeedItem{Kind: kind, Conversation: r.ID, Seq: e.Seq, Entry: e})
 	}
-	k.touch(cv, true)
 }
 
-// erase removes the content of a recalled entry everywhere here.
-func (k *core) erase(cv *conv, target uint64) {
-	if l := cv.rec.Last; l != nil && l.Seq == target {
-		cv.rec.Last = Erased(l)
+// received moves the mark of what was received, and the peer's by what they write.
+func (k *core) received(cv *conv, e *wire.Entry, quiet bool) {
+	r := &cv.rec
+	if e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE && e.Sender == peerOf(r.ID, k.meta.User) && e.Sender != "" {
+		k.peerMarks(cv, e.Sender, e.Seq, e.Seq) // they read what they answer
 	}
-	k.batch.Erase = append(k.batch.Erase, EntryRef{cv.rec.ID, target})
+	r.Received = e.Seq
+	if !quiet || cv.unread() > 0 {
+		delay := k.o.groupDelay
+		if peerOf(r.ID, k.meta.User) != "" {
+			delay = k.o.receivedDelay
+		}
+		k.markLater(cv, delay)
+	}
 }
 
 // applyEvent keeps title and membership up to date between two syncs. What is
@@ -244,11 +219,7 @@ func (k *core) jump(cv *conv, seq uint64, tell bool) {
 	k.forgetStored(r.ID, seq)
 	k.batch.Forget = append(k.batch.Forget, EntryRef{r.ID, seq})
 	r.Low, r.High = seq, seq-1
-	for s := range cv.early {
-		if s < seq {
-			delete(cv.early, s)
-		}
-	}
+	cv.forgetEarly(seq)
 	k.touch(cv, true)
 	k.applyEarly(cv, false)
 }

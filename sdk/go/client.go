@@ -152,7 +152,10 @@ func (c *Client) fail(err error) {
 
 // handled saves that the program has handled the feed up to n.
 func (c *Client) handled(n uint64) {
-	err := c.do(context.Background(), func(k *core) { k.batch.FeedHandled = max(k.batch.FeedHandled, n) })
+	err := c.do(context.Background(), func(k *core) {
+		k.handled = max(k.handled, n)
+		k.batch.FeedHandled = k.handled
+	})
 	if err != nil {
 		// The core is gone. If the store is closed as well, the last events come again.
 		_ = c.o.store.Apply(context.Background(), &Batch{FeedHandled: n})

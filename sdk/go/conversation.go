@@ -187,8 +187,8 @@ func (v *Conversation) Outbox(ctx context.Context) ([]*Message, error) {
 
 // History returns up to limit entries before seq (0: the newest), ascending,
 // from the store and, as far as it does not reach, from the server. Fewer mean
-// that it is the beginning, or that there is no connection. Entries of kind
-// RECALL and EVENT are among them.
+// that it is the beginning, or that there is no connection. Entries of kind EVENT
+// are among them; recalls and other amendments are not: messages are as they are now.
 func (v *Conversation) History(ctx context.Context, before uint64, limit int) ([]*Message, error) {
 	if kindOf(v.id) == KindInvalid {
 		return nil, invalid("%q is not a conversation", v.id)
@@ -208,32 +208,51 @@ func (v *Conversation) History(ctx context.Context, before uint64, limit int) ([
 			}
 		}
 		if !w.known || w.after(hi) < w.Low { // not next to the window: read past the store
-			from := uint64(0)
-			if before > 0 {
-				if from = before - 1; from == 0 {
-					return nil, nil
-				}
+			if before == 1 {
+				return nil, nil
 			}
-			es, err := v.older(ctx, from, limit)
+			es, err := v.past(ctx, max(before, 1)-1, limit)
 			return v.messages(es, w), err
 		}
-		have, older := w.theirs(w.Low, hi), w.before(w.Low)
-		if have >= uint64(limit) || older == 0 {
-			return v.local(ctx, w.Low, hi, limit, w)
+		local, err := v.c.o.store.Entries(ctx, v.id, w.Low, hi, limit)
+		older := w.before(w.Low)
+		if err != nil || len(local) >= limit || older == 0 {
+			return v.messages(local, w), err
 		}
-		es, err := v.older(ctx, older, limit-int(have))
+		_, err = v.older(ctx, older, limit-len(local))
+		if err == nil {
+			now, err := v.window(ctx)
+			if err != nil || now.Low != w.Low || now.before(now.Low) != older {
+				continue // the store has more now, or the window began anew
+			}
+			// It moved under us: what the server says is an answer as well.
+			es, err := v.past(ctx, older, limit-len(local))
+			return v.messages(append(es, local...), w), err
+		}
+		if len(local) > 0 {
+			return v.messages(local, w), nil
+		}
+		return nil, err
+	}
+}
+
+// past asks the server for entries from seq down, 0: the newest, until there are
+// limit of them or it is the beginning. A page of it may be amendments only.
+func (v *Conversation) past(ctx context.Context, from uint64, limit int) ([]*wire.Entry, error) {
+	var out []*wire.Entry
+	for {
+		f, err := v.older(ctx, from, limit-len(out))
 		if err != nil {
-			if local, e := v.local(ctx, w.Low, hi, limit, w); e == nil && len(local) > 0 {
-				return local, nil
+			if len(out) > 0 {
+				return out, nil
 			}
 			return nil, err
 		}
-		if now, err := v.window(ctx); err != nil || (now.Low == w.Low && now.before(now.Low) == older) {
-			// It moved under us, or no progress: what came is an answer as well.
-			local, e := v.local(ctx, w.Low, hi, limit, w)
-			out := append(v.messages(es, w), local...)
-			return out[max(0, len(out)-limit):], e
+		out = append(f.Entries, out...)
+		if len(out) >= limit || f.FirstSeq <= 1 || from != 0 && f.FirstSeq > from {
+			return out[max(0, len(out)-limit):], nil
 		}
+		from = f.FirstSeq - 1
 	}
 }
 
@@ -253,11 +272,6 @@ func (v *Conversation) window(ctx context.Context) (window, error) {
 	return w, err
 }
 
-func (v *Conversation) local(ctx context.Context, from, to uint64, limit int, w window) ([]*Message, error) {
-	es, err := v.c.o.store.Entries(ctx, v.id, from, to, limit)
-	return v.messages(es, w), err
-}
-
 func (v *Conversation) messages(es []*wire.Entry, w window) []*Message {
 	out := make([]*Message, len(es))
 	for i, e := range es {
@@ -267,8 +281,8 @@ func (v *Conversation) messages(es []*wire.Entry, w window) []*Message {
 	return out
 }
 
-// older asks the server for entries from seq down.
-func (v *Conversation) older(ctx context.Context, from uint64, limit int) ([]*wire.Entry, error) {
+// older asks the server for a page from seq down.
+func (v *Conversation) older(ctx context.Context, from uint64, limit int) (*wire.Range, error) {
 	type answer struct {
 		f   *wire.Range
 		err error
@@ -295,7 +309,7 @@ func (v *Conversation) older(ctx context.Context, from uint64, limit int) ([]*wi
 		if a.err != nil {
 			return nil, a.err
 		}
-		return a.f.Entries, nil
+		return a.f, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-v.c.stopped:

@@ -21,10 +21,13 @@ type core struct {
 	meta     Meta
 	convs    map[string]*conv
 	lastFeed uint64
+	handled  uint64 // feed items up to here are handled, as far as this process knows
 	lastN    uint64
 
 	// The turn: changes that become one batch, and what follows once it is stored.
-	batch     *Batch
+	batch *Batch
+	// fresh are the entries of the batch as they are after it.
+	fresh     map[EntryRef]*wire.Entry
 	dirty     map[*conv]struct{}
 	metaDirty bool
 	// urgent: dirty records must be stored this turn. Marks of others may wait
@@ -46,8 +49,10 @@ type core struct {
 // conv is a conversation: its record and what is only in memory.
 type conv struct {
 	rec ConversationRecord
-	// early holds entries above the next one, until the ones before them are there.
-	early map[uint64]*wire.Entry
+	// early holds what came above the next entry, by its first place, until the entries
+	// before it are there. newer holds states of entries that lie in the hole before it.
+	early map[uint64]place
+	newer map[uint64]*wire.Entry
 	// atPos is the last seq as of the saved position; above it the conversation
 	// counts in the digest. changedTick is when it last grew.
 	atPos, changedTick uint64
@@ -63,7 +68,7 @@ type conv struct {
 	ownReceived uint64
 }
 
-// maxEarly bounds the entries of a conversation that wait in memory.
+// maxEarly bounds what waits in memory of a conversation.
 const maxEarly = 256
 
 // turnInputs bounds how much is gathered into one batch.
@@ -74,9 +79,10 @@ func newCore(c *Client, snap *Snapshot) *core {
 		c: c, o: c.o, log: c.o.log, ids: wire.NewIDSource(c.o.now, nil),
 		meta: snap.Meta, lastFeed: snap.LastFeed,
 		convs: map[string]*conv{}, dirty: map[*conv]struct{}{}, batch: &Batch{},
+		fresh: map[EntryRef]*wire.Entry{},
 	}
 	for _, r := range snap.Conversations {
-		k.convs[r.ID] = &conv{rec: r, atPos: r.Head, early: map[uint64]*wire.Entry{}}
+		k.convs[r.ID] = &conv{rec: r, atPos: r.Head, early: map[uint64]place{}}
 	}
 	if k.meta.User != "" {
 		c.user.Store(&k.meta.User)
@@ -182,6 +188,7 @@ func (k *core) commit() {
 		}
 		b := k.batch
 		k.batch, k.metaDirty, k.urgent, k.lazyAt = &Batch{}, false, false, time.Time{}
+		clear(k.fresh)
 		// Never cancelled half-way: an unknown outcome would be worse than a late one.
 		if err := k.o.store.Apply(context.Background(), b); err != nil {
 			k.die(fmt.Errorf("%w: %w", ErrStore, err))

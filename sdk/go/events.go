@@ -27,8 +27,15 @@ type (
 	RecallEvent struct {
 		Conversation string
 		Target       uint64
-		By           string
-		// Message is the recall's own entry.
+		// By is who took it back, and Message the recall's own entry; "" and nil when
+		// that happened while the client was away and only its outcome is told.
+		By      string
+		Message *Message
+	}
+	// ChangedEvent: a message that the store holds was changed by a later entry, other
+	// than by a recall. Several changes may be told as one.
+	ChangedEvent struct {
+		// Message is what it is now.
 		Message *Message
 	}
 	// GroupEvent: something happened to a group or its members.
@@ -91,6 +98,7 @@ func (*MessageEvent) event()  {}
 func (*AckEvent) event()      {}
 func (*FailedEvent) event()   {}
 func (*RecallEvent) event()   {}
+func (*ChangedEvent) event()  {}
 func (*GroupEvent) event()    {}
 func (*ContactEvent) event()  {}
 func (*ProfileEvent) event()  {}
@@ -172,8 +180,8 @@ func (h *hub) pop() (e Event, done bool) {
 // Events yields what happens until ctx ends, the client is closed or the loop
 // is left. An event is handled when the body returns for the next one.
 //
-// Events about stored things (messages, acks, failures, recalls, groups,
-// contacts, gaps, resets) wait in the store until they are handled, also over a
+// Events about stored things (messages, acks, failures, recalls, changes,
+// groups, contacts, gaps, resets) wait in the store until they are handled, also over a
 // restart; each comes once, except that after a crash the last ones, at most 64,
 // may come again, in the same order and before anything new. Receipts, typing,
 // presence and state are passing: only the latest of each subject is kept. What a
@@ -291,6 +299,10 @@ func (c *Client) eventOf(it *FeedItem) Event {
 		return &FailedEvent{Message: m, Err: m.Err}
 	case FeedAck:
 		return &AckEvent{Message: c.messageOf(it.Entry)}
+	case FeedRecalled:
+		return &RecallEvent{Conversation: it.Conversation, Target: it.Seq}
+	case FeedChanged:
+		return &ChangedEvent{Message: c.messageOf(it.Entry)}
 	case FeedEntry:
 		return c.entryEvent(it.Entry)
 	}

@@ -40,6 +40,8 @@ type fake struct {
 	// resumeMax is how many conversations a page of a resume has; 0: all.
 	resumeMax int
 	deltaMax  int // entries of a conversation in a delta
+	walkMax   int // places a page of a stretch covers at most; 0: all
+	told      int // entries told in stretches
 	named     int // recalled messages of a conversation in a delta
 	noSync    bool
 	welcome   func(*wire.Welcome)
@@ -54,7 +56,7 @@ type fake struct {
 
 type change struct {
 	conversation string
-	entry        bool
+	entry        uint64 // its seq, 0: something else
 }
 
 // verdict is what happens to a Send.
@@ -270,11 +272,12 @@ func (f *fake) append(origin *fakeConn, e *wire.Entry) *wire.Entry {
 	f.journal[e.Conversation] = append(j, e)
 	f.byID[e.Sender+string(e.Id)] = e
 	theirs := f.sees(e)
-	f.changes = append(f.changes, change{e.Conversation, theirs})
-	if e.Kind == wire.EntryKind_ENTRY_KIND_RECALL {
-		now := f.journal[e.Conversation]
-		now[e.Target-1] = Erased(now[e.Target-1])
+	c := change{conversation: e.Conversation}
+	if theirs {
+		c.entry = e.Seq
 	}
+	f.changes = append(f.changes, c)
+	f.amend(e)
 	if e.Sender == f.user && e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE {
 		f.read[e.Conversation] = e.Seq
 	}
@@ -296,7 +299,7 @@ func (f *fake) append(origin *fakeConn, e *wire.Entry) *wire.Entry {
 func (f *fake) markRead(conversation string, seq uint64) {
 	if seq > f.read[conversation] {
 		f.read[conversation] = seq
-		f.changes = append(f.changes, change{conversation, false})
+		f.changes = append(f.changes, change{conversation: conversation})
 	}
 }
 
@@ -319,15 +322,15 @@ func (f *fake) delta(q *wire.Sync) *wire.SyncDelta {
 	d := &wire.SyncDelta{Number: q.GetNumber(), Timeline: f.timeline, Position: f.position()}
 	from, err := strconv.Atoi(q.GetPosition())
 	if q.GetPosition() != "" && err == nil && q.Timeline == f.timeline && from <= len(f.changes) && f.has(q.Newest) {
-		since := map[string]int{}
+		since := map[string]uint64{} // the first entry that is new
 		var order []string
 		for _, c := range f.changes[from:] {
 			if _, ok := since[c.conversation]; !ok && f.listed(c.conversation) {
 				order = append(order, c.conversation)
 				since[c.conversation] = 0
 			}
-			if c.entry {
-				since[c.conversation]++
+			if since[c.conversation] == 0 {
+				since[c.conversation] = c.entry
 			}
 		}
 		slices.Sort(order)
@@ -343,7 +346,7 @@ func (f *fake) delta(q *wire.Sync) *wire.SyncDelta {
 				d.Position, d.Next = "", first+" "+d.Conversations[len(d.Conversations)-1].Conversation
 				return d
 			}
-			d.Conversations = append(d.Conversations, f.state(c, min(since[c], f.deltaMax)))
+			d.Conversations = append(d.Conversations, f.news(c, since[c]))
 		}
 		if first, _, ok := strings.Cut(q.GetCursor(), " "); ok {
 			d.Position = first
@@ -370,7 +373,7 @@ func (f *fake) delta(q *wire.Sync) *wire.SyncDelta {
 		d.Next = list[limit-1]
 	}
 	for _, c := range list {
-		d.Conversations = append(d.Conversations, f.state(c, 1))
+		d.Conversations = append(d.Conversations, f.line(c))
 	}
 	return d
 }
@@ -385,24 +388,20 @@ func (f *fake) pull(p *wire.Pull) *wire.Range {
 	if limit == 0 || limit > 100 {
 		limit = 50
 	}
-	if p.Backward {
-		to := p.From
-		if to == 0 || to > r.Head {
-			to = r.Head
-		}
-		for seq := to; seq > 0 && len(r.Entries) < limit; seq-- {
-			if f.sees(j[seq-1]) {
-				r.Entries = append(r.Entries, j[seq-1])
-			}
-		}
-		slices.Reverse(r.Entries)
+	from := max(p.From, 1)
+	if p.Backward && (p.From == 0 || p.From > r.Head) {
+		from = r.Head
+	}
+	if from > r.Head || r.Head == 0 {
 		return r
 	}
-	for seq := max(p.From, 1); seq <= r.Head && len(r.Entries) < limit; seq++ {
-		if f.sees(j[seq-1]) {
-			r.Entries = append(r.Entries, j[seq-1])
-		}
+	var s stretch
+	if p.Backward {
+		s = f.down(p.Conversation, from, 1, limit)
+	} else {
+		s = f.up(p.Conversation, from, limit)
 	}
+	r.FirstSeq, r.LastSeq, r.Entries, r.Touched, r.Last = s.first, s.last, s.entries, s.touched, s.end
 	return r
 }
 
@@ -418,7 +417,7 @@ func (f *fake) pong(p *wire.Ping) *wire.Pong {
 	}
 	heads := map[string]bool{}
 	for _, c := range f.changes[from:] {
-		if c.entry {
+		if c.entry > 0 {
 			heads[c.conversation] = true
 		}
 	}

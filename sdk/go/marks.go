@@ -159,33 +159,39 @@ func (k *core) peerMarks(cv *conv, user string, received, read uint64) {
 	k.post(passingKey{"receipt", r.ID, user}, e)
 }
 
-// countAt is the running count at seq, if it is known here.
+// countAt is the running count at seq, if it is known here: the one of the last entry
+// up to it that amends nothing.
 func (k *core) countAt(cv *conv, seq uint64) (uint64, bool) {
 	r := &cv.rec
 	switch {
 	case seq >= r.Head:
 		return r.HeadCount, true
-	case seq == r.High && r.Last != nil && r.Last.Seq == seq:
-		return r.Last.Count, true
 	case seq < r.Low || seq > r.High:
 		return r.ReadCount, false
+	case seq == r.High && r.lastIsKept():
+		return r.Last.Count, true
 	}
+	var last *wire.Entry
 	for _, e := range k.batch.Entries {
-		if e.Conversation == r.ID && e.Seq == seq {
-			return e.Count, true
+		if e.Conversation == r.ID && e.Seq <= seq && e.Seq >= r.Low && e.Seq > last.GetSeq() {
+			last = e
 		}
 	}
-	es, err := k.o.store.Entries(context.Background(), r.ID, seq, seq, 1)
-	if err != nil || len(es) == 0 {
+	es, err := k.o.store.Entries(context.Background(), r.ID, max(r.Low, last.GetSeq()), seq, 1)
+	if err == nil && len(es) > 0 {
+		last = es[0]
+	}
+	// What lies between and is not the user's may count.
+	if last == nil || r.theirs(last.Seq, seq) != seq-last.Seq+1 {
 		return r.ReadCount, false
 	}
-	return es[0].Count, true
+	return last.Count, true
 }
 
-// askCount asks the server for the count of an entry that is not here.
+// askCount asks the server for the count of a mark that is not known here.
 func (k *core) askCount(cv *conv, seq uint64) {
 	if k.link != nil {
-		k.pull(&request{kind: reqCount, cv: cv, from: seq}, false, 1)
+		k.pull(&request{kind: reqCount, cv: cv, from: seq, mark: seq}, false, 1)
 	}
 }
 

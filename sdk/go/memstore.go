@@ -80,21 +80,21 @@ func (s *memoryStore) Apply(_ context.Context, b *Batch) error {
 		s.feed = append(s.feed, f)
 		s.lastFeed = f.N
 	}
-	for _, r := range b.Erase {
-		s.erase(r)
+	for _, e := range b.Changed {
+		s.change(e)
 	}
 	i := sort.Search(len(s.feed), func(i int) bool { return s.feed[i].N > b.FeedHandled })
 	s.feed = s.feed[i:]
 	return nil
 }
 
-func (s *memoryStore) erase(r EntryRef) {
-	if e := s.entries[r.Conversation][r.Seq]; e != nil {
-		s.entries[r.Conversation][r.Seq] = Erased(e)
+func (s *memoryStore) change(e *wire.Entry) {
+	if m := s.entries[e.Conversation]; m[e.Seq] != nil {
+		m[e.Seq] = e
 	}
 	for i := range s.feed {
-		if e := s.feed[i].Entry; e != nil && e.Conversation == r.Conversation && e.Seq == r.Seq {
-			s.feed[i].Entry = Erased(e)
+		if old := s.feed[i].Entry; old != nil && old.Conversation == e.Conversation && old.Seq == e.Seq {
+			s.feed[i].Entry = e
 		}
 	}
 }

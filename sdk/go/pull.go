@@ -63,16 +63,18 @@ func (k *core) pumpPulls() {
 		case now.Before(cv.pullAt):
 			k.pullsAt = earliest(k.pullsAt, cv.pullAt)
 			later = append(later, cv)
-		case k.pullMissing(cv):
+		default:
+			k.pullMissing(cv)
 			under++
 		}
 	}
 	k.pullQueue = later
 }
 
-// pullMissing fills the hole after the window, or, if it is larger than the
-// limit, starts anew after it. It reports whether it asked the server.
-func (k *core) pullMissing(cv *conv) bool {
+// pullMissing asks for the hole after the window, or, if it is larger than the
+// limit, for its newest entries: if these do not reach back to the window, it starts
+// anew with them.
+func (k *core) pullMissing(cv *conv) {
 	from, upTo := cv.rec.after(cv.rec.High), cv.rec.Head
 	for seq := range cv.early {
 		upTo = min(upTo, seq-1)
@@ -80,15 +82,14 @@ func (k *core) pullMissing(cv *conv) bool {
 	if lacks := cv.rec.theirs(from, upTo); k.o.maxGap == 0 || lacks <= k.o.maxGap {
 		n := min(int(min(lacks, 1<<20)), k.pageLimit())
 		k.pull(&request{kind: reqFill, cv: cv, from: from}, false, n)
-		return true
+		return
 	}
+	// How much of it amends, and is none to be shown, only the answer tells.
+	r := &request{kind: reqNewest, cv: cv}
 	if upTo < cv.rec.Head {
-		k.jump(cv, upTo+1, true)
-		k.wantPull(cv)
-		return false
+		r.from = upTo
 	}
-	k.pull(&request{kind: reqNewest, cv: cv}, true, min(newestBlock, k.pageLimit()))
-	return true
+	k.pull(r, true, min(newestBlock, k.pageLimit()))
 }
 
 func (k *core) pull(r *request, backward bool, limit int) {
@@ -125,19 +126,36 @@ func (k *core) onRange(f *wire.Range) {
 		k.wantPull(r.cv)
 	case reqHistory:
 		if err == nil {
-			k.extend(r, f.Entries)
+			k.extend(r, f)
 		}
 		k.after = append(k.after, func(failed error) { r.done(f, cmp.Or(failed, err)) })
 	case reqCount:
-		if err == nil && len(f.Entries) > 0 && r.cv.rec.Read == r.from {
-			e := f.Entries[0]
-			r.cv.rec.ReadCount = e.Count
-			if e.Seq > r.from { // the mark lies between two times of membership
-				r.cv.rec.ReadCount = countBefore(e)
-			}
-			k.touch(r.cv, false)
+		if err == nil && r.cv.rec.Read == r.mark {
+			k.counted(r, f)
 		}
 	}
+}
+
+// counted takes the running count at a mark from what follows it: amendments, which
+// it may stand at, do not count.
+func (k *core) counted(r *request, f *wire.Range) {
+	rec := &r.cv.rec
+	switch {
+	case len(f.Entries) > 0:
+		e := f.Entries[0]
+		rec.ReadCount = e.Count
+		if e.Seq > r.mark { // it also may lie between two times of membership
+			rec.ReadCount = countBefore(e)
+		}
+	case f.LastSeq == 0:
+		return
+	case f.LastSeq >= rec.Head:
+		rec.ReadCount = rec.HeadCount
+	default:
+		k.pull(&request{kind: reqCount, cv: r.cv, from: f.LastSeq + 1, mark: r.mark}, false, min(newestBlock, k.pageLimit()))
+		return
+	}
+	k.touch(r.cv, false)
 }
 
 // pullRefused: later again, or, if it is not the user's to read, never.
@@ -159,6 +177,7 @@ func (k *core) pullRefused(cv *conv, err error) {
 func (k *core) giveUp(cv *conv) {
 	cv.rec.Head = cv.rec.High
 	clear(cv.early)
+	clear(cv.newer)
 	k.forgetStored(cv.rec.ID, math.MaxUint64)
 	k.touch(cv, true)
 }
@@ -171,62 +190,71 @@ func (k *core) pullLater(cv *conv, least time.Duration) {
 // filled takes the answer of a forward or newest Pull.
 func (k *core) filled(r *request, f *wire.Range) {
 	cv, before := r.cv, r.cv.rec.High
-	if f.Head > cv.rec.Head {
-		cv.rec.Head = f.Head
+	rec, s := &cv.rec, stretchOf(f)
+	if f.Head > rec.Head {
+		rec.Head = f.Head
 		k.touch(cv, true)
 	}
-	var first uint64
-	for _, e := range f.Entries {
-		if e.GetConversation() == cv.rec.ID && e.Seq > cv.rec.High {
-			first = e.Seq
-			break
-		}
+	first, next := s.begin(rec), rec.after(rec.High)
+	if rec.Until != 0 && s.last > rec.Until { // see take; what follows is pulled once more is known
+		s = s.upTo(rec.Until)
+		k.askMembership(cv)
 	}
 	switch {
-	case len(f.Entries) == 0 && f.Head > cv.rec.High:
+	case s.last == 0 && r.kind == reqNewest && r.from > 0:
+		k.jump(cv, r.from+1, false) // nothing is shown of what lies before that which came early
+	case s.last == 0 && f.Head > rec.High:
 		k.giveUp(cv) // it exists, but is not shown
 		return
-	case first > cv.rec.after(cv.rec.High) && r.kind == reqNewest:
+	case s.last <= rec.High:
+	case first > next && r.kind == reqNewest:
 		k.jump(cv, first, true)
-	case first > cv.rec.after(cv.rec.High) && r.from == cv.rec.after(cv.rec.High):
+	case first > next && r.from == next:
 		// Asked forward from the next one: what is left out is not the user's to read.
 		// An empty window has nothing it could have missed.
-		k.jump(cv, first, cv.rec.High >= cv.rec.Low)
+		k.jump(cv, first, rec.High >= rec.Low)
 	}
-	for _, e := range f.Entries {
-		switch {
-		case e.GetConversation() != cv.rec.ID:
-		case cv.returned(e.Seq): // see take
-			k.hold(e)
-			k.askMembership(cv)
-		default:
-			k.offer(cv, e, false)
-		}
+	if s.last > 0 {
+		k.takeStretch(cv, s, false)
 	}
-	if cv.rec.High == before && cv.missing() { // no progress: do not ask in a circle
+	if rec.High == before && cv.missing() { // no progress: do not ask in a circle
 		k.pullLater(cv, 0)
 		return
 	}
 	cv.pullFailed, cv.pullAt = 0, time.Time{}
 }
 
-// extend adds older entries to the window if they touch it.
-func (k *core) extend(r *request, es []*wire.Entry) {
-	cv := r.cv
-	if k.convs[cv.rec.ID] != cv || r.from != cv.rec.before(cv.rec.Low) {
+// extend adds an older stretch to the window if it touches it.
+func (k *core) extend(r *request, f *wire.Range) {
+	cv, rec := r.cv, &r.cv.rec
+	for i, e := range f.Entries {
+		for _, a := range r.amended {
+			f.Entries[i] = latest(f.Entries[i], a)
+		}
+		if e.GetConversation() != rec.ID || amends(e) {
+			return
+		}
+	}
+	if k.convs[rec.ID] != cv || r.from != rec.before(rec.Low) {
 		return
 	}
-	before := cv.rec.Low
-	for i := len(es) - 1; i >= 0; i-- {
-		if es[i].Seq != cv.rec.before(cv.rec.Low) || es[i].Conversation != cv.rec.ID {
-			break
+	s := stretchOf(f)
+	low := s.begin(rec)
+	if s.last < r.from || low >= rec.Low { // nothing older is the user's to read
+		rec.startAt(rec.Low)
+		k.touch(cv, true)
+		return
+	}
+	for _, e := range s.entries {
+		if e.Seq < low || e.Seq >= rec.Low {
+			continue
 		}
-		cv.rec.Low = es[i].Seq
-		k.batch.Entries = append(k.batch.Entries, es[i])
-		k.settle(es[i])
+		k.keep(e)
+		k.settle(e)
+		if !rec.lastIsKept() && (rec.Last == nil || rec.Last.Seq < e.Seq) {
+			rec.Last = e // all behind it amends
+		}
 	}
-	if cv.rec.Low == before { // nothing older is the user's to read
-		cv.rec.startAt(cv.rec.Low)
-	}
+	rec.Low = low
 	k.touch(cv, true)
 }

@@ -71,9 +71,10 @@ func (r *ConversationRecord) takeRecalled(s *wire.ConversationState) (news []uin
 	return news
 }
 
-// recalled notes that a message of the conversation was recalled.
-func (k *core) recalled(cv *conv, seq uint64) {
-	if !cv.rec.recall(seq) {
+// recalled notes that a message of the conversation was recalled by the entry at by.
+// What was recalled before the server last told what is unread is counted already.
+func (k *core) recalled(cv *conv, seq, by uint64) {
+	if !cv.rec.recall(seq) && by > cv.told {
 		k.askMembership(cv) // the answer tells what is unread as well
 	}
 }

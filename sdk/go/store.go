@@ -3,8 +3,6 @@ package skein
 import (
 	"context"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/skein-im/skein/wire"
 )
 
@@ -65,8 +63,8 @@ type ConversationRecord struct {
 	First, Until uint64
 	// Earlier are the times before, in their order. The slice is not changed.
 	Earlier []Window
-	// The window of entries in the store, all that are the user's to read; empty
-	// when High < Low.
+	// The window of entries in the store, all that are the user's to read and amend
+	// nothing, as they are now; empty when High < Low.
 	Low, High uint64
 	// Head is the last seq known to exist, HeadCount its running count.
 	Head, HeadCount uint64
@@ -83,8 +81,11 @@ type ConversationRecord struct {
 	// MarkedAtMs is when Read or Received last moved here.
 	MarkedAtMs             int64
 	PeerReceived, PeerRead uint64
-	// Last is the entry at High.
+	// Last is the last entry up to High that amends nothing, as far as it is known.
 	Last *wire.Entry
+	// Newest names the entry with the greatest pos that was applied, also an amendment:
+	// by it the server sees whether its history is the one that is known here.
+	Newest *wire.Newest
 }
 
 // OutboxState is where a message of the outbox stands.
@@ -120,11 +121,13 @@ type FeedKind uint8
 
 // The kinds of feed items.
 const (
-	FeedEntry  FeedKind = 1 // an entry was applied
-	FeedAck    FeedKind = 2 // the entry of a message this client sent was applied
-	FeedFailed FeedKind = 3 // a message was refused
-	FeedGap    FeedKind = 4 // entries From..Seq were left out
-	FeedReset  FeedKind = 5 // another timeline: everything was forgotten
+	FeedEntry    FeedKind = 1 // an entry was applied
+	FeedAck      FeedKind = 2 // the entry of a message this client sent was applied
+	FeedFailed   FeedKind = 3 // a message was refused
+	FeedGap      FeedKind = 4 // entries From..Seq were left out
+	FeedReset    FeedKind = 5 // another timeline: everything was forgotten
+	FeedChanged  FeedKind = 6 // an entry of the window was amended
+	FeedRecalled FeedKind = 7 // the entry Seq of the window turned out to be recalled
 )
 
 // FeedItem is an event the program has not handled yet.
@@ -135,8 +138,8 @@ type FeedItem struct {
 	Conversation string
 	// From and Seq bound what was left out (FeedGap).
 	From, Seq uint64
-	// Entry is set for FeedEntry and FeedAck, with its content even if the entry
-	// itself left the window since.
+	// Entry is set for FeedEntry, FeedAck and FeedChanged, as it is now (Batch.Changed),
+	// and with its content even if the entry itself left the window since.
 	Entry *wire.Entry
 	// Failed is set for FeedFailed.
 	Failed *OutboxRecord
@@ -158,9 +161,11 @@ type Batch struct {
 	OutboxPut    []*OutboxRecord
 	// Feed is appended.
 	Feed []FeedItem
-	// Erase removes the content of entries that were recalled, in the window and
-	// in the feed.
-	Erase []EntryRef
+	// Changed are entries as they are now: each replaces what is stored of it, in the
+	// window and in the feed, and is ignored where nothing is. Of several states of an
+	// entry the last one counts. A recalled one has lost its content: nothing of that
+	// may stay.
+	Changed []*wire.Entry
 	// FeedHandled drops feed items up to that number.
 	FeedHandled uint64
 }
@@ -174,14 +179,6 @@ type EntryRef struct {
 // Empty reports whether the batch changes nothing.
 func (b *Batch) Empty() bool {
 	return !b.Reset && b.Meta == nil && b.FeedHandled == 0 &&
-		len(b.Forget)+len(b.Entries)+len(b.Erase)+len(b.Conversations)+
+		len(b.Forget)+len(b.Entries)+len(b.Changed)+len(b.Conversations)+
 			len(b.OutboxDelete)+len(b.OutboxPut)+len(b.Feed) == 0
-}
-
-// Erased returns the entry as it is after a recall, here and on the server:
-// without what its author wrote (SPEC §4.1).
-func Erased(e *wire.Entry) *wire.Entry {
-	c := proto.Clone(e).(*wire.Entry)
-	c.Content, c.ReplyTo, c.Mentions, c.Recalled = nil, 0, nil, true
-	return c
 }

@@ -53,7 +53,7 @@ const (
 	reqFill                   // forward, to fill a hole
 	reqNewest                 // the newest, to begin anew
 	reqHistory                // backward, for the program
-	reqCount                  // one entry, for its count
+	reqCount                  // forward, for the count of a mark
 )
 
 // refused is a question that is asked again later.
@@ -73,6 +73,11 @@ type request struct {
 	told map[*conv]bool
 	cv   *conv
 	from uint64
+	// mark is the seq whose count is asked for.
+	mark uint64
+	// amended are recalls and newer states of entries that the answer may tell, which
+	// came while it was under way.
+	amended []*wire.Entry
 	// newest is what a Sync proved its history by.
 	newest *wire.Newest
 	// done gets the answer after it is stored.
@@ -99,23 +104,24 @@ func (k *core) newSync() *wire.Sync {
 // newest names the entry by which the server sees whether its history is the one
 // that is known here. SPEC §7.8.
 func (k *core) newest() *wire.Newest {
-	var newest *wire.Entry
+	var newest *wire.Newest
 	for _, cv := range k.convs {
-		if e := cv.rec.Last; e != nil && e.Pos > newest.GetPos() {
-			newest = e
+		if n := cv.rec.Newest; n.GetPos() > newest.GetPos() {
+			newest = n
 		}
 		// What waits for the entries before it will be applied: it has to be of the
 		// same history.
-		for _, e := range cv.early {
-			if e.Pos > newest.GetPos() {
-				newest = e
+		for _, p := range cv.early {
+			n := p.end
+			if p.entry != nil {
+				n = newestOf(p.entry)
+			}
+			if n.GetPos() > newest.GetPos() {
+				newest = n
 			}
 		}
 	}
-	if newest == nil {
-		return nil
-	}
-	return &wire.Newest{Conversation: newest.Conversation, Seq: newest.Seq, Id: newest.Id, StoredAtMs: newest.StoredAtMs, Pos: newest.Pos}
+	return newest
 }
 
 // requestSync asks what changed since the position; at most one at a time.
@@ -323,11 +329,12 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 		return nil
 	}
 	cv := k.convs[s.Conversation]
-	quiet := false
+	quiet, begins := false, false
 	if cv == nil {
 		var base uint64
 		base, quiet = k.baseOf(s, cold, kind)
 		cv = k.newConv(s.Conversation, base)
+		begins = base+1 == s.FromSeq
 	}
 	r := &cv.rec
 	r.Title = s.Title
@@ -347,22 +354,34 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 		cv.sentRead = 0 // ours is ahead: tell again
 		k.markLater(cv, k.o.readDelay)
 	}
-	for _, seq := range r.takeRecalled(s) {
-		if seq >= r.Low && seq <= r.High {
-			k.erase(cv, seq) // the recall may be where the user was no member
-		}
-	}
+	recalled := r.takeRecalled(s)
 	r.PeerReceived = max(r.PeerReceived, s.PeerReceived)
 	r.PeerRead = max(r.PeerRead, s.PeerRead)
 	k.touch(cv, true)
 	k.applyEarly(cv, false)
-	for _, e := range s.Entries {
-		if e.GetConversation() == s.Conversation {
-			k.offer(cv, e, quiet)
-		}
+	if s.FromSeq > 0 {
+		k.takeTold(cv, toldBy(s), cold && !begins, quiet)
+	}
+	for _, seq := range recalled {
+		k.eraseRecalled(cv, seq)
 	}
 	k.wantPull(cv)
 	return cv
+}
+
+// takeTold takes the stretch of a state. Listed: it is a line of the conversation list,
+// which is for who knows nothing yet: it leaves out what was touched before it, so in a
+// conversation that is known only its entries count, and what amends is pulled.
+func (k *core) takeTold(cv *conv, s stretch, listed, quiet bool) {
+	if !listed {
+		k.takeStretch(cv, s, quiet)
+		return
+	}
+	for _, e := range s.entries {
+		if s.has(cv, e) {
+			k.offer(cv, e, quiet)
+		}
+	}
 }
 
 // baseOf is the seq after which the window of a new conversation begins.
@@ -375,8 +394,8 @@ func (k *core) baseOf(s *wire.ConversationState, cold bool, kind reqKind) (base 
 		return max(first, 1) - 1, false
 	}
 	base = s.Seq
-	if len(s.Entries) > 0 && s.Entries[0].Seq > 0 {
-		base = s.Entries[0].Seq - 1
+	if s.FromSeq > 0 {
+		base = s.FromSeq - 1
 	}
 	quiet = cold // otherwise its entries are from after the position
 	for _, e := range k.held {

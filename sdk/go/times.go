@@ -1,7 +1,6 @@
 package skein
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/skein-im/skein/wire"
@@ -152,5 +151,5 @@ func (cv *conv) takeWindows(s *wire.ConversationState) {
 	if newer {
 		r.Until, cv.told = s.UntilSeq, s.Seq
 	}
-	maps.DeleteFunc(cv.early, func(seq uint64, _ *wire.Entry) bool { return seq < r.after(r.High) })
+	cv.forgetEarly(r.after(r.High))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
-func (f *fake) state(conversation string, entries int) *wire.ConversationState {
+func (f *fake) state(conversation string) *wire.ConversationState {
 	j := f.journal[conversation]
 	s := &wire.ConversationState{
 		Conversation: conversation, FirstSeq: max(1, f.first[conversation]), ReadSeq: f.read[conversation],
@@ -37,10 +37,8 @@ func (f *fake) state(conversation string, entries int) *wire.ConversationState {
 					s.RecalledSeqs = append(s.RecalledSeqs, e.Seq)
 				}
 			}
-			s.Entries = append(s.Entries, e)
 		}
 		s.Unread = seen
-		s.Entries = s.Entries[max(0, len(s.Entries)-entries):]
 	}
 	return s
 }
@@ -126,7 +124,7 @@ func (f *fake) theirs() (seqs []uint64) {
 func (f *fake) unread() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.state(grp, 0).Unread
+	return f.state(grp).Unread
 }
 
 // timesCases are earlier times of membership and where the last one begins.

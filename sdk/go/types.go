@@ -75,6 +75,8 @@ type Message struct {
 	ReplyTo  uint64
 	Mentions []string
 	Recalled bool
+	// Amended is the seq of the entry that made it what it is, 0: it is as it was written.
+	Amended uint64
 	// Target is the seq a recall takes back.
 	Target uint64
 	// Event is set for entries of kind EVENT.
@@ -90,7 +92,8 @@ type Summary struct {
 	Title string
 	// Peer is the other user of a dm.
 	Peer string
-	// Last is the last applied entry, nil if there is none.
+	// Last is the last applied entry that is no recall or other amendment, nil if none
+	// is known.
 	Last   *Message
 	LastAt time.Time
 	Unread uint64
@@ -98,7 +101,7 @@ type Summary struct {
 	Read                   uint64
 	PeerReceived, PeerRead uint64
 	// Low..High are the entries in the store, all of them that are the user's to
-	// read; Head is the last known to exist.
+	// read, without amendments; Head is the last known to exist.
 	Low, High, Head uint64
 	// Member: false once the user has left or was removed.
 	Member bool
@@ -171,7 +174,7 @@ func messageOf(e *wire.Entry, user string) *Message {
 		Conversation: e.Conversation, Seq: e.Seq, ID: idFrom(e.Id), Sender: e.Sender,
 		Own:  e.Sender != "" && e.Sender == user,
 		Time: time.UnixMilli(e.StoredAtMs), Kind: e.Kind,
-		ReplyTo: e.ReplyTo, Mentions: e.Mentions, Recalled: e.Recalled,
+		ReplyTo: e.ReplyTo, Mentions: e.Mentions, Recalled: e.Recalled, Amended: e.Amended,
 		Target: e.Target, Event: e.Event, Count: e.Count,
 	}
 	if c := e.Content; c != nil {

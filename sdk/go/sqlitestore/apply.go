@@ -63,6 +63,13 @@ func (w *writer) entry(e *wire.Entry) any {
 	return w.marshal(e)
 }
 
+func (w *writer) newest(n *wire.Newest) any {
+	if n == nil {
+		return nil
+	}
+	return w.marshal(n)
+}
+
 func (w *writer) window(b *skein.Batch) {
 	if b.Reset {
 		w.exec("DELETE FROM entry")
@@ -79,10 +86,10 @@ func (w *writer) window(b *skein.Batch) {
 
 func (w *writer) records(b *skein.Batch) {
 	for _, c := range b.Conversations {
-		w.exec(`INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		w.exec(`INSERT OR REPLACE INTO conversation VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			c.ID, c.Title, int64(c.First), int64(c.Until), int64(c.Low), int64(c.High), int64(c.Head), int64(c.HeadCount),
 			c.LastAtMs, int64(c.Read), int64(c.ReadCount), int64(c.Received), c.MarkedAtMs,
-			int64(c.PeerReceived), int64(c.PeerRead), w.entry(c.Last), encodeWindows(c.Earlier), encodeRecalled(c))
+			int64(c.PeerReceived), int64(c.PeerRead), w.entry(c.Last), encodeWindows(c.Earlier), encodeRecalled(c), w.newest(c.Newest))
 	}
 	if m := b.Meta; m != nil {
 		w.exec("INSERT OR REPLACE INTO meta VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
@@ -107,35 +114,14 @@ func (w *writer) feed(b *skein.Batch) {
 	if last > 0 {
 		w.exec("UPDATE counter SET n = ? WHERE name = 'feed'", int64(last))
 	}
-	for _, r := range b.Erase {
-		w.erase("SELECT body FROM entry WHERE conversation = ? AND seq = ?",
-			"UPDATE entry SET body = ? WHERE conversation = ? AND seq = ?", r)
-		w.erase("SELECT entry FROM feed WHERE conversation = ? AND seq = ? AND entry IS NOT NULL",
-			"UPDATE feed SET entry = ? WHERE conversation = ? AND seq = ? AND entry IS NOT NULL", r)
+	for _, e := range b.Changed {
+		body := w.marshal(e)
+		w.exec("UPDATE entry SET body = ? WHERE conversation = ? AND seq = ?", body, e.Conversation, int64(e.Seq))
+		w.exec("UPDATE feed SET entry = ? WHERE conversation = ? AND seq = ? AND entry IS NOT NULL", body, e.Conversation, int64(e.Seq))
 	}
 	if b.FeedHandled > 0 {
 		w.exec("DELETE FROM feed WHERE n <= ?", int64(b.FeedHandled))
 	}
-}
-
-// erase rewrites an entry without its content, where it is stored.
-func (w *writer) erase(read, write string, r skein.EntryRef) {
-	if w.err != nil {
-		return
-	}
-	var e *wire.Entry
-	w.err = w.s.query(w.ctx, func(rows *sql.Rows) error {
-		var body []byte
-		err := rows.Scan(&body)
-		if err == nil {
-			e, err = decodeEntry(body)
-		}
-		return err
-	}, read, r.Conversation, int64(r.Seq))
-	if w.err != nil || e == nil {
-		return
-	}
-	w.exec(write, w.marshal(skein.Erased(e)), r.Conversation, int64(r.Seq))
 }
 
 func (w *writer) failed(o *skein.OutboxRecord) any {

@@ -81,7 +81,10 @@ func testUpgrade(t *testing.T, second bool) {
 				if !proto.Equal(r.Last, last) {
 					t.Errorf("last = %v", r.Last)
 				}
-				r.Last = nil
+				if r.Newest.GetConversation() != "grp:g" || r.Newest.GetSeq() != 9 {
+					t.Errorf("newest = %v", r.Newest)
+				}
+				r.Last, r.Newest = nil, nil
 				if fmt.Sprintf("%+v", r) != fmt.Sprintf("%+v", named(want, r.ID)) {
 					t.Errorf("%+v", r)
 				}
@@ -145,5 +148,86 @@ func writeVersion1(t *testing.T, path string, n int, last *wire.Entry, second bo
 	}
 	if second {
 		exec(toSchema2)
+	}
+}
+
+// Up to version 3 amendments were entries of the window: they are dropped, the last
+// message is the one before them, and the newest entry stays the one that proves what
+// the device knew. What an event that waits says of them stays.
+func TestUpgradeFromVersion3(t *testing.T) {
+	const dm = "dm:ann:bob"
+	recall := func(seq, target uint64) *wire.Entry {
+		return &wire.Entry{
+			Conversation: dm, Seq: seq, Id: fmt.Appendf(nil, "%016d", seq), Kind: wire.EntryKind_ENTRY_KIND_RECALL,
+			Target: target, Pos: 100 + seq, StoredAtMs: 5, Count: 2,
+		}
+	}
+	message := func(seq uint64) *wire.Entry {
+		return &wire.Entry{Conversation: dm, Seq: seq, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Pos: 100 + seq, Count: seq}
+	}
+	for name, window := range map[string][]*wire.Entry{
+		"none":                {message(1), message(2)},
+		"one":                 {message(1), message(2), recall(3, 1)},
+		"two":                 {message(1), recall(2, 1), message(3), recall(4, 3)},
+		"many, and no others": {recall(5, 1), recall(6, 2), recall(7, 3)},
+	} {
+		path := filepath.Join(t.TempDir(), "s.db")
+		end := window[len(window)-1]
+		writeVersion1(t, path, 0, end, true)
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec := func(text string, args ...any) {
+			if _, err := db.Exec(text, args...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		exec("DELETE FROM entry")
+		exec("ALTER TABLE conversation ADD COLUMN recalled BLOB NOT NULL DEFAULT x''; PRAGMA user_version = 3")
+		var want []*wire.Entry
+		for _, e := range window {
+			body, err := proto.Marshal(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			exec("INSERT INTO entry VALUES (?, ?, ?)", dm, int64(e.Seq), body)
+			exec("INSERT INTO feed VALUES (?, 1, ?, 0, ?, ?, NULL)", int64(e.Seq), dm, int64(e.Seq), body)
+			exec("INSERT OR REPLACE INTO conversation VALUES (?, '', 1, 0, ?, ?, 9, 8, 1, 6, 4, 9, 3, 2, 1, ?, x'', x'')",
+				dm, int64(window[0].Seq), int64(e.Seq), body)
+			if e.Target == 0 {
+				want = append(want, e)
+			}
+		}
+		db.Close()
+		for range 2 {
+			s, err := Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			snap, err := s.Load(t.Context())
+			if err != nil || len(snap.Conversations) != 1 {
+				t.Fatalf("%s: %+v, %v", name, snap, err)
+			}
+			r := snap.Conversations[0]
+			var last *wire.Entry
+			if len(want) > 0 {
+				last = want[len(want)-1]
+			}
+			if (r.Last == nil) != (last == nil) || last != nil && !proto.Equal(r.Last, last) || r.High != end.Seq || snap.Meta.Listing {
+				t.Errorf("%s: last %v, high %d, listing %v; want %v, %d", name, r.Last, r.High, snap.Meta.Listing, last, end.Seq)
+			}
+			if r.Newest.GetSeq() != end.Seq || r.Newest.GetPos() != end.Pos || string(r.Newest.GetId()) != string(end.Id) {
+				t.Errorf("%s: newest %v, want %v", name, r.Newest, end)
+			}
+			es, err := s.Entries(t.Context(), dm, 1, 99, 99)
+			if err != nil || len(es) != len(want) {
+				t.Errorf("%s: entries %v, %v; want %v", name, es, err, want)
+			}
+			if items, err := s.Feed(t.Context(), 0, 99); err != nil || len(items) != len(window) {
+				t.Errorf("%s: %d events, %v", name, len(items), err)
+			}
+			s.Close()
+		}
 	}
 }

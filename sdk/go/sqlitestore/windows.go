@@ -1,7 +1,6 @@
 package sqlitestore
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 
@@ -65,20 +64,4 @@ func decodeRecalled(b []byte, c *skein.ConversationRecord) error {
 		c.Recalled = append(c.Recalled, last)
 	}
 	return nil
-}
-
-// upgrade brings a file of an earlier schema to schema 3, within a transaction.
-// Schema 1 did not know of earlier times of membership, 1 and 2 not of what was
-// recalled: the server tells both with the conversation list, so the client reads
-// that again.
-func (s *Store) upgrade(ctx context.Context, from int) error {
-	text := `
-		ALTER TABLE conversation ADD COLUMN recalled BLOB NOT NULL DEFAULT x'';
-		UPDATE meta SET listing = 1, list_next = '' WHERE position != '';
-		PRAGMA user_version = 3`
-	if from < 2 {
-		text = "ALTER TABLE conversation ADD COLUMN earlier BLOB NOT NULL DEFAULT x'';" + text
-	}
-	_, err := s.conn.ExecContext(ctx, text)
-	return err
 }

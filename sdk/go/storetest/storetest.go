@@ -24,7 +24,7 @@ type Open func(t *testing.T) (s skein.Store, reopen func() skein.Store)
 func Run(t *testing.T, open Open) {
 	for name, f := range map[string]func(*testing.T, Open){
 		"Empty": testEmpty, "Records": testRecords, "Entries": testEntries, "Feed": testFeed,
-		"Erase": testErase, "Forget": testForget, "Reset": testReset, "Outbox": testOutbox,
+		"Changed": testChanged, "Forget": testForget, "Reset": testReset, "Outbox": testOutbox,
 		"BigNumbers": testBigNumbers, "ReadsDuringWrites": testConcurrent,
 	} {
 		t.Run(name, func(t *testing.T) { f(t, open) })
@@ -112,6 +112,7 @@ func testRecords(t *testing.T, open Open) {
 	c := skein.ConversationRecord{
 		ID: dm, Title: "t", First: 1, Until: 2, Low: 3, High: 4, Head: 5, HeadCount: 6, LastAtMs: 7, Read: 8,
 		ReadCount: 9, Received: 10, MarkedAtMs: 11, PeerReceived: 12, PeerRead: 13, Last: last,
+		Newest:   &wire.Newest{Conversation: dm, Seq: 10, Id: []byte("0123456789abcdef"), StoredAtMs: 21, Pos: 1<<53 + 5},
 		Recalled: []uint64{18, 19, 1<<53 + 3}, RecalledMore: 20,
 		Earlier: []skein.Window{{First: 14, Until: 15, Hidden: 16}, {First: 17, Until: 1<<53 + 1, Hidden: 0}},
 	}
@@ -128,7 +129,10 @@ func testRecords(t *testing.T, open Open) {
 	if !proto.Equal(got.Last, last) {
 		t.Errorf("last = %v, want %v", got.Last, last)
 	}
-	got.Last, c.Last = nil, nil
+	if !proto.Equal(got.Newest, c.Newest) {
+		t.Errorf("newest = %v, want %v", got.Newest, c.Newest)
+	}
+	got.Last, c.Last, got.Newest, c.Newest = nil, nil, nil, nil
 	if !reflect.DeepEqual(got, c) {
 		t.Errorf("conversation = %+v, want %+v", got, c)
 	}
@@ -140,6 +144,9 @@ func testRecords(t *testing.T, open Open) {
 	}
 	if snap.Conversations[1].Last != nil {
 		t.Errorf("an absent last entry became %v", snap.Conversations[1].Last)
+	}
+	if snap.Conversations[1].Newest != nil {
+		t.Errorf("an absent newest entry became %v", snap.Conversations[1].Newest)
 	}
 }
 
@@ -189,30 +196,59 @@ func testFeed(t *testing.T, open Open) {
 	want(t, "numbers are not used twice", load(t, s).LastFeed, 3)
 }
 
-func testErase(t *testing.T, open Open) {
+func testChanged(t *testing.T, open Open) {
 	s, reopen := open(t)
-	e := text(dm, 1, "secret")
+	e := text(dm, 1, "as it was")
 	apply(t, s, &skein.Batch{
 		Entries: []*wire.Entry{e}, Feed: []skein.FeedItem{{N: 1, Kind: skein.FeedEntry, Conversation: dm, Seq: 1, Entry: e}},
 	})
-	// An entry and its recall may come in one batch.
-	f := text(dm, 2, "secret too")
+	state := func(seq uint64, content string, amended uint64) *wire.Entry {
+		e := text(dm, seq, content)
+		e.Amended = amended
+		if content == "" {
+			e.Content, e.Recalled = nil, true
+		}
+		return e
+	}
+	// An entry and its change may come in one batch, and several changes of one. What
+	// is not stored is not added; what left the window may wait in the feed still.
+	f, gone := text(dm, 2, "secret"), text(dm, 3, "secret, too")
 	apply(t, s, &skein.Batch{
-		Entries: []*wire.Entry{f}, Feed: []skein.FeedItem{{N: 2, Kind: skein.FeedEntry, Conversation: dm, Seq: 2, Entry: f}},
-		Erase: []skein.EntryRef{{Conversation: dm, Seq: 1}, {Conversation: dm, Seq: 2}, {Conversation: dm, Seq: 99}},
+		Entries: []*wire.Entry{f},
+		Feed: []skein.FeedItem{
+			{N: 2, Kind: skein.FeedAck, Conversation: dm, Seq: 2, Entry: f},
+			{N: 3, Kind: skein.FeedEntry, Conversation: dm, Seq: 3, Entry: gone},
+			{N: 4, Kind: skein.FeedChanged, Conversation: dm, Seq: 1, Entry: state(1, "changed", 8)},
+			{N: 5, Kind: skein.FeedRecalled, Conversation: dm, Seq: 2},
+		},
+		Changed: []*wire.Entry{
+			state(1, "changed", 8), state(2, "", 9), state(3, "", 10), state(99, "unknown", 11), state(1, "changed again", 12),
+		},
 	})
 	s = reopen()
-	for i, got := range entries(t, s, 1, 2, 9) {
-		if !got.Recalled || got.Content != nil || got.Seq != uint64(i+1) || got.Sender != "bob" {
-			t.Errorf("entry = %v", got)
+	want(t, "entries", seqs(entries(t, s, 1, 100, 9)), "[1 2]")
+	now := map[uint64]*wire.Entry{1: state(1, "changed again", 12), 2: state(2, "", 9), 3: state(3, "", 10)}
+	for _, got := range entries(t, s, 1, 2, 9) {
+		if !proto.Equal(got, now[got.Seq]) {
+			t.Errorf("entry = %v, want %v", got, now[got.Seq])
 		}
 	}
-	for _, it := range feed(t, s, 0, 9) {
-		if !it.Entry.Recalled || it.Entry.Content != nil {
-			t.Errorf("event = %v", it.Entry)
+	items := feed(t, s, 0, 9)
+	want(t, "events", len(items), 5)
+	for _, it := range items {
+		if it.Kind == skein.FeedRecalled {
+			if it.Entry != nil || it.Seq != 2 {
+				t.Errorf("event = %+v", it)
+			}
+		} else if !proto.Equal(it.Entry, now[it.Seq]) {
+			t.Errorf("event = %v, want %v", it.Entry, now[it.Seq])
 		}
 	}
-	if e.Recalled || e.Content == nil {
+	apply(t, s, &skein.Batch{Changed: []*wire.Entry{state(1, "", 13)}})
+	if got := entries(t, s, 1, 1, 1)[0]; !proto.Equal(got, state(1, "", 13)) {
+		t.Errorf("entry = %v", got)
+	}
+	if e.Amended != 0 || e.Content == nil || f.Recalled {
 		t.Error("the store changed an entry that was passed in")
 	}
 }

@@ -1,0 +1,188 @@
+package skein
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// An amendment is an entry that changes an earlier one and says nothing else (SPEC
+// §4.7). It has its place in the conversation and is not kept: what it made of its
+// target is. Of two states of an entry the one with the greater Amended is the newer,
+// in whatever order they come, and what was recalled stays so.
+
+// amends tells whether an entry is an amendment.
+func amends(e *wire.Entry) bool {
+	return e.Target != 0 || e.Kind == wire.EntryKind_ENTRY_KIND_RECALL
+}
+
+// known tells whether this version knows what an entry makes of its target. What
+// another amendment makes of it is pulled, as any place that is missing: one answer
+// tells of many of them, and the end of the window passes none whose outcome is not
+// stored, whatever happens meanwhile.
+func known(e *wire.Entry) bool {
+	return !amends(e) || e.Kind == wire.EntryKind_ENTRY_KIND_RECALL
+}
+
+// erased is an entry as the recall at seq by leaves it: without what its author wrote.
+func erased(e *wire.Entry, by uint64) *wire.Entry {
+	c := proto.Clone(e).(*wire.Entry)
+	c.Content, c.ReplyTo, c.Mentions, c.Recalled = nil, 0, nil, true
+	c.Amended = max(c.Amended, by)
+	return c
+}
+
+// latest is the newer of two states of an entry; the second one may be nil, of
+// another entry, or a recall.
+func latest(e, other *wire.Entry) *wire.Entry {
+	switch {
+	case other == nil:
+	case other.Kind == wire.EntryKind_ENTRY_KIND_RECALL:
+		if other.Target == e.Seq && !e.Recalled {
+			return erased(e, other.Seq)
+		}
+	case other.Seq == e.Seq && other.Amended > e.Amended && (other.Recalled || !e.Recalled):
+		return other
+	}
+	return e
+}
+
+// recall applies a recall that was pushed. It reports whether that is news: what it
+// made of its target may have been told before.
+func (k *core) recall(cv *conv, e *wire.Entry) bool {
+	k.recalled(cv, e.Target, e.Seq)
+	kept := k.kept(cv, e.Target)
+	if kept == nil {
+		k.outside(cv, e, e.Target)
+		return true
+	}
+	if kept.Amended < e.Seq {
+		k.change(cv, erased(kept, e.Seq))
+	}
+	return !kept.Recalled
+}
+
+// retake takes over an entry that is, or was, known here as it is now.
+func (k *core) retake(cv *conv, e *wire.Entry) {
+	r := &cv.rec
+	switch {
+	case e.GetConversation() != r.ID || e.Amended == 0 || amends(e):
+		return
+	case e.Seq > r.High: // the answer that fills the hole may be older
+		if cv.newer == nil {
+			cv.newer = map[uint64]*wire.Entry{}
+		}
+		cv.newer[e.Seq] = latest(e, cv.newer[e.Seq])
+		return
+	}
+	if e.Recalled {
+		k.recalled(cv, e.Seq, e.Amended)
+	}
+	kept := k.kept(cv, e.Seq)
+	switch {
+	case kept == nil:
+		k.outside(cv, e, e.Seq)
+		return
+	case latest(kept, e) == kept:
+		return
+	}
+	k.change(cv, e)
+	switch {
+	case kept.Recalled: // told before
+	case e.Recalled:
+		k.feed(FeedItem{Kind: FeedRecalled, Conversation: r.ID, Seq: e.Seq})
+	default:
+		k.feed(FeedItem{Kind: FeedChanged, Conversation: r.ID, Seq: e.Seq, Entry: e})
+	}
+}
+
+// eraseRecalled erases a message that the server says was recalled, perhaps where the
+// user was no member.
+func (k *core) eraseRecalled(cv *conv, seq uint64) {
+	if kept := k.kept(cv, seq); kept != nil && !kept.Recalled {
+		k.change(cv, erased(kept, 0))
+		k.feed(FeedItem{Kind: FeedRecalled, Conversation: cv.rec.ID, Seq: seq})
+	}
+}
+
+// change replaces what is kept of an entry, in the window and in events that wait.
+func (k *core) change(cv *conv, e *wire.Entry) {
+	if l := cv.rec.Last; l != nil && l.Seq == e.Seq {
+		cv.rec.Last = e
+	}
+	k.batch.Changed = append(k.batch.Changed, e)
+	k.fresh[EntryRef{cv.rec.ID, e.Seq}] = e
+	k.touch(cv, true)
+}
+
+// keep adds an entry to the window.
+func (k *core) keep(e *wire.Entry) {
+	k.batch.Entries = append(k.batch.Entries, e)
+	k.fresh[EntryRef{e.Conversation, e.Seq}] = e
+}
+
+// kept is an entry of the window as it is known here, nil if there is none.
+func (k *core) kept(cv *conv, seq uint64) *wire.Entry {
+	r := &cv.rec
+	if seq < r.Low || seq > r.High {
+		return nil
+	}
+	if e := k.fresh[EntryRef{r.ID, seq}]; e != nil {
+		return e
+	}
+	if l := r.Last; l != nil && l.Seq == seq {
+		return l
+	}
+	es, err := k.o.store.Entries(context.Background(), r.ID, seq, seq, 1)
+	if err != nil {
+		k.die(fmt.Errorf("%w: %w", ErrStore, err))
+	}
+	if len(es) == 0 {
+		return nil
+	}
+	return es[0]
+}
+
+// outside takes note that an entry which is not in the window was amended, by its new
+// state or its recall: an answer that is under way may have it as it was before, and
+// so may an event that waits, about what left the window since.
+func (k *core) outside(cv *conv, by *wire.Entry, target uint64) {
+	if target >= cv.rec.Low {
+		return
+	}
+	if l := cv.rec.Last; l != nil && l.Seq == target { // shown until there is another
+		cv.rec.Last = latest(l, by)
+		k.touch(cv, true)
+	}
+	for _, r := range k.reqs {
+		if r.kind == reqHistory && r.cv == cv {
+			r.amended = append(r.amended, by)
+		}
+	}
+	if by.Recalled || amends(by) {
+		k.eraseWaiting(cv, by, target)
+	}
+}
+
+// eraseWaiting erases what an event that waits says of a recalled entry.
+func (k *core) eraseWaiting(cv *conv, by *wire.Entry, target uint64) {
+	for after := k.handled; after < k.lastFeed; {
+		items, err := k.o.store.Feed(context.Background(), after, 256)
+		if err != nil {
+			k.die(fmt.Errorf("%w: %w", ErrStore, err))
+		}
+		if len(items) == 0 {
+			return
+		}
+		for i := range items {
+			if e := items[i].Entry; e != nil && e.Conversation == cv.rec.ID && e.Seq == target {
+				k.batch.Changed = append(k.batch.Changed, latest(e, by))
+				return
+			}
+		}
+		after = items[len(items)-1].N
+	}
+}

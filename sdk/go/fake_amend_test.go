@@ -1,0 +1,183 @@
+package skein
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// What the fake server makes of amendments, and the stretches it tells (SPEC §4.7, §6.8).
+
+// kindEdit is an amendment that this version of the client does not know: it makes the
+// target say what it says itself.
+const kindEdit = wire.EntryKind(99)
+
+// amend stores what an entry makes of its target.
+func (f *fake) amend(e *wire.Entry) {
+	if e.Target == 0 {
+		return
+	}
+	now := f.journal[e.Conversation]
+	t := proto.Clone(now[e.Target-1]).(*wire.Entry)
+	switch {
+	case e.Kind == wire.EntryKind_ENTRY_KIND_RECALL:
+		t = erased(t, e.Seq)
+	case t.Recalled:
+		return // a real server refuses it
+	default:
+		t.Content, t.Amended = e.Content, e.Seq
+	}
+	now[e.Target-1] = t
+}
+
+// edit makes an entry say something else; it has no effect on one that was recalled.
+func (f *fake) edit(conversation string, target uint64, text string) {
+	f.do(func() {
+		f.append(nil, &wire.Entry{
+			Conversation: conversation, Sender: "bob", Kind: kindEdit, Target: target,
+			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: text}},
+		})
+	})
+}
+
+// takeBack recalls an entry.
+func (f *fake) takeBack(conversation string, target uint64) {
+	f.do(func() {
+		f.append(nil, &wire.Entry{Conversation: conversation, Sender: "bob", Kind: wire.EntryKind_ENTRY_KIND_RECALL, Target: target})
+	})
+}
+
+// page gathers a stretch: what was touched counts as the entries do.
+type page struct {
+	f       *fake
+	entries []*wire.Entry
+	touched map[uint64]*wire.Entry
+}
+
+// takes adds a place if what it tells fits; first is where the stretch begins then.
+func (p *page) takes(e *wire.Entry, first uint64, limit int) bool {
+	if !p.f.sees(e) {
+		return true
+	}
+	n := len(p.entries) + len(p.touched)
+	_, known := p.touched[e.Seq]
+	switch {
+	case !amends(e):
+		if !known && n >= limit {
+			return false
+		}
+		delete(p.touched, e.Seq)
+		p.entries = append(p.entries, e)
+		return true
+	case e.Target >= first || e.Target == 0:
+		return true
+	}
+	t := p.f.journal[e.Conversation][e.Target-1]
+	if _, known := p.touched[t.Seq]; known || !p.f.sees(t) {
+		return true
+	}
+	if n >= limit {
+		return false
+	}
+	p.touched[t.Seq] = t
+	return true
+}
+
+func (p *page) stretch(conversation string, first, last uint64) stretch {
+	if first == 0 || first > last {
+		return stretch{}
+	}
+	s := stretch{first: first, last: last, entries: p.entries}
+	slices.SortFunc(s.entries, func(a, b *wire.Entry) int { return int(a.Seq) - int(b.Seq) })
+	for _, seq := range slices.Sorted(maps.Keys(p.touched)) {
+		s.touched = append(s.touched, p.touched[seq])
+	}
+	if e := p.f.journal[conversation][last-1]; amends(e) {
+		s.end = newestOf(e)
+	}
+	p.f.told += len(s.entries) + len(s.touched)
+	return s
+}
+
+// up is the stretch from a seq on, in a conversation that has it.
+func (f *fake) up(conversation string, from uint64, limit int) stretch {
+	p := &page{f: f, touched: map[uint64]*wire.Entry{}}
+	j := f.journal[conversation]
+	if until := f.until[conversation]; until > 0 {
+		j = j[:until]
+	}
+	var last uint64
+	for _, e := range j[from-1:] {
+		if f.walkMax > 0 && last > 0 && e.Seq >= from+uint64(f.walkMax) || !p.takes(e, from, limit) {
+			break
+		}
+		if f.sees(e) {
+			last = e.Seq
+		}
+	}
+	return p.stretch(conversation, from, last)
+}
+
+// down is the stretch that ends at a seq and begins at least at least.
+func (f *fake) down(conversation string, from, least uint64, limit int) stretch {
+	p := &page{f: f, touched: map[uint64]*wire.Entry{}}
+	var first uint64
+	for seq := from; seq >= max(least, 1); seq-- {
+		e := f.journal[conversation][seq-1]
+		if f.walkMax > 0 && first > 0 && seq+uint64(f.walkMax) <= from || !p.takes(e, seq, limit) {
+			break
+		}
+		if f.sees(e) {
+			first = seq
+		}
+	}
+	return p.stretch(conversation, first, from)
+}
+
+// tell puts a stretch into a state.
+func tell(w *wire.ConversationState, s stretch) *wire.ConversationState {
+	w.FromSeq, w.Entries, w.Touched, w.Last = s.first, s.entries, s.touched, s.end
+	return w
+}
+
+// news is a conversation as a resume tells it, with what is new since a seq.
+func (f *fake) news(conversation string, since uint64) *wire.ConversationState {
+	w := f.state(conversation)
+	if since == 0 || since > w.Seq || f.deltaMax == 0 {
+		return w
+	}
+	return tell(w, f.down(conversation, w.Seq, since, f.deltaMax))
+}
+
+// line is a conversation as the list tells it: with its last entry that amends nothing,
+// and nothing of what was touched before that.
+func (f *fake) line(conversation string) *wire.ConversationState {
+	w := f.state(conversation)
+	for seq := w.Seq; seq > 0 && seq+200 > w.Seq; seq-- {
+		if e := f.journal[conversation][seq-1]; f.sees(e) && !amends(e) {
+			p := &page{f: f, entries: []*wire.Entry{e}}
+			return tell(w, p.stretch(conversation, seq, w.Seq))
+		}
+	}
+	return w
+}
+
+// putBack puts the server back to where a conversation, the only one, had n entries.
+func (f *fake) putBack(conversation string, n int) {
+	f.do(func() {
+		old := f.journal[conversation][:n]
+		f.journal[conversation], f.changes, f.pos = nil, f.changes[:n], uint64(n)
+		for _, e := range old {
+			e = proto.Clone(e).(*wire.Entry)
+			if e.Amended > uint64(n) { // as it was written
+				e.Amended, e.Recalled = 0, false
+				e.Content = &wire.Content{Type: "text", Body: &wire.Content_Text{Text: fmt.Sprint("m", e.Seq)}}
+			}
+			f.journal[conversation] = append(f.journal[conversation], e)
+		}
+	})
+}
