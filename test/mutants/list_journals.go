@@ -33,7 +33,7 @@ var journals = []Mutant{
 		Package: pebbleDir, Test: "TestConformanceInMemory/SeqIsContiguousAndCounted",
 	},
 	{
-		Name: "resend-in-one-batch", Breaks: "3: (sender, id) is stored once",
+		Name: "resend-in-one-batch", Breaks: "3: (conversation, sender, id) is stored once",
 		Hunks:   []Hunk{{pebbleDir + "/dedup.go", "if k, ok := a.inBatch(batch, out, i); ok {", "if k, ok := a.inBatch(batch, out, i); ok && k < 0 {"}},
 		Package: pebbleDir, Test: "TestConformanceInMemory/DuplicateWithinBatch",
 	},
@@ -64,8 +64,73 @@ var journals = []Mutant{
 	},
 	{
 		Name: "recall-keeps-content", Breaks: "23: a recalled message has no content",
-		Hunks:   []Hunk{{pebbleDir + "/append.go", "e.Content, e.ReplyTo, e.Mentions, e.Recalled = im.Content{}, 0, nil, true", "e.ReplyTo, e.Mentions, e.Recalled = 0, nil, true"}},
-		Package: pebbleDir, Test: "TestConformanceInMemory/Erase",
+		Hunks:   []Hunk{{pebbleDir + "/amend.go", "t.entry.Body, t.entry.Recalled = nil, true", "t.entry.Recalled = true"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/^Recall$",
+	},
+	{
+		Name: "stale-change", Breaks: "an amendment is conditional on the state it was made from",
+		Hunks:   []Hunk{{pebbleDir + "/amend.go", "!it.Amend.Change || !t.entry.Recalled && t.entry.Amended == it.Amend.If", "!it.Amend.Change || !t.entry.Recalled"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/TargetChanged",
+	},
+	{
+		Name: "change-of-recalled", Breaks: "what was recalled stays so",
+		Hunks:   []Hunk{{pebbleDir + "/amend.go", "!it.Amend.Change || !t.entry.Recalled && t.entry.Amended == it.Amend.If", "!it.Amend.Change || t.entry.Amended == it.Amend.If"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/TargetChanged",
+	},
+	{
+		Name: "amended-twice-in-a-batch", Breaks: "an amendment sees what the items before it made of its target",
+		Hunks:   []Hunk{{pebbleDir + "/amend.go", "if t = a.amended[k]; t == nil {", "if t = a.amended[k]; t == nil || t.before != nil {"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/ChangeWithinBatch",
+	},
+	{
+		Name: "amended-before-fsync", Breaks: "1: nobody reads what is not on disk, also of what was there before",
+		Hunks:   []Hunk{{pebbleDir + "/append.go", "\ta.hold()\n", ""}},
+		Package: pebbleDir, Test: "TestUnsyncedAmendmentIsInvisible",
+	},
+	{
+		Name: "touched-is-missing", Breaks: "a page tells every entry before it that was amended in it",
+		Hunks:   []Hunk{{pebbleDir + "/pages.go", "case s.target < p.First:", "case s.target < p.First && len(touched) == 0:"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/^Pages$",
+	},
+	{
+		Name: "touched-twice", Breaks: "a page tells an entry once",
+		Hunks:   []Hunk{{pebbleDir + "/pages.go", "case s.target < p.First:", "case s.target < p.Last:"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/^Pages$",
+	},
+	{
+		Name: "page-tells-no-limit", Breaks: "a page is bounded, with what it touches",
+		Hunks:   []Hunk{{pebbleDir + "/pages.go", "size > readBytes && n > 0 {", "size < 0 && n > 0 {"}},
+		Package: pebbleDir, Test: "TestPageBytes",
+	},
+	{
+		Name: "id-of-any-conversation", Breaks: "3: an id names a message of its conversation",
+		Hunks:   []Hunk{{pebbleDir + "/keys.go", "names := append(append(buf[:0], byte(len(c))), c...)", "names := buf[:0]"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/SameIDInAnotherConversation",
+	},
+	{
+		Name: "id-of-any-conversation-in-a-batch", Breaks: "3: an id names a message of its conversation",
+		Hunks:   []Hunk{{pebbleDir + "/dedup.go", "return sentID{a.convs[i], ", "return sentID{a.convs[0], "}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/SameIDInAnotherConversation",
+	},
+	{
+		Name: "id-not-compared", Breaks: "3: a Duplicate is the same message",
+		Hunks:   []Hunk{{pebbleDir + "/dedup.go", "if original.ID != e.ID || string(sender) != string(e.Sender) {", "if original.ID != e.ID && len(sender) > 255 {"}},
+		Package: pebbleDir, Test: "TestIDKeyOfAnother",
+	},
+	{
+		Name: "mine-lost-when-marks-move", Breaks: "12: what a user set stays when marks move",
+		Hunks:   []Hunk{{pebbleDir + "/marks.go", "if m.Mine != \"\" {", "if m.Mine != old.Mine {"}},
+		Package: pebbleDir, Test: "TestConformanceInMemory/MarksMine",
+	},
+	{
+		Name: "long-mine-is-stale", Breaks: "12: the last thing a user set counts",
+		Hunks:   []Hunk{{pebbleDir + "/marks.go", "\t\t\t\tm = im.Mark{} // in place", "\t\t\t\tcontinue // in place"}},
+		Package: pebbleDir, Test: "TestMineIsWaitedFor",
+	},
+	{
+		Name: "migration-keeps-left-overs", Breaks: "versions: a migration that was cut short begins anew",
+		Hunks:   []Hunk{{pebbleDir + "/bodies.go", "m.b.DeleteRange([]byte{s}, []byte{s + 1}, nil)", "m.b.DeleteRange([]byte{s}, []byte{s}, nil)"}},
+		Package: pebbleDir, Test: "TestMigrationToBodiesIsCut",
 	},
 	{
 		Name: "events-are-counted", Breaks: "13: the running count counts messages",

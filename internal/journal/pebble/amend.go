@@ -98,10 +98,12 @@ func (j *Journal) readEntry(e *im.Entry, epoch uint32) error {
 
 // apply does to the entry what the amendment at seq says.
 func (t *amended) apply(a *im.Amend, seq uint64) {
-	t.entry.Amended, t.entry.Body = seq, a.Body
+	t.entry.Amended = seq
 	if a.Recall {
 		t.entry.Body, t.entry.Recalled = nil, true
+		return
 	}
+	t.entry.Body = a.Body
 }
 
 // writeAmended adds the amended entries to the batch to write. Those stored in the

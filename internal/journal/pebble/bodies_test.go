@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -263,57 +264,84 @@ func TestMigrationToBodies(t *testing.T) {
 // journal that is converted as a whole by the try after that.
 func TestMigrationToBodiesIsCut(t *testing.T) {
 	want := schema3(t)
-	small := func(o *Options) { o.migrateBytes = 400 }
-	ops := 0
-	cutAt(t, schema3FS(t), -1, 0, nil, small, &ops)
-	if ops < 50 {
-		t.Fatalf("only %d writes: the test tests nothing", ops)
+	parts := 0
+	cutAt(t, schema3FS(t), cut{parts: &parts})
+	if parts < 20 {
+		t.Fatalf("only %d parts: the test tests nothing", parts)
 	}
 	rng := rand.New(rand.NewPCG(3, 9))
-	converted := 0
+	whole, midway := 0, 0
 	for round := range 60 {
 		fs := schema3FS(t)
 		for range 1 + round%2 {
-			fs = cutAt(t, fs, rng.IntN(ops), []int{0, 50, 100}[round%3], rng, small, nil)
+			c := cut{percent: []int{0, 50, 100}[round%3], rng: rng, atPart: 1 + rng.IntN(parts)}
+			if round%5 == 0 {
+				c.atPart, c.atWrite = 0, 1+rng.IntN(50)
+			}
+			fs = cutAt(t, fs, c)
 		}
-		if schemaOf(t, fs) == schemaVersion {
-			converted++
+		switch schema, some := schemaOf(t, fs); {
+		case schema == schemaVersion:
+			whole++
+		case some:
+			midway++
 		}
-		j := open(t, fs, small)
+		j := open(t, fs)
 		requireDump(t, j, &want)
 		closeJournal(t, j)
 	}
-	if converted == 0 || converted > 50 {
-		t.Errorf("%d of 60 were converted when they were cut", converted)
+	t.Logf("of 60 that were cut %d were converted, %d in part", whole, midway)
+	if midway < 20 {
+		t.Error("the cuts do not come in the migration")
 	}
 }
 
-// cutAt opens the journal of a disk, and returns the disk as it is when the power is
-// cut before its n-th write: what was not synced is there in part.
-func cutAt(t *testing.T, disk *vfs.MemFS, n, percent int, rng *rand.Rand, change func(*Options), count *int) *vfs.MemFS {
+// cut says when the power is cut: when a part of the migration was written and synced,
+// or before any write to the disk. Of what was not synced so many percent are there.
+type cut struct {
+	atPart, atWrite int
+	percent         int
+	rng             *rand.Rand
+	parts           *int // is set to how many parts there are
+}
+
+// cutAt opens the journal of a disk, and returns the disk as it is after the cut.
+func cutAt(t *testing.T, disk *vfs.MemFS, c cut) (after *vfs.MemFS) {
 	t.Helper()
 	var writes atomic.Int64
-	var after *vfs.MemFS
+	var once sync.Once
+	now := func() {
+		once.Do(func() { after = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: c.percent, RNG: c.rng}) })
+	}
 	fs := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
-			if writes.Add(1) == int64(n)+1 {
-				after = disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rng})
-			}
+		if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && writes.Add(1) == int64(c.atWrite) {
+			now()
 		}
 		return nil
 	}))
-	j := open(t, fs, change)
-	if count != nil {
-		*count = int(writes.Load())
+	part := 0
+	j := open(t, fs, func(o *Options) {
+		o.migrateBytes = 400
+		o.migrateWrote = func(db *pebble.DB) {
+			if part++; part == c.atPart {
+				if err := db.LogData(nil, pebble.Sync); err != nil {
+					t.Error(err)
+				}
+				now()
+			}
+		}
+	})
+	if c.parts != nil {
+		*c.parts = part
 	}
 	closeJournal(t, j)
-	if after == nil && count == nil { // the other try had fewer writes
-		after = disk.CrashClone(vfs.CrashCloneCfg{})
-	}
+	now() // it was done before
 	return after
 }
 
-func schemaOf(t *testing.T, fs vfs.FS) uint64 {
+// schemaOf tells the schema of a journal, and whether there are entries as the newest
+// one has them.
+func schemaOf(t *testing.T, fs vfs.FS) (schema uint64, some bool) {
 	t.Helper()
 	j := &Journal{dir: testDir, fs: fs, o: Options{FS: fs, Logger: quiet()}.withDefaults()}
 	db, err := j.openReadOnly(fs.PathJoin(testDir, "db"))
@@ -325,7 +353,7 @@ func schemaOf(t *testing.T, fs vfs.FS) uint64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m.schema
+	return m.schema, countKeys(t, &Journal{db: db}, spaceEntry) > 0
 }
 
 // A reader of a converted journal tells what the code of schema 3 told of it.
@@ -374,8 +402,8 @@ func TestMigrationNeedsRoom(t *testing.T) {
 		if _, err := Open(testDir, Options{FS: disk, Logger: quiet()}); !errors.Is(err, im.ErrJournalFull) {
 			t.Fatalf("error %v, want ErrJournalFull", err)
 		}
-		if v := schemaOf(t, mem); v != 3 {
-			t.Fatalf("schema %d", v)
+		if v, some := schemaOf(t, mem); v != 3 || some {
+			t.Fatalf("schema %d, converted in part: %v", v, some)
 		}
 	}
 	disk.free.Store(1 << 30)

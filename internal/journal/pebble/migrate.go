@@ -131,6 +131,9 @@ func (m *mover) room(from, to []byte) error {
 func (m *mover) flush() error {
 	err := m.db.Apply(m.b, pebble.NoSync)
 	m.b.Reset()
+	if m.o.migrateWrote != nil && err == nil {
+		m.o.migrateWrote(m.db)
+	}
 	return err
 }
 

@@ -45,8 +45,9 @@ type Options struct {
 	// Registerer gets the metrics, if not nil, until Close.
 	Registerer prometheus.Registerer
 
-	epochBytes   uint64 // for tests, as is the next one
+	epochBytes   uint64 // for tests, as are the next ones
 	migrateBytes int
+	migrateWrote func(*pebble.DB)
 }
 
 const (
