@@ -128,7 +128,7 @@ func (l *lived) served(a *App) (string, error) {
 		entries, err := a.journal.Read(ctx, g, 0, false, 100)
 		errs = append(errs, err)
 		for _, e := range entries {
-			fmt.Fprintln(&b, g, e.Seq, e.Sender, string(e.Content.Body))
+			fmt.Fprintln(&b, g, e.Seq, e.Sender, string(e.Body))
 		}
 	}
 	return b.String(), errors.Join(errs...)

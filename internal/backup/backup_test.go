@@ -158,7 +158,7 @@ func (s *store) send(t *testing.T, n int) {
 		random[0], random[1] = byte(s.sent>>8), byte(s.sent)
 		e := im.Entry{
 			Conversation: im.DM("alice", name), ID: im.NewMessageID(time.Now(), random), Sender: name, Kind: im.EntryMessage,
-			Content: im.Content{Type: "text", Body: []byte("hello"), Text: true},
+			Body: []byte("hello"),
 		}
 		out := make([]im.Appended, 1)
 		if err := j.Append(ctx, []im.Append{{Entry: e, Hash: 1}}, out); err != nil || out[0].Status != im.Stored {

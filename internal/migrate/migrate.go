@@ -246,7 +246,7 @@ func (c *copier) copyEntries(ctx context.Context) error {
 	err = c.journal.Entries(ctx, c.from.EntryPlace, func(place []byte, e *im.Entry, hash uint64) error {
 		page = append(page, postgres.ImportedEntry{Entry: *e, Hash: hash})
 		last = append(last[:0], place...)
-		size += len(e.Content.Body) + 512
+		size += len(e.Body) + 512
 		if len(page) < c.o.PageEntries && size < c.o.PageBytes {
 			return nil
 		}

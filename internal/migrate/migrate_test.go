@@ -19,6 +19,7 @@ import (
 	"github.com/skein-im/skein/internal/directory"
 	dirpostgres "github.com/skein-im/skein/internal/directory/postgres"
 	"github.com/skein-im/skein/internal/directory/sqlite"
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/pebble"
 	"github.com/skein-im/skein/internal/journal/postgres"
@@ -118,18 +119,18 @@ func (s *source) fill(t testing.TB, entries int) {
 		}
 	}
 	event := &im.Event{Type: im.EventMemberMuted, Users: []im.UserID{"Bob"}, Role: im.RoleAdmin, Until: now.UTC(), Text: "a\x00\"b\" ä"}
-	forever := &im.Event{Type: im.EventMemberMuted, Users: []im.UserID{"Bob"}, Until: time.Date(12345, 1, 1, 0, 0, 0, 0, time.UTC)}
 	if len(s.sent) == 0 {
-		add(im.Append{Entry: im.Entry{Conversation: "grp:g1", Kind: im.EntryEvent, Event: event}, SetRoster: 2})
-		add(im.Append{Entry: im.Entry{Conversation: "grp:g1", Kind: im.EntryEvent, Event: forever}, IfRoster: 2, SetRoster: 3})
-		add(im.Append{IfRoster: 3, Entry: im.Entry{Conversation: "grp:g1", Sender: "ann", Kind: im.EntryMessage, Mentions: []im.UserID{"Bob", "ann"}, Content: im.Content{Type: "text", Text: true, Body: []byte("hi")}}})
-		add(im.Append{IfRoster: 3, Erase: 3, Entry: im.Entry{Conversation: "grp:g1", Sender: "ann", Kind: im.EntryRecall, Target: 3}})
+		add(im.Append{Entry: im.Entry{Conversation: "grp:g1", Kind: im.EntryEvent, Body: entrycodec.Event(event)}, SetRoster: 2})
+		add(im.Append{Entry: im.Entry{Conversation: "grp:g1", Kind: im.EntryEvent}, IfRoster: 2, SetRoster: 3}) // says nothing
+		add(im.Append{IfRoster: 3, Entry: im.Entry{Conversation: "grp:g1", Sender: "ann", Kind: im.EntryMessage, Body: []byte("hi")}})
+		add(im.Append{IfRoster: 3, Amend: im.Amend{Recall: true}, Entry: im.Entry{Conversation: "grp:g1", Sender: "ann", Kind: im.EntryRecall, Target: 3}})
+		add(im.Append{IfRoster: 3, Amend: im.Amend{Change: true, Body: []byte("changed")}, Entry: im.Entry{Conversation: "grp:g1", Kind: im.EntryEvent, Target: 2}})
 	}
 	for i := range entries {
 		c := im.ConversationID(fmt.Sprintf("dm:Bob:u%d", i%97))
 		add(im.Append{Entry: im.Entry{
-			Conversation: c, Sender: im.UserID(fmt.Sprintf("u%d", i%97)), Kind: im.EntryMessage, ReplyTo: uint64(i / 97 % 3),
-			Content: im.Content{Type: "x.y", Body: []byte{0, byte(i), 0xff}},
+			Conversation: c, Sender: im.UserID(fmt.Sprintf("u%d", i%97)), Kind: im.EntryMessage,
+			Body: []byte{0, byte(i), 0xff},
 		}})
 	}
 	if len(batch) > 0 {
@@ -137,7 +138,7 @@ func (s *source) fill(t testing.TB, entries int) {
 	}
 	var marks []im.Mark
 	for i := range 250 {
-		marks = append(marks, im.Mark{User: im.UserID(fmt.Sprintf("u%d", i)), Conversation: "grp:g1", Received: 3, Read: uint64(i % 4), ReadCount: 1})
+		marks = append(marks, im.Mark{User: im.UserID(fmt.Sprintf("u%d", i)), Conversation: "grp:g1", Received: 3, Read: uint64(i % 4), ReadCount: 1, Mine: []string{"", "pinned\x00"}[i%2]})
 	}
 	must(t, j.SetMarks(t.Context(), marks, im.MarkWait{}))
 	s.timeline = j.Timeline()
@@ -176,7 +177,7 @@ func TestRun(t *testing.T) {
 	s.To = pgtest.Database(t)
 	sum, err := Run(t.Context(), s.Options)
 	must(t, err)
-	if sum.Entries != 1004 || sum.Marks != 250 || sum.Timeline != s.timeline || sum.Resumed || sum.Rows["users"] != 2 || sum.Rows["outbox"] != 1 {
+	if sum.Entries != 1005 || sum.Marks != 250 || sum.Timeline != s.timeline || sum.Resumed || sum.Rows["users"] != 2 || sum.Rows["outbox"] != 1 {
 		t.Errorf("%+v", sum)
 	}
 	if sum, err := Run(t.Context(), s.Options); err != nil || !sum.Already { // killed before it could tell
@@ -287,7 +288,7 @@ func (s *source) goesOn(t *testing.T, j *postgres.Journal) {
 		t.Errorf("another content, an old roster: %+v", out)
 	}
 	must(t, j.Append(t.Context(), []im.Append{next}, out[:1]))
-	if out[0].Status != im.Stored || out[0].Seq != 5 || out[0].Pos <= s.position+1 || out[0].Roster != 3 {
+	if out[0].Status != im.Stored || out[0].Seq != 6 || out[0].Pos <= s.position+1 || out[0].Roster != 3 {
 		t.Errorf("a new entry: %+v", out[0])
 	}
 	changed, more, err := j.Changed(t.Context(), s.position, 10)
@@ -317,7 +318,7 @@ func TestInterrupted(t *testing.T) {
 		}
 		before = sum.EntriesBefore
 		if err == nil {
-			if stop < 4 || before != 1004 {
+			if stop < 4 || before != 1005 {
 				t.Errorf("run %d found %d entries, it was to be interrupted more often", stop, before)
 			}
 			break

@@ -250,6 +250,9 @@ type checker struct {
 	views  []*viewIndex
 	heads  map[string]uint64 // the last entry of each conversation in any view
 	member *membership
+	// amends tells what each entry that amends another one is about, by conversation
+	// and seq.
+	amends map[string]map[uint64]uint64
 }
 
 // Check holds a run against the invariants.
@@ -271,6 +274,7 @@ func check(run Run) *Report {
 		heads:  map[string]uint64{},
 	}
 	c.indexViews()
+	c.indexAmends()
 	c.member = membershipOf(run.Views)
 	c.collectSends()
 	c.checkSights()

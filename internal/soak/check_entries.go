@@ -173,7 +173,7 @@ func (c *checker) checkWhole(v *viewIndex, st *Standing) {
 		if e.Seq > next && c.lacks(v, st.Conversation, next, e.Seq-1) {
 			c.report.add(Hole, st.Conversation, next, "%s lacks %d..%d", v.name, next, e.Seq-1)
 		}
-		known = known && e.Seq == next
+		known = known && (e.Seq == next || c.amend(st.Conversation, next, e.Seq-1))
 		next = e.Seq + 1
 		if e.Message {
 			count++
@@ -188,10 +188,47 @@ func (c *checker) checkWhole(v *viewIndex, st *Standing) {
 	}
 }
 
-// lacks: some of from..to is for the user to see; what lies between two times of
-// membership is not (SPEC §4.3).
+// lacks: some of from..to is for the user to hold; what lies between two times of
+// membership is not (SPEC §4.3), and what only amends need not be (SPEC §6.8).
 func (c *checker) lacks(v *viewIndex, conv string, from, to uint64) bool {
-	return v.User == "" || c.member.mayAny(v.User, conv, from, to)
+	return v.User == "" || c.theirs(v.User, conv, from, to)
+}
+
+// theirs: some of from..to amends nothing and is the user's to see.
+func (c *checker) theirs(user, conv string, from, to uint64) bool {
+	for seq := from; seq <= to; seq++ {
+		if _, amends := c.amends[conv][seq]; !amends && c.member.may(user, conv, seq) {
+			return true
+		}
+	}
+	return false
+}
+
+// amend: all of from..to amends other entries.
+func (c *checker) amend(conv string, from, to uint64) bool {
+	for seq := from; seq <= to; seq++ {
+		if _, ok := c.amends[conv][seq]; !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// indexAmends notes which entries amend others: what each is about.
+func (c *checker) indexAmends() {
+	c.amends = map[string]map[uint64]uint64{}
+	for _, v := range c.views {
+		for i := range v.Entries {
+			e := &v.Entries[i]
+			if e.Target == 0 {
+				continue
+			}
+			if c.amends[e.Conversation] == nil {
+				c.amends[e.Conversation] = map[uint64]uint64{}
+			}
+			c.amends[e.Conversation][e.Seq] = e.Target
+		}
+	}
 }
 
 // checkLost looks for every acknowledged message in every view that should

@@ -123,37 +123,38 @@ func (c *checker) checkAmendments() {
 			}
 		}
 	}
-	// Who was no member when a message was taken back, and is one again, sees that it
-	// is gone and not the entry that says so.
-	said := map[place]bool{} // by an entry of any view
-	for _, v := range c.views {
-		for i := range v.Entries {
-			if e := &v.Entries[i]; e.Target != 0 {
-				said[place{e.Conversation, e.Target}] = true
-			}
+	recalls := map[place]uint64{} // the entry that says so
+	for conversation, amends := range c.amends {
+		for seq, target := range amends {
+			recalls[place{conversation, target}] = max(recalls[place{conversation, target}], seq)
 		}
 	}
 	for _, v := range c.views {
-		recalled := map[place]bool{} // by an entry of this view
-		for i := range v.Entries {
-			if e := &v.Entries[i]; e.Target != 0 {
-				recalled[place{e.Conversation, e.Target}] = true
-			}
-		}
 		for i := range v.Entries {
 			e := &v.Entries[i]
 			p, gone := place{e.Conversation, e.Seq}, e.Hash == HashRecalled
+			seq, recalled := recalls[p]
 			switch {
 			case !e.Message:
-			case wanted[p] && !recalled[p] && v.Source == SourceJournal:
+			case wanted[p] && !recalled && v.Source == SourceJournal:
 				c.report.add(Amendment, e.Conversation, e.Seq, "it was answered that it was taken back, and %s has no entry that says so", v.name)
-			case recalled[p] && !gone:
+			case recalled && !gone && c.knows(v, e.Conversation, seq):
 				c.report.add(Amendment, e.Conversation, e.Seq, "%s holds what was taken back", v.name)
-			case gone && !said[p] && v.whole(e.Conversation, c.heads[e.Conversation]):
+			case gone && !recalled && v.whole(e.Conversation, c.heads[e.Conversation]):
 				c.report.add(Amendment, e.Conversation, e.Seq, "%s lacks the content, and nobody took it back", v.name)
 			}
 		}
 	}
+}
+
+// knows: a view has come as far as an entry that is its user's to see. Who was no
+// member when a message was taken back, and is one again, may hold it still.
+func (c *checker) knows(v *viewIndex, conversation string, seq uint64) bool {
+	if v.Source == SourceJournal {
+		return true
+	}
+	st := v.standings[conversation]
+	return st != nil && st.Last >= seq && c.member.may(v.User, conversation, seq)
 }
 
 // whole tells that the view holds the conversation up to its head.

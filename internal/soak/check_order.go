@@ -51,7 +51,11 @@ func (c *checker) checkApplied(h []Record) {
 				c.report.add(Hole, rec.Conversation, rec.Seq, "%s/%s went on behind %d", rec.User, rec.Device, rec.Count)
 			}
 		case Cursor:
-			if a := runs[rec.Conversation]; a == nil || rec.Seq > a.last {
+			a := runs[rec.Conversation]
+			if a != nil && rec.Timeline == c.final && rec.Seq > a.last && !c.theirs(rec.User, rec.Conversation, a.last+1, rec.Seq) {
+				a.last = rec.Seq // the rest amends what was applied
+			}
+			if a == nil || rec.Seq > a.last {
 				c.report.add(Hole, rec.Conversation, rec.Seq, "%s/%s claims to hold what it has not applied", rec.User, rec.Device)
 			}
 		}
@@ -84,7 +88,7 @@ func (c *checker) mayJump(rec *Record, last uint64) bool {
 		return false // who was a member then is not known
 	}
 	return c.member.begins(rec.User, rec.Conversation, rec.Seq) ||
-		!c.member.mayAny(rec.User, rec.Conversation, last+1, rec.Seq-1)
+		!c.theirs(rec.User, rec.Conversation, last+1, rec.Seq-1)
 }
 
 // checkRealTime: who sends after an acknowledgement stands after it.

@@ -105,7 +105,7 @@ func (c *checker) checkTold(h []Record) {
 			continue
 		}
 		for conversation, seq := range last {
-			if st := v.standings[conversation]; st != nil && st.Last > seq {
+			if st := v.standings[conversation]; st != nil && st.Last > seq && c.theirs(v.User, conversation, seq+1, st.Last) {
 				c.report.add(Untold, conversation, seq+1, "%s holds everything up to %d", v.name, st.Last)
 			}
 		}

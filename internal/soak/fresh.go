@@ -54,13 +54,13 @@ func ReadFresh(ctx context.Context, baseURL, token, user string) (View, error) {
 			if err := skein.Post(ctx, baseURL, messageService+"ListEntries", token, req, &page); err != nil {
 				return v, fmt.Errorf("entries of %s: %w", st.Conversation, err)
 			}
-			if len(page.Entries) == 0 {
+			if page.LastSeq < from {
 				break // the checker finds what is missing
 			}
 			for _, e := range page.Entries {
 				v.Entries = append(v.Entries, EntryOf(e))
 			}
-			from = page.Entries[len(page.Entries)-1].Seq + 1
+			from = page.LastSeq + 1
 		}
 	}
 	return v, nil

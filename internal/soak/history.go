@@ -125,7 +125,7 @@ type Entry struct {
 	Message bool   `json:"m,omitempty"`
 	// Count is the running count of messages.
 	Count uint64 `json:"n"`
-	// Target is the message that a recall takes back.
+	// Target is the message that a recall, or whatever amends it, is about.
 	Target uint64 `json:"g,omitempty"`
 	// Joined and Left are members that came or went with this entry.
 	Joined []string `json:"j,omitempty"`
@@ -133,6 +133,7 @@ type Entry struct {
 	// pos and stored are what a device proves its history by.
 	pos    uint64
 	stored int64
+	amends bool // nothing else is known of it
 }
 
 // Standing is where a user stands in a conversation.
@@ -205,10 +206,7 @@ func EntryOf(e *wire.Entry) Entry {
 	out := Entry{
 		Conversation: e.GetConversation(), Seq: e.GetSeq(), ID: hex.EncodeToString(e.GetId()),
 		Sender: e.GetSender(), Count: e.GetCount(),
-		Message: e.GetKind() == wire.EntryKind_ENTRY_KIND_MESSAGE, pos: e.GetPos(), stored: e.GetStoredAtMs(),
-	}
-	if e.GetKind() == wire.EntryKind_ENTRY_KIND_RECALL {
-		out.Target = e.GetTarget()
+		Message: e.GetKind() == wire.EntryKind_ENTRY_KIND_MESSAGE, Target: e.GetTarget(), pos: e.GetPos(), stored: e.GetStoredAtMs(),
 	}
 	switch ev := e.GetEvent(); {
 	case ev == nil && !out.Message:

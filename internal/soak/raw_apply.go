@@ -81,6 +81,40 @@ func (c *rawClient) take(entries []*wire.Entry) {
 	c.arrive(all)
 }
 
+// takeStretch takes what a stretch of a conversation comes to (SPEC §6.8): its entries;
+// that the others of it change entries and say nothing else; and what became of
+// entries before it.
+func (c *rawClient) takeStretch(v *rawConv, first, last uint64, entries, touched []*wire.Entry, end *wire.Newest) {
+	c.take(entries)
+	if first == 0 || last < first || c.doubt != 0 {
+		return
+	}
+	for seq := max(first, v.cursor+1); seq <= last; seq++ {
+		if _, ok := v.early[seq]; !ok {
+			v.early[seq] = Entry{Conversation: v.name, Seq: seq, amends: true}
+		}
+	}
+	v.head = max(v.head, last)
+	for _, w := range touched {
+		e := EntryOf(w)
+		c.h.Add(Record{Kind: Received, Conversation: v.name, Seq: e.Seq, Count: e.Count, ID: e.ID, Hash: e.Hash, Timeline: c.timeline})
+		if e.Seq >= first {
+			c.misbehaved(v.name, e.Seq, "touched, and not before the stretch")
+		}
+		if e.Hash == HashRecalled {
+			v.erase(e.Seq)
+		}
+	}
+	if end != nil {
+		if end.Seq != last || end.Conversation != v.name {
+			c.misbehaved(v.name, last, "the end of a stretch is named wrongly")
+		}
+		if end.Pos > c.newest.GetPos() {
+			c.newest = end
+		}
+	}
+}
+
 func (c *rawClient) arrive(all []arrived) {
 	var touched []*rawConv
 	for _, a := range all {
@@ -135,6 +169,10 @@ func (c *rawClient) settle(v *rawConv) {
 			break
 		}
 		delete(v.early, e.Seq)
+		if e.amends {
+			v.cursor = e.Seq
+			continue
+		}
 		c.h.Add(Record{
 			Kind: Applied, Conversation: v.name, Seq: e.Seq, Count: e.Count, ID: e.ID, Hash: e.Hash, Timeline: c.timeline,
 		})

@@ -314,7 +314,7 @@ func (c *rawClient) state(st *wire.ConversationState, since int64) {
 	} else {
 		v.head = max(v.head, st.Seq)
 	}
-	c.take(st.Entries)
+	c.takeStretch(v, st.FromSeq, st.Seq, st.Entries, st.Touched, st.Last)
 	c.settle(v)
 }
 
@@ -343,10 +343,10 @@ func (c *rawClient) pulled(r *wire.Range) {
 	if v.until == 0 {
 		c.h.Add(Record{Kind: Head, Conversation: v.name, Seq: r.Head, Since: q.since, Timeline: c.timeline})
 	}
-	if len(r.Entries) == 0 && v.cursor < v.head && r.Head >= v.head {
+	if r.FirstSeq == 0 && v.cursor < v.head && r.Head >= v.head {
 		c.misbehaved(v.name, v.cursor+1, "a pull of what is there came back empty")
 		v.head = v.cursor
 	}
-	c.take(r.Entries)
+	c.takeStretch(v, r.FirstSeq, r.LastSeq, r.Entries, r.Touched, r.Last)
 	c.settle(v)
 }

@@ -178,7 +178,9 @@ func (c *sdkClient) follow() {
 		case *skein.FailedEvent:
 			c.settled(Failed, string(e.Err.Code), e.Message)
 		case *skein.RecallEvent:
-			c.applied(e.Message)
+			if e.Message != nil { // otherwise told by the message it took back
+				c.applied(e.Message)
+			}
 		case *skein.GroupEvent:
 			c.applied(e.Message)
 		case *skein.ContactEvent:

@@ -18,6 +18,10 @@ func (c *Chat) onEvent(ctx context.Context, e skein.Event) {
 	case *skein.FailedEvent:
 		c.printf("        ! not sent: %s (%s)\n", clean(e.Message.Text), e.Err.Message)
 	case *skein.RecallEvent:
+		if e.Message == nil { // told by the message that was taken back
+			c.printf("        ● a message was taken back in %s: #%d\n", c.title(ctx, e.Conversation), e.Target)
+			return
+		}
 		c.onTimeline(ctx, e.Conversation, e.Message)
 	case *skein.GroupEvent:
 		c.onTimeline(ctx, e.Conversation, e.Message)

@@ -264,7 +264,7 @@ func TestMigrateKilled(t *testing.T) {
 			batch[i] = im.Append{Hash: uint64(k), Entry: im.Entry{
 				Conversation: im.ConversationID(fmt.Sprintf("dm:a:u%d", k%1000)), Sender: "a", Kind: im.EntryMessage,
 				ID:      im.NewMessageID(now.Add(time.Duration(k)*time.Millisecond), [10]byte{byte(k), byte(k >> 8), byte(k >> 16)}),
-				Content: im.Content{Type: "text", Text: true, Body: []byte("one of many messages")},
+				Body: []byte("one of many messages"),
 			}}
 		}
 		if err := j.Append(t.Context(), batch, out); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/skein-im/skein/internal/contract"
@@ -22,20 +21,16 @@ type entryRow struct {
 	Seq, Count   uint64
 	ID           im.MessageID
 	Kind         int16
-	Text         bool
 	Recalled     bool
-	Sender, Type string
+	Sender       string
 	Body         []byte
-	ReplyTo      uint64
 	Target       uint64
-	Event        string
 }
 
 const (
 	headsQuery   = `SELECT conversation, seq, count FROM journal_heads WHERE seq > 0 ORDER BY conversation`
-	entriesQuery = `SELECT coalesce(h.conversation, 'no head ' || e.no), e.seq, e.count, e.id, e.kind, e.text, e.recalled, e.sender, e.type, e.body,
-		coalesce(e.reply_to, 0), coalesce(e.target, 0), coalesce(e.event, '')
-		FROM journal_entries e LEFT JOIN journal_heads h ON h.no = e.no ORDER BY 1, 2`
+	entriesQuery = `SELECT coalesce(h.conversation, 'no head ' || e.no), e.seq, e.count, e.id, e.kind, coalesce(e.recalled, false), e.sender, e.body, coalesce(e.target, 0)
+		FROM journal_entries e LEFT JOIN journal_heads h ON h.no = e.no AND h.slot = e.slot ORDER BY 1, 2`
 )
 
 // readPostgres reads the journal in the database, not through the server's own
@@ -62,27 +57,23 @@ func readPostgres(ctx context.Context, database string) (v soak.View, wrong []st
 		seq          uint64
 	}
 	type key struct {
-		sender string
-		id     im.MessageID
+		conversation, sender string
+		id                   im.MessageID
 	}
 	ids, last := map[key]place{}, map[string]*entryRow{}
 	for i := range entries {
 		e := &entries[i]
 		at := place{e.Conversation, e.Seq}
-		if other, ok := ids[key{e.Sender, e.ID}]; ok {
+		if other, ok := ids[key{e.Conversation, e.Sender, e.ID}]; ok {
 			wrong = append(wrong, fmt.Sprintf("the database holds %x of %q at %v and at %v", e.ID, e.Sender, other, at))
 		}
-		ids[key{e.Sender, e.ID}] = at
+		ids[key{e.Conversation, e.Sender, e.ID}] = at
 		before := last[e.Conversation]
 		if want := after(before); e.Seq != want {
 			wrong = append(wrong, fmt.Sprintf("the database holds %v where %d is due", at, want))
 		}
 		last[e.Conversation] = e
-		entry, err := e.entry()
-		if err != nil {
-			return v, nil, fmt.Errorf("the entry at %v: %w", at, err)
-		}
-		v.Entries = append(v.Entries, entry)
+		v.Entries = append(v.Entries, e.entry())
 	}
 	for _, h := range heads {
 		v.Standings = append(v.Standings, soak.Standing{Conversation: h.Conversation, First: 1, Last: h.Seq, Member: true})
@@ -104,16 +95,9 @@ func after(e *entryRow) uint64 {
 	return e.Seq + 1
 }
 
-func (e *entryRow) entry() (soak.Entry, error) {
-	x := im.Entry{
+func (e *entryRow) entry() soak.Entry {
+	return soak.EntryOf(contract.Entry(&im.Entry{
 		Conversation: im.ConversationID(e.Conversation), Seq: e.Seq, Count: e.Count, ID: e.ID, Kind: im.EntryKind(e.Kind), Recalled: e.Recalled,
-		Sender: im.UserID(e.Sender), Content: im.Content{Type: e.Type, Body: e.Body, Text: e.Text}, ReplyTo: e.ReplyTo, Target: e.Target,
-	}
-	if e.Event != "" {
-		x.Event = new(im.Event)
-		if err := json.Unmarshal([]byte(e.Event), x.Event); err != nil {
-			return soak.Entry{}, err
-		}
-	}
-	return soak.EntryOf(contract.Entry(&x)), nil
+		Sender: im.UserID(e.Sender), Body: e.Body, Target: e.Target,
+	}))
 }

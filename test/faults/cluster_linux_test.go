@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/postgres"
 	"github.com/skein-im/skein/internal/pgtest"
 	"github.com/skein-im/skein/internal/soak"
+	"github.com/skein-im/skein/wire"
 )
 
 // The short form of `make test-faults`. SKEIN_FAULTS=1 says that this machine
@@ -98,12 +100,14 @@ func journalOf(t *testing.T) (database string, entries []soak.Entry, timeline st
 	}
 	defer j.Close()
 	dm, group := im.ConversationID("dm:ann:bob"), im.ConversationID("grp:g")
-	text := func(s string) im.Content { return im.Content{Type: "text", Body: []byte(s), Text: true} }
+	text := func(s string) []byte {
+		return entrycodec.Encode(&wire.Entry{Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: s}}})
+	}
 	batch := []im.Append{
-		{Entry: im.Entry{Conversation: dm, ID: im.MessageID{1}, Sender: "ann", Kind: im.EntryMessage, Content: text("one")}},
-		{Entry: im.Entry{Conversation: dm, ID: im.MessageID{2}, Sender: "bob", Kind: im.EntryMessage, Content: im.Content{Type: "x", Body: []byte{0, 1}}, ReplyTo: 1}},
-		{Entry: im.Entry{Conversation: dm, ID: im.MessageID{3}, Sender: "bob", Kind: im.EntryMessage, Content: text("three"), Mentions: []im.UserID{"ann"}}},
-		{Entry: im.Entry{Conversation: group, ID: im.MessageID{4}, Sender: "ann", Kind: im.EntryEvent, Event: &im.Event{Type: im.EventGroupCreated, Users: []im.UserID{"ann", "bob"}, Text: "g"}}},
+		{Entry: im.Entry{Conversation: dm, ID: im.MessageID{1}, Sender: "ann", Kind: im.EntryMessage, Body: text("one")}},
+		{Entry: im.Entry{Conversation: dm, ID: im.MessageID{2}, Sender: "bob", Kind: im.EntryMessage, Body: entrycodec.Encode(&wire.Entry{ReplyTo: 1, Content: &wire.Content{Type: "x", Body: &wire.Content_Data{Data: []byte{0, 1}}}})}},
+		{Entry: im.Entry{Conversation: dm, ID: im.MessageID{3}, Sender: "bob", Kind: im.EntryMessage, Body: text("three")}},
+		{Entry: im.Entry{Conversation: group, ID: im.MessageID{4}, Sender: "ann", Kind: im.EntryEvent, Body: entrycodec.Event(&im.Event{Type: im.EventGroupCreated, Users: []im.UserID{"ann", "bob"}, Text: "g"})}},
 	}
 	done := make([]im.Appended, len(batch))
 	if err := j.Append(t.Context(), batch, done); err != nil {
