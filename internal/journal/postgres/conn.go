@@ -44,6 +44,7 @@ func sessionSettings() map[string]string {
 		"enable_seqscan":                "off",
 		"enable_hashjoin":               "off",
 		"enable_mergejoin":              "off",
+		"enable_material":               "off",
 		"tcp_keepalives_idle":           "5",
 		"tcp_keepalives_interval":       "2",
 		"tcp_keepalives_count":          "3",

@@ -1,21 +1,43 @@
 // Package postgres is the journal engine on a PostgreSQL database, version 15 or
 // later, which any number of processes append to. It knows the domain's contract
-// of a journal and the database, nothing else of the server.
+// of a journal and the database, and, to rewrite tables of old versions, the form of
+// bodies (internal/entrycodec); nothing else of the server.
 //
 // # Append
 //
 // A batch is one call of one function in the database, so one round trip, in a
 // transaction that begins and ends with it: a process that is frozen, or cut off,
 // holds no locks. The function makes missing heads, moves the heads in the order
-// of their names, which locks them, and only then looks for duplicates: whoever
-// stored one of the ids in the same conversation held a lock that is ours now,
-// and the look has a newer snapshot than the lock. As long as no duplicate was
-// seen there is no look: the unique index refuses one, nothing is stored, and the
-// batch is run again with it. The same happens to who stores an id while another
-// stores it in another conversation. The locks and the unique index are all that
-// safety rests on: no clock, no lease, no retry of an unknown outcome. Every
-// batch writes, also one of duplicates, so its answer has waited for all before
-// it to be durable.
+// of their slots and names, which locks them, and only then looks for duplicates:
+// an id is unique for its sender in its conversation, so whoever stored it held a
+// lock that is ours now, and the look has a newer snapshot than the lock. As long
+// as no duplicate was seen there is no look: the unique index refuses one, nothing
+// is stored, and the batch is run again with it, once. The locks and the unique
+// index are all that safety rests on: no clock, no lease, no retry of an unknown
+// outcome. Every batch writes, also one of duplicates, so its answer has waited for
+// all before it to be durable.
+//
+// Items that depend on what became of others are treated one by one in the same
+// call: those of a conversation with a change of the roster, an amendment, or an id
+// that is in the batch twice. An amendment looks at its target's row and changes it
+// under the lock of the head, so it sees what was stored before it, also in the
+// batch, and nobody changes the target meanwhile.
+//
+// # Entries, slots
+//
+// An entry is a row of what the server acts on, and a body that nobody here looks
+// into. All keys carry a slot, a hash of the conversation's name, or of the user's
+// for marks (slots.go): what is in some slots can be found, and one day moved to
+// another server, without a look at the rest. A conversation has a number within its
+// slot, which stands for its name in the rows of entries. The numbers are of 32 bits,
+// which saves 12 bytes for every entry; a database has room for 2^31 conversations.
+//
+// # Pages
+//
+// A page (page.go) is read by the same index as entries are: its end is found by
+// counting what is no amendment, at most pageRows away; then come those entries, and
+// the targets of the amendments, once each. Targets that lie outside are a second
+// question. Between the two somebody may amend one of them: it is told as it is then.
 //
 // # Positions
 //
@@ -88,6 +110,12 @@
 // two numbers as well. A step that waits for a table in use gives up after 0.4 s and
 // tries again, so that appends, which would wait behind it, do not give up.
 //
+// Tables of versions 1 to 3 are rewritten by the first start (rewrite.go), in one
+// transaction, while no program of such a version is connected; who is killed
+// leaves them as they were. The history is the same afterwards: timeline, eras and
+// positions are carried over, and the identity, which names the table of entries,
+// names the new one if it named the old one.
+//
 // # Import
 //
 // Importer fills an empty database from another journal (import.go). Entries and
@@ -100,7 +128,9 @@
 //
 // Marks are written behind, twice a second. Until then they are in memory, with a
 // position beyond all others: whatever position a device synced at, on whichever
-// process, the mark is new to it. Written, it has that of its transaction, and who
+// process, the mark is new to it. What a user set for themselves (Mark.Mine) is
+// written with them, also if a process remembers it to be so already: of what several
+// processes set the last that is written counts. Written, it has that of its transaction, and who
 // waits for it is called; if somebody does, soon, they are written soon. What waits
 // when the history turns out to have gone back is dropped, and who waits is told:
 // where the entries were that it is of, there may be others.

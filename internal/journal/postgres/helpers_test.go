@@ -25,13 +25,6 @@ func message(c im.ConversationID, sender im.UserID, n int) im.Append {
 	}
 }
 
-// amending makes an item that does something to an earlier one.
-func amending(c im.ConversationID, sender im.UserID, n int, target uint64, a im.Amend) im.Append {
-	item := message(c, sender, n)
-	item.Entry.Kind, item.Entry.Target, item.Amend = im.EntryRecall, target, a
-	return item
-}
-
 func store(t testing.TB, j *Journal, batch ...im.Append) []im.Appended {
 	t.Helper()
 	out := make([]im.Appended, len(batch))

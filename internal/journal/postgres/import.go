@@ -79,7 +79,7 @@ const (
 )
 
 // importSettings undo what suits small batches.
-const importSettings = `RESET plan_cache_mode; RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin; SET idle_in_transaction_session_timeout = 0`
+const importSettings = `RESET plan_cache_mode; RESET enable_seqscan; RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_material; SET idle_in_transaction_session_timeout = 0`
 
 // OpenImporter connects to a database. It changes nothing.
 func OpenImporter(ctx context.Context, url string) (m *Importer, err error) {

@@ -19,7 +19,8 @@ const pageRows = 3000
 // that does it in the direction of the page. The bodies of what exceeds a number of
 // bytes are left out. What was looked at is a row of its own: it ends before the
 // first entry that is one too many, or after pageRows; seqs have no gaps, so that a
-// number of entries is a range of seqs.
+// number of entries is a range of seqs. Its ends are sub-selects so that whoever
+// plans this for a small table uses all of them for the index.
 const pageSQL = `WITH s AS MATERIALIZED (
 		SELECT h.no, %[1]s FROM journal_heads h WHERE h.slot = $1 AND h.conversation = $2),
 	b AS MATERIALIZED (
@@ -29,12 +30,12 @@ const pageSQL = `WITH s AS MATERIALIZED (
 		FROM b WHERE b.low <= b.high
 	UNION ALL
 	SELECT e.seq, e.count, e.stored, e.pos, e.id, e.kind, e.recalled, e.sender, CASE WHEN e.told THEN e.body END, e.roster, NULL, e.amended, CASE WHEN e.told THEN 1 ELSE 2 END
-		FROM (SELECT e.*, e.seq = first_value(e.seq) OVER w OR sum(octet_length(e.body) + 256) OVER w <= $6 AS told FROM b
-			JOIN journal_entries e ON e.slot = $1 AND e.no = b.no AND e.seq >= b.low AND e.seq <= b.high WHERE e.target IS NULL
+		FROM (SELECT e.*, e.seq = first_value(e.seq) OVER w OR sum(octet_length(e.body) + 256) OVER w <= $6 AS told FROM journal_entries e
+			WHERE e.slot = $1 AND e.no = (SELECT no FROM b) AND e.seq >= (SELECT low FROM b) AND e.seq <= (SELECT high FROM b) AND e.target IS NULL
 			WINDOW w AS (ORDER BY e.seq %[3]s ROWS UNBOUNDED PRECEDING)) e
 	UNION ALL
-	SELECT %[4]s(e.seq), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, e.target, NULL, 3 FROM b
-		JOIN journal_entries e ON e.slot = $1 AND e.no = b.no AND e.seq >= b.low AND e.seq <= b.high WHERE e.target IS NOT NULL
+	SELECT %[4]s(e.seq), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, e.target, NULL, 3 FROM journal_entries e
+		WHERE e.slot = $1 AND e.no = (SELECT no FROM b) AND e.seq >= (SELECT low FROM b) AND e.seq <= (SELECT high FROM b) AND e.target IS NOT NULL
 		GROUP BY e.target`
 
 // What a row of pageSQL is.
@@ -58,8 +59,8 @@ func pageDownSQL() string {
 // that is not there it tells the seq only.
 const touchedSQL = "SELECT " + entryColumns + `, e.want
 	FROM (SELECT e.*, u.seq AS want, u.i, sum(coalesce(octet_length(e.body), 0) + 256) OVER (ORDER BY u.i) AS total
-		FROM unnest($3::bigint[]) WITH ORDINALITY u(seq, i) LEFT JOIN journal_entries e
-			ON e.slot = $1 AND e.no = (SELECT no FROM journal_heads WHERE slot = $1 AND conversation = $2) AND e.seq = u.seq) e
+		FROM unnest($3::bigint[]) WITH ORDINALITY u(seq, i) LEFT JOIN LATERAL (SELECT * FROM journal_entries
+			WHERE slot = $1 AND no = (SELECT no FROM journal_heads WHERE slot = $1 AND conversation = $2) AND seq = u.seq OFFSET 0) e ON true) e
 	WHERE i = 1 OR total <= $4`
 
 var _ im.Pages = (*Journal)(nil)

@@ -37,6 +37,7 @@ SET LOCAL plan_cache_mode = auto;
 SET LOCAL enable_seqscan = on;
 SET LOCAL enable_hashjoin = on;
 SET LOCAL enable_mergejoin = on;
+SET LOCAL enable_material = on;
 SET LOCAL work_mem = '64MB';
 SET LOCAL cursor_tuple_fraction = 1;
 LOCK TABLE journal_meta, journal_heads, journal_entries, journal_marks IN ACCESS EXCLUSIVE MODE;

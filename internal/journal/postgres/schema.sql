@@ -50,9 +50,10 @@ CREATE TABLE journal_heads (
     no     int      NOT NULL GENERATED ALWAYS AS IDENTITY,
     slot   smallint NOT NULL,
     conversation text COLLATE "C" NOT NULL,
-    PRIMARY KEY (slot, conversation),
-    UNIQUE (slot, no)
+    PRIMARY KEY (slot, conversation)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05);
+-- Without the slot, so that nobody plans to look for a name by it.
+CREATE INDEX journal_heads_no ON journal_heads (no);
 
 -- The order of the columns leaves no gaps between them, and what most entries do
 -- not have is null, which takes no room: a roster revision of 0 as well.
