@@ -83,6 +83,11 @@ func TestMineIsWaitedFor(t *testing.T) {
 		if m := get(); m.Mine != mine || m.Read != 0 {
 			t.Fatalf("%+v, want %s", m, mine)
 		}
+		wait(im.Mark{User: "u", Conversation: "grp:g", Mine: "short again"})
+		wait(im.Mark{User: "u", Conversation: "grp:g", Mine: mine})
+		if m := get(); m.Mine != mine {
+			t.Fatalf("set after another one: %+v, want %s", m, mine)
+		}
 		after := fs.CrashClone(vfs.CrashCloneCfg{})
 		closeJournal(t, j)
 		fs = after
