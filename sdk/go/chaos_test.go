@@ -3,6 +3,7 @@ package skein
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,7 +21,7 @@ func TestChaos(t *testing.T) {
 				rnd := rand.New(rand.NewPCG(seed, 1))
 				w := &walk{
 					rig: r, rnd: rnd, server: rand.New(rand.NewPCG(rnd.Uint64(), 2)),
-					sent: map[string][]string{}, heard: map[string][]string{},
+					sent: map[string][]string{}, heard: map[string][]uint64{}, shown: map[string]shown{},
 				}
 				w.run()
 			})
@@ -33,15 +34,18 @@ type walk struct {
 	rnd    *rand.Rand
 	server *rand.Rand // used under the server's lock only
 	stash  []*wire.Entry
-	// Texts by conversation: sent by the client, told by its events.
-	sent, heard map[string][]string
+	// By conversation: texts sent by the client, seqs told by its events, and what
+	// these come to.
+	sent  map[string][]string
+	heard map[string][]uint64
+	shown map[string]shown
 }
 
 var chaosConversations = []string{dm, grp, "grp:g2", "dm:alice:carol", "grp:g3"}
 
 func (w *walk) run() {
 	w.onPush, w.onSend = w.push, w.answer
-	w.deltaMax = 1 + w.rnd.IntN(20)
+	w.deltaMax, w.walkMax = 1+w.rnd.IntN(20), w.rnd.IntN(2)*w.rnd.IntN(30)
 	w.dial(WithMaxGap(0))
 	for i := range 300 {
 		w.step(i)
@@ -51,6 +55,8 @@ func (w *walk) run() {
 	}
 	w.do(func() { w.onPush, w.onSend = nil, nil })
 	pause(5 * time.Minute) // heal: retries, back-off, and heads compared
+	w.beacon()             // the digest of two conversations that both lack their last entry may agree
+	pause(time.Minute)
 	w.collect()
 	out, err := w.c.Outbox(bg)
 	if err != nil || len(out) != 0 {
@@ -93,6 +99,8 @@ func (w *walk) answer(*fakeConn, *wire.Send) verdict {
 func (w *walk) step(i int) {
 	conv := chaosConversations[w.rnd.IntN(len(chaosConversations))]
 	switch p := w.rnd.IntN(100); {
+	case p < 15:
+		w.amend(conv, i)
 	case p < 40:
 		w.say(conv, "bob", fmt.Sprintf("b%d", i))
 	case p < 80:
@@ -117,6 +125,24 @@ func (w *walk) step(i int) {
 	}
 }
 
+// amend edits or recalls a message.
+func (w *walk) amend(conv string, i int) {
+	n := 0
+	w.do(func() { n = len(w.journal[conv]) })
+	if n == 0 {
+		return
+	}
+	target, plain := 1+uint64(w.rnd.IntN(n)), false
+	w.do(func() { plain = !amends(w.journal[conv][target-1]) })
+	switch {
+	case !plain:
+	case w.rnd.IntN(4) == 0:
+		w.takeBack(conv, target)
+	default:
+		w.edit(conv, target, fmt.Sprintf("edit %d", i))
+	}
+}
+
 func (w *walk) beacon() {
 	w.do(func() {
 		h := &wire.Heads{}
@@ -133,27 +159,33 @@ func (w *walk) beacon() {
 func (w *walk) collect() {
 	for _, e := range eventsOf[*MessageEvent](w.events) {
 		c := e.Message.Conversation
-		w.heard[c] = append(w.heard[c], e.Message.Text)
+		w.heard[c] = append(w.heard[c], e.Message.Seq)
+	}
+	for _, c := range chaosConversations {
+		if w.shown[c] == nil {
+			w.shown[c] = shown{}
+		}
+		w.shown[c].follow(c, w.events.all())
 	}
 }
 
 func (w *walk) check(conv string) {
 	w.checkStore(conv)
-	var mine, theirs []string
-	j := w.journal[conv]
-	for _, e := range j {
-		if e.Sender == "alice" {
-			mine = append(mine, e.Content.GetText())
-		} else {
-			theirs = append(theirs, e.Content.GetText())
+	var mine []string
+	for _, s := range w.stores {
+		if slices.Contains(w.sent[conv], s) {
+			mine = append(mine, s)
+		}
+	}
+	var theirs []uint64
+	for _, e := range w.journal[conv] {
+		if e.Sender != "alice" && !amends(e) {
+			theirs = append(theirs, e.Seq)
 		}
 	}
 	eq(w.t, conv+": own messages stored", mine, w.sent[conv])
 	eq(w.t, conv+": events", w.heard[conv], theirs)
-	want := j[len(j)-1].Count
-	if rd := w.read[conv]; rd > 0 {
-		want -= j[rd-1].Count
-	}
+	eq(w.t, conv+": what they come to", w.shown[conv], w.says(conv, w.shown[conv]))
 	n, _ := w.c.Conversation(conv).Unread(bg)
-	eq(w.t, conv+": unread", n, want)
+	eq(w.t, conv+": unread", n, w.stateOf(conv).Unread)
 }

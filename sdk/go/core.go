@@ -64,6 +64,8 @@ type conv struct {
 	sentReceived, sentRead uint64
 	// told is the end as of which the server last told who is a member.
 	told uint64
+	// uncounted: the running count at the read mark is not known; the server is asked.
+	uncounted bool
 	// ownReceived is the furthest of the user's devices, as far as it was told here.
 	ownReceived uint64
 }

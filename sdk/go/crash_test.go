@@ -91,7 +91,10 @@ func crashStory(t *testing.T, r *rig, n int, after bool) bool {
 		r.say(dm, "bob", fmt.Sprintf("b%d lost", from))
 		r.do(func() { r.onPush = nil })
 		r.say(grp, "bob", "g")
+		r.edit(grp, 1, fmt.Sprint("edit ", from))
 		pause(40 * time.Second)
+		r.takeBack(grp, r.say(grp, "bob", "g, recalled").Seq)
+		pause(time.Second)
 	}
 	process(0)
 	first := r.events

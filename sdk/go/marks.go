@@ -188,9 +188,11 @@ func (k *core) countAt(cv *conv, seq uint64) (uint64, bool) {
 	return last.Count, true
 }
 
-// askCount asks the server for the count of a mark that is not known here.
+// askCount asks the server for the count of a mark that is not known here, once there
+// is a connection.
 func (k *core) askCount(cv *conv, seq uint64) {
-	if k.link != nil {
+	cv.uncounted = true
+	if k.state == StateConnected {
 		k.pull(&request{kind: reqCount, cv: cv, from: seq, mark: seq}, false, 1)
 	}
 }

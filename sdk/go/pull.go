@@ -32,10 +32,13 @@ func (k *core) wantPull(cv *conv) {
 	}
 }
 
-// wantPulls queues all of them, after a connect.
+// wantPulls queues all of them, after a connect, and asks for counts that are not known.
 func (k *core) wantPulls() {
 	for _, cv := range k.convs {
 		k.wantPull(cv)
+		if cv.uncounted {
+			k.askCount(cv, cv.rec.Read)
+		}
 	}
 }
 
@@ -155,6 +158,7 @@ func (k *core) counted(r *request, f *wire.Range) {
 		k.pull(&request{kind: reqCount, cv: r.cv, from: f.LastSeq + 1, mark: r.mark}, false, min(newestBlock, k.pageLimit()))
 		return
 	}
+	r.cv.uncounted = false
 	k.touch(r.cv, false)
 }
 

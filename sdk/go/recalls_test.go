@@ -136,7 +136,7 @@ func TestUnreadAgreesWithTheServer(t *testing.T) {
 			r.dial(WithMaxGap(12))
 			in := true
 			for step := range 40 {
-				switch n := rng.IntN(12); {
+				switch n := rng.IntN(14); {
 				case n < 4 || len(r.theirs()) == 0:
 					r.sayMany(grp, "bob", 1+rng.IntN(4))
 				case n < 7:
@@ -159,6 +159,14 @@ func TestUnreadAgreesWithTheServer(t *testing.T) {
 					r.roster(in)
 				case n == 10:
 					r.restart(WithMaxGap(12))
+				case n > 11:
+					seqs := r.theirs()
+					r.do(func() {
+						target := r.journal[grp][seqs[rng.IntN(len(seqs))]-1]
+						if !amends(target) && !target.Recalled {
+							r.append(nil, &wire.Entry{Conversation: grp, Sender: "bob", Kind: kindEdit, Target: target.Seq, Content: target.Content})
+						}
+					})
 				default:
 					r.hangUp()
 				}

@@ -347,7 +347,7 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 	if s.ReadSeq >= r.Read {
 		r.Read = s.ReadSeq
 		if not := s.Unread + r.hidden() + s.Recalled; s.Count >= not {
-			r.ReadCount = s.Count - not
+			r.ReadCount, cv.uncounted = s.Count-not, false
 		}
 	} else {
 		r.pass(r.Read)
