@@ -89,7 +89,7 @@ func BenchmarkAppend(b *testing.B) {
 						n++
 						heads[c]++
 						if rng.IntN(100) < percent && heads[c] > 1 {
-							benchAmend(&batch[i], uint64(c), heads[c], states)
+							benchAmend(&batch[i], uint64(c), heads[c], heads[c]-1, states)
 						}
 					}
 					if err := j.Append(b.Context(), batch, out); err != nil {
@@ -123,10 +123,52 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
-// benchAmend makes an item a change of the entry before it.
-func benchAmend(a *im.Append, c, seq uint64, states map[[2]uint64]uint64) {
-	target := [2]uint64{c, max(seq-1, 1)}
-	a.Entry.Target, a.Entry.Kind = target[1], im.EntryEvent
+// BenchmarkPage reads the newest page of a conversation: of messages only, with one
+// amendment of each, and of what two thousand amendments of two messages come to.
+func BenchmarkPage(b *testing.B) {
+	j := open(b, pgtest.Database(b))
+	defer j.Close()
+	states, n := map[[2]uint64]uint64{}, 0
+	fill := func(c int, target func(seq uint64) uint64, count int) {
+		for seq := uint64(1); seq <= uint64(count); {
+			var batch []im.Append
+			for ; len(batch) < 100; seq++ {
+				n++
+				batch = append(batch, benchMessage(n, c))
+				if to := target(seq); to > 0 {
+					benchAmend(&batch[len(batch)-1], uint64(c), seq, to, states)
+				}
+			}
+			store(b, j, batch...)
+		}
+	}
+	fill(1, func(uint64) uint64 { return 0 }, 2000)
+	fill(2, func(seq uint64) uint64 { return (seq - 1) * ((seq + 1) % 2) }, 2000)
+	fill(3, func(seq uint64) uint64 { return (seq%2 + 1) * min(seq/3, 1) }, 2000)
+	for i, name := range []string{"messages", "amended", "amendments"} {
+		b.Run(name, func(b *testing.B) {
+			c := benchMessage(0, i+1).Entry.Conversation
+			for b.Loop() {
+				if p, err := j.Page(b.Context(), im.PageQuery{Conversation: c, From: 1, Until: 1 << 40, Backward: true, Limit: 50}); err != nil || len(p.Entries) == 0 {
+					b.Fatal(p, err)
+				}
+			}
+		})
+	}
+	b.Run("Read", func(b *testing.B) {
+		c := benchMessage(0, 1).Entry.Conversation
+		for b.Loop() {
+			if es, err := j.Read(b.Context(), c, 0, true, 50); err != nil || len(es) != 50 {
+				b.Fatal(len(es), err)
+			}
+		}
+	})
+}
+
+// benchAmend makes an item a change of an entry before it.
+func benchAmend(a *im.Append, c, seq, to uint64, states map[[2]uint64]uint64) {
+	target := [2]uint64{c, to}
+	a.Entry.Target, a.Entry.Kind = to, im.EntryEvent
 	a.Amend = im.Amend{Change: true, If: states[target], Body: benchBody}
 	states[target] = seq
 }
