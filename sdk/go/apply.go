@@ -119,6 +119,7 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	k.reach(cv, e.Seq, newestOf(e))
 	if e.Seq >= r.Head {
 		r.Head, r.HeadCount, r.LastAtMs = e.Seq, e.Count, e.StoredAtMs
+		cv.countedTo = e.Seq
 	}
 	kind := FeedEntry
 	if own && k.settle(e) {

@@ -64,6 +64,8 @@ type conv struct {
 	sentReceived, sentRead uint64
 	// told is the end as of which the server last told who is a member.
 	told uint64
+	// countedTo is the seq whose running count HeadCount is.
+	countedTo uint64
 	// uncounted: the running count at the read mark is not known; the server is asked.
 	uncounted bool
 	// ownReceived is the furthest of the user's devices, as far as it was told here.
@@ -84,7 +86,11 @@ func newCore(c *Client, snap *Snapshot) *core {
 		fresh: map[EntryRef]*wire.Entry{},
 	}
 	for _, r := range snap.Conversations {
-		k.convs[r.ID] = &conv{rec: r, atPos: r.Head, early: map[uint64]place{}}
+		cv := &conv{rec: r, atPos: r.Head, early: map[uint64]place{}}
+		if r.High >= r.Head {
+			cv.countedTo = r.Head
+		}
+		k.convs[r.ID] = cv
 	}
 	if k.meta.User != "" {
 		c.user.Store(&k.meta.User)

@@ -164,7 +164,7 @@ func (k *core) peerMarks(cv *conv, user string, received, read uint64) {
 func (k *core) countAt(cv *conv, seq uint64) (uint64, bool) {
 	r := &cv.rec
 	switch {
-	case seq >= r.Head:
+	case seq == cv.countedTo:
 		return r.HeadCount, true
 	case seq < r.Low || seq > r.High:
 		return r.ReadCount, false

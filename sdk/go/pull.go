@@ -127,6 +127,9 @@ func (k *core) onRange(f *wire.Range) {
 			k.filled(r, f)
 		}
 		k.wantPull(r.cv)
+		if r.cv.uncounted && !r.cv.missing() {
+			k.askCount(r.cv, r.cv.rec.Read)
+		}
 	case reqHistory:
 		if err == nil {
 			k.extend(r, f)
@@ -143,22 +146,23 @@ func (k *core) onRange(f *wire.Range) {
 // it may stand at, do not count.
 func (k *core) counted(r *request, f *wire.Range) {
 	rec := &r.cv.rec
+	count, known := k.countAt(r.cv, f.LastSeq)
 	switch {
 	case len(f.Entries) > 0:
 		e := f.Entries[0]
-		rec.ReadCount = e.Count
+		count = e.Count
 		if e.Seq > r.mark { // it also may lie between two times of membership
-			rec.ReadCount = countBefore(e)
+			count = countBefore(e)
 		}
 	case f.LastSeq == 0:
 		return
-	case f.LastSeq >= rec.Head:
-		rec.ReadCount = rec.HeadCount
-	default:
+	case !known && f.LastSeq < f.Head:
 		k.pull(&request{kind: reqCount, cv: r.cv, from: f.LastSeq + 1, mark: r.mark}, false, min(newestBlock, k.pageLimit()))
 		return
+	case !known:
+		return // it is asked again when what is missing is here
 	}
-	r.cv.uncounted = false
+	rec.ReadCount, r.cv.uncounted = count, false
 	k.touch(r.cv, false)
 }
 

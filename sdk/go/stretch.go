@@ -102,7 +102,7 @@ func (k *core) skip(cv *conv, seq uint64, end *wire.Newest) {
 	}
 	r.Head, r.LastAtMs = seq, max(r.LastAtMs, end.GetStoredAtMs())
 	if r.lastIsKept() {
-		r.HeadCount = r.Last.Count // amendments do not count
+		r.HeadCount, cv.countedTo = r.Last.Count, seq // amendments do not count
 	}
 }
 

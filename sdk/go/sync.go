@@ -341,7 +341,7 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 	cv.takeWindows(s)
 	delete(k.unsure, cv)
 	if s.Seq >= r.Head {
-		r.Head, r.HeadCount = s.Seq, s.Count
+		r.Head, r.HeadCount, cv.countedTo = s.Seq, s.Count, s.Seq
 		r.LastAtMs = max(r.LastAtMs, s.LastAtMs)
 	}
 	if s.ReadSeq >= r.Read {
