@@ -12,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -270,8 +271,12 @@ func TestSendMessage(t *testing.T) {
 	if r.GetSeq() != 7 || r.GetStoredAtMs() != now.UnixMilli() || !bytes.Equal(r.GetId(), want[:]) {
 		t.Errorf("answer %v", r)
 	}
-	if m := sent[0]; m.ID != want || m.Kind != im.EntryMessage || string(m.Content.Body) != "hi" || !m.Content.Text || m.ReplyTo != 3 || m.Mentions[0] != "bob" {
-		t.Errorf("sent %+v", m)
+	var said wire.Entry
+	if err := entrycodec.Decode(sent[0].Body, &said); err != nil {
+		t.Fatal(err)
+	}
+	if m := sent[0]; m.ID != want || m.Kind != im.EntryMessage || m.ReplyTo != 3 || said.GetContent().GetText() != "hi" || said.GetReplyTo() != 3 || said.GetMentions()[0] != "bob" {
+		t.Errorf("sent %+v, which says %v", m, &said)
 	}
 
 	own := im.NewMessageID(now, [10]byte{1})
@@ -332,7 +337,7 @@ func TestRecallIsOneEntryHoweverOftenItIsAsked(t *testing.T) {
 		return sent[len(sent)-1].ID
 	}
 	id := recall(alice, "dm:alice:bob", 4)
-	if m := sent[0]; m.Kind != im.EntryRecall || m.Target != 4 || m.Conversation != "dm:alice:bob" || len(m.Content.Body) != 0 {
+	if m := sent[0]; m.Kind != im.EntryRecall || m.Target != 4 || m.Conversation != "dm:alice:bob" || len(m.Body) != 0 || m.Hash != entrycodec.RecallHash("dm:alice:bob", 4) {
 		t.Errorf("sent %+v", m)
 	}
 	if _, err := im.ParseMessageID(id[:]); err != nil || !id.Time().Equal(stored) {
@@ -356,7 +361,8 @@ func TestRecallIsOneEntryHoweverOftenItIsAsked(t *testing.T) {
 }
 
 func TestReadingMessages(t *testing.T) {
-	entry := im.Entry{Conversation: "grp:g", Seq: 3, Sender: "bob", Kind: im.EntryMessage, Content: im.Content{Type: "text", Body: []byte("hi"), Text: true}, Count: 2}
+	entry := im.Entry{Conversation: "grp:g", Seq: 3, Sender: "bob", Kind: im.EntryMessage, Count: 2,
+		Body: entrycodec.Encode(&wire.Entry{Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi"}}})}
 	c := NewCalls(Deps{Messages: &script{
 		pull: func(q im.PullQuery) (im.PullResult, error) {
 			if q != (im.PullQuery{Conversation: "grp:g", From: 9, Backward: true, Limit: 5}) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/transport/pipe"
 	"github.com/skein-im/skein/wire"
@@ -76,7 +77,7 @@ func actor(u im.UserID) im.Actor { return im.Actor{User: u} }
 func (l *laboratory) say(from im.UserID, c im.ConversationID) im.Ack {
 	n := l.ids.Add(1)
 	id := im.NewMessageID(time.Now(), [10]byte{byte(n >> 32), byte(n >> 24), byte(n >> 16), byte(n >> 8), byte(n)})
-	m := im.Message{Conversation: c, ID: id, Kind: im.EntryMessage, Content: im.Content{Type: "text", Body: []byte("hello"), Text: true}}
+	m := must(contract.Message(&wire.Send{Conversation: string(c), Id: id[:], Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hello"}}}))
 	acks, errs := make(chan im.Ack, 1), make(chan error, 1)
 	l.logic.Send(l.Context(), actor(from), m, func(a im.Ack, err error) { acks <- a; errs <- err })
 	return must(<-acks, <-errs)

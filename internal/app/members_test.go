@@ -113,7 +113,7 @@ func (a *App) say(t *testing.T, from im.UserID, c im.ConversationID, n byte) {
 	t.Helper()
 	done := make(chan error, 1)
 	a.logic.Send(t.Context(), im.Actor{User: from}, im.Message{
-		Conversation: c, ID: im.NewMessageID(time.Now(), [10]byte{9: n}), Kind: im.EntryMessage, Content: im.Content{Type: "text", Body: []byte("hello"), Text: true},
+		Conversation: c, ID: im.NewMessageID(time.Now(), [10]byte{9: n}), Kind: im.EntryMessage, Body: []byte("hello"), Hash: uint64(n),
 	}, func(_ im.Ack, err error) { done <- err })
 	ok(t, <-done)
 }

@@ -235,7 +235,7 @@ func exchanging(j im.Journal) im.Journal {
 func garbling(j im.Journal) im.Journal {
 	return dishonest{j, func(ctx context.Context, batch []im.Append, out []im.Appended) error {
 		for i := range batch {
-			batch[i].Entry.Content.Body = []byte("something else")
+			batch[i].Entry.Body = []byte("something else")
 		}
 		return j.Append(ctx, batch, out)
 	}}
