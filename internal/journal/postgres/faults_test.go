@@ -59,7 +59,7 @@ func TestIdleConnectionsAreCut(t *testing.T) {
 func TestFrozenProcess(t *testing.T) {
 	for name, freeze := range map[string]func(p *proxy){
 		"in the request":    func(p *proxy) { p.requests = 2000 },
-		"before its end":    func(p *proxy) { p.requests = 30_000 },
+		"before its end":    func(p *proxy) { p.requests = 20_000 },
 		"before the answer": func(p *proxy) { p.replies = 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
