@@ -237,8 +237,7 @@ func TestCleanHistory(t *testing.T) {
 	s.ok("bob/1", late)
 	s.deliver(late)
 	s.say("bob/1", dm, "next")
-	// Who has left, and does not know it yet, is answered as far as they may see.
-	s.asks("cid/1", grp, 3)
+	s.asks("cid/1", grp, 3) // cid has left, and is answered as far as they may see
 	// cid comes back and sees nothing of what was between.
 	s.event([]string{"cid"}, nil)
 	s.rec("cid/1", Record{Kind: Gap, Conversation: grp, Seq: 4, Count: 4})
@@ -250,8 +249,7 @@ func TestCleanHistory(t *testing.T) {
 	s.marked("ann/1", dm, "ann", 1)
 	s.marked("ann/1", dm, "ann", 4)
 	s.rec("ann/1", Record{Kind: Mark, Conversation: dm, Of: "ann", Seq: 3, Since: asked})
-	// So may one receipt behind another: two nodes sent them.
-	s.marked("ann/1", dm, "bob", 1)
+	s.marked("ann/1", dm, "bob", 1) // so may one receipt behind another: two nodes sent them
 	run := s.end()
 	// cid's device keeps the part before, too; the server shows the new part only.
 	each(&run, SourceFresh, func(v *View) {
