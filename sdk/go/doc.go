@@ -18,12 +18,18 @@
 // # Invariants
 //
 //   - A message is in the store's outbox, with its id, before its first byte is sent.
-//   - Of each conversation the store holds one contiguous window of entries
-//     [Low..High]. Entries are applied next to High only, each once; an entry that
-//     comes early waits in memory until the ones before it were pulled. Older
-//     history extends Low downwards, on demand. What lies between two times of
-//     membership in a group is not the user's: it is no hole, next to the last
-//     entry of one time is the first of the following.
+//   - Of each conversation the store holds one contiguous window [Low..High]: every
+//     entry of it that amends nothing, as it is now. Entries are applied next to High
+//     only, each once; what comes early, an entry or a stretch, waits in memory until
+//     what is before it was pulled. Older history extends Low downwards, on demand.
+//     What lies between two times of membership in a group is not the user's: it is no
+//     hole, next to the last entry of one time is the first of the following.
+//   - Amendments (recalls and whatever else names a target) have their places and are
+//     not kept: what they made of their targets is, and High passes none before that is
+//     stored. Of two states of an entry the one that was amended later is the newer, in
+//     whatever order they come; what was recalled stays so.
+//   - A Sync is proved by the newest entry of all that were applied or wait to be, also
+//     by one that is not kept.
 //   - If more than the gap limit was missed, the window starts anew at the newest
 //     entries and a GapEvent tells what was left out; nothing is skipped silently.
 //   - What one turn of the loop changed (entries, windows, marks, position, outbox,

@@ -20,7 +20,7 @@ var clients = []Mutant{
 	},
 	{
 		Name: "sdk-proves-by-what-it-applied", Breaks: "24: what waits for the entries before it is of the history that is proved",
-		Hunks:   []Hunk{{sdkDir + "/sync.go", "\t\t\tif e.Pos > newest.GetPos() {\n", "\t\t\tif newest == nil {\n"}},
+		Hunks:   []Hunk{{sdkDir + "/sync.go", "\t\t\tif n.GetPos() > newest.GetPos() {\n", "\t\t\tif newest == nil {\n"}},
 		Package: sdkDir, Test: "TestServerPutBackWhileAnAckWaits",
 	},
 	{
@@ -70,7 +70,7 @@ var clients = []Mutant{
 	},
 	{
 		Name: "sdk-recalled-stays-unread", Breaks: "13: what was recalled is not unread, at once",
-		Hunks:   []Hunk{{sdkDir + "/apply.go", "\t\tk.recalled(cv, e.Target)\n", ""}},
+		Hunks:   []Hunk{{sdkDir + "/amend.go", "\tk.recalled(cv, e.Target, e.Seq)\n", ""}},
 		Package: sdkDir, Test: "TestRecalledIsNotUnread",
 	},
 	{
@@ -140,8 +140,38 @@ var clients = []Mutant{
 	},
 	{
 		Name: "sdk-recall-keeps-content", Breaks: "23: a recall erases the target on every device",
-		Hunks:   []Hunk{{sdkDir + "/apply.go", "k.erase(cv, e.Target)", "_ = e.Target"}},
+		Hunks:   []Hunk{{sdkDir + "/amend.go", "\t\tk.change(cv, erased(kept, e.Seq))\n", ""}},
 		Package: sdkDir, Test: "TestRecallErases",
+	},
+	{
+		Name: "sdk-older-state-wins", Breaks: "23: of two states of a message the newer one counts, in whatever order they come",
+		Hunks:   []Hunk{{sdkDir + "/amend.go", "other.Amended > e.Amended && ", "other.Amended != e.Amended && "}},
+		Package: sdkDir, Test: "TestStatesInAnyOrder",
+	},
+	{
+		Name: "sdk-touched-ignored", Breaks: "23: a device that was away learns what was amended before the stretch",
+		Hunks:   []Hunk{{sdkDir + "/stretch.go", "\t\tif e.GetSeq() < s.first {\n", "\t\tif e.GetSeq() < s.first && e.GetSeq() > r.High {\n"}},
+		Package: sdkDir, Test: "TestAmendments",
+	},
+	{
+		Name: "sdk-high-before-the-stretchs-end", Breaks: "5: after a stretch the cursor is at its end, whatever stands there",
+		Hunks:   []Hunk{{sdkDir + "/stretch.go", "\tk.skip(cv, s.last, s.end)\n", ""}},
+		Package: sdkDir, Test: "TestAmendments",
+	},
+	{
+		Name: "sdk-proof-forgets-amendments", Breaks: "24: an amendment that is known proves the history as a message does",
+		Hunks:   []Hunk{{sdkDir + "/stretch.go", "\tk.reach(cv, seq, end)\n", "\tk.reach(cv, seq, nil)\n"}},
+		Package: sdkDir, Test: "TestServerPutBackBeforeAnAmendment",
+	},
+	{
+		Name: "sdk-answer-brings-back-what-was-recalled", Breaks: "23: an answer that was read before a recall does not bring the message back",
+		Hunks:   []Hunk{{sdkDir + "/amend.go", "\t\t\tr.amended = append(r.amended, by)\n", ""}},
+		Package: sdkDir, Test: "TestOlderAnswerOfWhatWasAmended",
+	},
+	{
+		Name: "sdk-list-line-passes-what-it-left-out", Breaks: "23: what was amended is learnt, also when the list is read again",
+		Hunks:   []Hunk{{sdkDir + "/sync.go", "cold && !begins, quiet)", "cold && !begins && quiet, quiet)"}},
+		Package: sdkDir, Test: "TestListReadAgain",
 	},
 	{
 		Name: "sdk-mark-goes-back", Breaks: "12: marks never go back",
@@ -150,7 +180,7 @@ var clients = []Mutant{
 	},
 	{
 		Name: "sdk-received-before-stored", Breaks: "6: what is confirmed as received is stored",
-		Hunks:   []Hunk{{sdkDir + "/apply.go", "\t\tr.Received = e.Seq\n", "\t\tr.Received = e.Seq\n\t\tk.send(wire.NewClientFrame(&wire.Received{Conversation: r.ID, Seq: e.Seq}))\n"}},
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "\tr.Received = e.Seq\n", "\tr.Received = e.Seq\n\tk.send(wire.NewClientFrame(&wire.Received{Conversation: r.ID, Seq: e.Seq}))\n"}},
 		Package: sdkDir, Test: "TestSendAndReceive",
 	},
 	{
