@@ -7,7 +7,9 @@ const (
 )
 
 // HeadHash is what one conversation adds to a digest (SPEC §7.4): fnv1a64 of
-// the conversation's id, ":" and the decimal seq. A digest is the sum of the
+// the conversation's id, ":" and the decimal seq, mixed: without that, the hashes of
+// one seq and the next differ by little, and two conversations that lack their last
+// entries cancel each other in one of five sums. A digest is the sum of the
 // hashes modulo 2^64, so it can be kept up to date by subtracting the hash of
 // the old head and adding that of the new one.
 func HeadHash(conversation string, seq uint64) uint64 {
@@ -28,5 +30,12 @@ func HeadHash(conversation string, seq uint64) uint64 {
 	for ; i < len(digits); i++ {
 		h = (h ^ uint64(digits[i])) * fnvPrime
 	}
-	return h
+	return mix(h)
+}
+
+// mix makes every bit depend on all (the finalizer of MurmurHash3).
+func mix(h uint64) uint64 {
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
 }

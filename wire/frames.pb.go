@@ -2596,7 +2596,7 @@ type Ping struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Position the digest counts from.
 	Position string `protobuf:"bytes,1,opt,name=position,proto3" json:"position,omitempty"`
-	// Σ fnv1a64(conversation ":" seq) mod 2^64 over the conversations changed since position, seq = last one held. SPEC §7.
+	// Σ mix(fnv1a64(conversation ":" seq)) mod 2^64 over the conversations changed since position, seq = last one held. SPEC §7.
 	Digest        *uint64 `protobuf:"fixed64,2,opt,name=digest,proto3,oneof" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -43,13 +43,30 @@ func TestHeadHash(t *testing.T) {
 		for _, seq := range []uint64{0, 1, 9, 10, 1<<53 + 1, 1<<64 - 1} {
 			h := fnv.New64a()
 			fmt.Fprintf(h, "%s:%d", conversation, seq)
-			if got := HeadHash(conversation, seq); got != h.Sum64() {
-				t.Errorf("%s:%d: %x, want %x", conversation, seq, got, h.Sum64())
+			want := h.Sum64()
+			for _, factor := range []uint64{0xff51afd7ed558ccd, 0xc4ceb9fe1a85ec53, 1} {
+				want = (want ^ want>>33) * factor
+			}
+			if got := HeadHash(conversation, seq); got != want {
+				t.Errorf("%s:%d: %x, want %x", conversation, seq, got, want)
 			}
 		}
 	}
+	// Any number of conversations that each lack their last entry are noticed: what
+	// they lack does not cancel out.
+	seen := map[uint64]bool{}
+	for n := range 300 {
+		c := fmt.Sprint("dm:ann:u", n)
+		for seq := range uint64(20) {
+			lacks := HeadHash(c, seq+1) - HeadHash(c, seq)
+			if seen[lacks] || seen[-lacks] {
+				t.Fatalf("%s at %d lacks as much as another one", c, seq)
+			}
+			seen[lacks] = true
+		}
+	}
 	// A fixed value for other languages' tests.
-	if got := HeadHash("dm:ann:bob", 7); got != 0xc327b03c8de4e58d {
+	if got := HeadHash("dm:ann:bob", 7); got != 0xa63fad809e983d99 {
 		t.Errorf("%x", got)
 	}
 	if n := testing.AllocsPerRun(100, func() { HeadHash("dm:ann:bob", 12345) }); n != 0 {

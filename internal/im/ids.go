@@ -187,7 +187,7 @@ func NewMessageID(now time.Time, random [10]byte) MessageID {
 }
 
 // HeadHash is one conversation's part of a digest (SPEC §7.4): fnv1a64 of
-// conversation ":" decimal seq. A digest is the sum of the parts mod 2^64.
+// conversation ":" decimal seq, mixed. A digest is the sum of the parts mod 2^64.
 func HeadHash(c ConversationID, seq uint64) uint64 {
 	const offset, prime = 14695981039346656037, 1099511628211
 	var buf [MaxConversationID + 21]byte
@@ -198,5 +198,7 @@ func HeadHash(c ConversationID, seq uint64) uint64 {
 	for _, x := range b {
 		h = (h ^ uint64(x)) * prime
 	}
-	return h
+	h = (h ^ h>>33) * 0xff51afd7ed558ccd
+	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
+	return h ^ h>>33
 }
