@@ -348,6 +348,7 @@ type ServerFrame struct {
 	//	*ServerFrame_Kick
 	//	*ServerFrame_GoAway
 	//	*ServerFrame_Error
+	//	*ServerFrame_MyState
 	Frame         isServerFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -543,6 +544,15 @@ func (x *ServerFrame) GetError() *Error {
 	return nil
 }
 
+func (x *ServerFrame) GetMyState() *MyState {
+	if x != nil {
+		if x, ok := x.Frame.(*ServerFrame_MyState); ok {
+			return x.MyState
+		}
+	}
+	return nil
+}
+
 type isServerFrame_Frame interface {
 	isServerFrame_Frame()
 }
@@ -615,6 +625,10 @@ type ServerFrame_Error struct {
 	Error *Error `protobuf:"bytes,17,opt,name=error,proto3,oneof"`
 }
 
+type ServerFrame_MyState struct {
+	MyState *MyState `protobuf:"bytes,18,opt,name=my_state,json=myState,proto3,oneof"`
+}
+
 func (*ServerFrame_Welcome) isServerFrame_Frame() {}
 
 func (*ServerFrame_SendAck) isServerFrame_Frame() {}
@@ -648,6 +662,8 @@ func (*ServerFrame_Kick) isServerFrame_Frame() {}
 func (*ServerFrame_GoAway) isServerFrame_Frame() {}
 
 func (*ServerFrame_Error) isServerFrame_Frame() {}
+
+func (*ServerFrame_MyState) isServerFrame_Frame() {}
 
 // One installation of a client.
 type Device struct {
@@ -1814,9 +1830,11 @@ type ConversationState struct {
 	// The first of them, ascending: at most 1,000 of a conversation and 2,000 of a page. All of them, if there are as many as `recalled` says.
 	RecalledSeqs []uint64 `protobuf:"varint,15,rep,packed,name=recalled_seqs,json=recalledSeqs,proto3" json:"recalled_seqs,omitempty"`
 	// The stretch from_seq … seq (or until_seq) is told as in a Range: by `entries`, `touched` and `last`. 0: nothing is told.
-	FromSeq       uint64   `protobuf:"varint,16,opt,name=from_seq,json=fromSeq,proto3" json:"from_seq,omitempty"`
-	Touched       []*Entry `protobuf:"bytes,17,rep,name=touched,proto3" json:"touched,omitempty"`
-	Last          *Newest  `protobuf:"bytes,18,opt,name=last,proto3" json:"last,omitempty"`
+	FromSeq uint64   `protobuf:"varint,16,opt,name=from_seq,json=fromSeq,proto3" json:"from_seq,omitempty"`
+	Touched []*Entry `protobuf:"bytes,17,rep,name=touched,proto3" json:"touched,omitempty"`
+	Last    *Newest  `protobuf:"bytes,18,opt,name=last,proto3" json:"last,omitempty"`
+	// What the user set for themselves here; absent if nothing ever was. SPEC §4.8.
+	Mine          *MyState `protobuf:"bytes,19,opt,name=mine,proto3" json:"mine,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1977,6 +1995,120 @@ func (x *ConversationState) GetLast() *Newest {
 	return nil
 }
 
+func (x *ConversationState) GetMine() *MyState {
+	if x != nil {
+		return x.Mine
+	}
+	return nil
+}
+
+// What a user set for themselves in a conversation: their devices are told, nobody else. Of two the one with the greater revision is the newer. SPEC §4.8.
+type MyState struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Revision     uint64                 `protobuf:"varint,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	// At the top of the list.
+	Pinned bool `protobuf:"varint,3,opt,name=pinned,proto3" json:"pinned,omitempty"`
+	// No notifications until then, Unix milliseconds; 0 = not muted.
+	MutedUntilMs int64 `protobuf:"varint,4,opt,name=muted_until_ms,json=mutedUntilMs,proto3" json:"muted_until_ms,omitempty"`
+	// Not in the list until something new is written.
+	Hidden bool `protobuf:"varint,5,opt,name=hidden,proto3" json:"hidden,omitempty"`
+	// Text that is not sent yet.
+	Draft string `protobuf:"bytes,6,opt,name=draft,proto3" json:"draft,omitempty"`
+	// Entries below this seq are not shown to the user any more. It never goes back.
+	ClearedBelow uint64 `protobuf:"varint,7,opt,name=cleared_below,json=clearedBelow,proto3" json:"cleared_below,omitempty"`
+	// Marked as unread by hand.
+	Unread        bool `protobuf:"varint,8,opt,name=unread,proto3" json:"unread,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MyState) Reset() {
+	*x = MyState{}
+	mi := &file_skein_v1_frames_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MyState) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MyState) ProtoMessage() {}
+
+func (x *MyState) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MyState.ProtoReflect.Descriptor instead.
+func (*MyState) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *MyState) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *MyState) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *MyState) GetPinned() bool {
+	if x != nil {
+		return x.Pinned
+	}
+	return false
+}
+
+func (x *MyState) GetMutedUntilMs() int64 {
+	if x != nil {
+		return x.MutedUntilMs
+	}
+	return 0
+}
+
+func (x *MyState) GetHidden() bool {
+	if x != nil {
+		return x.Hidden
+	}
+	return false
+}
+
+func (x *MyState) GetDraft() string {
+	if x != nil {
+		return x.Draft
+	}
+	return ""
+}
+
+func (x *MyState) GetClearedBelow() uint64 {
+	if x != nil {
+		return x.ClearedBelow
+	}
+	return 0
+}
+
+func (x *MyState) GetUnread() bool {
+	if x != nil {
+		return x.Unread
+	}
+	return false
+}
+
 // A time of membership that is over, with another one after it.
 type Window struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1992,7 +2124,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_skein_v1_frames_proto_msgTypes[18]
+	mi := &file_skein_v1_frames_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2004,7 +2136,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[18]
+	mi := &file_skein_v1_frames_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2017,7 +2149,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{18}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Window) GetFirstSeq() uint64 {
@@ -2057,7 +2189,7 @@ type Pull struct {
 
 func (x *Pull) Reset() {
 	*x = Pull{}
-	mi := &file_skein_v1_frames_proto_msgTypes[19]
+	mi := &file_skein_v1_frames_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2069,7 +2201,7 @@ func (x *Pull) String() string {
 func (*Pull) ProtoMessage() {}
 
 func (x *Pull) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[19]
+	mi := &file_skein_v1_frames_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2082,7 +2214,7 @@ func (x *Pull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pull.ProtoReflect.Descriptor instead.
 func (*Pull) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{19}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Pull) GetNumber() uint32 {
@@ -2143,7 +2275,7 @@ type Range struct {
 
 func (x *Range) Reset() {
 	*x = Range{}
-	mi := &file_skein_v1_frames_proto_msgTypes[20]
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2155,7 +2287,7 @@ func (x *Range) String() string {
 func (*Range) ProtoMessage() {}
 
 func (x *Range) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[20]
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2168,7 +2300,7 @@ func (x *Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Range.ProtoReflect.Descriptor instead.
 func (*Range) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{20}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Range) GetNumber() uint32 {
@@ -2245,7 +2377,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2257,7 +2389,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2270,7 +2402,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Typing) GetConversation() string {
@@ -2297,7 +2429,7 @@ type WatchPresence struct {
 
 func (x *WatchPresence) Reset() {
 	*x = WatchPresence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2309,7 +2441,7 @@ func (x *WatchPresence) String() string {
 func (*WatchPresence) ProtoMessage() {}
 
 func (x *WatchPresence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2322,7 +2454,7 @@ func (x *WatchPresence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPresence.ProtoReflect.Descriptor instead.
 func (*WatchPresence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WatchPresence) GetUsers() []string {
@@ -2342,7 +2474,7 @@ type Presence struct {
 
 func (x *Presence) Reset() {
 	*x = Presence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2354,7 +2486,7 @@ func (x *Presence) String() string {
 func (*Presence) ProtoMessage() {}
 
 func (x *Presence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2367,7 +2499,7 @@ func (x *Presence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Presence.ProtoReflect.Descriptor instead.
 func (*Presence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Presence) GetUser() string {
@@ -2402,7 +2534,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2414,7 +2546,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2427,7 +2559,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Call) GetNumber() uint32 {
@@ -2500,7 +2632,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2512,7 +2644,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2525,7 +2657,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Result) GetNumber() uint32 {
@@ -2604,7 +2736,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2616,7 +2748,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2629,7 +2761,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Ping) GetPosition() string {
@@ -2659,7 +2791,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2671,7 +2803,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2684,7 +2816,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Pong) GetServerTimeMs() int64 {
@@ -2718,7 +2850,7 @@ type Heads struct {
 
 func (x *Heads) Reset() {
 	*x = Heads{}
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2730,7 +2862,7 @@ func (x *Heads) String() string {
 func (*Heads) ProtoMessage() {}
 
 func (x *Heads) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2743,7 +2875,7 @@ func (x *Heads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heads.ProtoReflect.Descriptor instead.
 func (*Heads) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Heads) GetHeads() []*Head {
@@ -2763,7 +2895,7 @@ type Head struct {
 
 func (x *Head) Reset() {
 	*x = Head{}
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2775,7 +2907,7 @@ func (x *Head) String() string {
 func (*Head) ProtoMessage() {}
 
 func (x *Head) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2788,7 +2920,7 @@ func (x *Head) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Head.ProtoReflect.Descriptor instead.
 func (*Head) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Head) GetConversation() string {
@@ -2814,7 +2946,7 @@ type Resync struct {
 
 func (x *Resync) Reset() {
 	*x = Resync{}
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2826,7 +2958,7 @@ func (x *Resync) String() string {
 func (*Resync) ProtoMessage() {}
 
 func (x *Resync) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2839,7 +2971,7 @@ func (x *Resync) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resync.ProtoReflect.Descriptor instead.
 func (*Resync) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
 }
 
 // The server ends this session's connection and tells why; code `replaced` names the device that took its place.
@@ -2855,7 +2987,7 @@ type Kick struct {
 
 func (x *Kick) Reset() {
 	*x = Kick{}
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2867,7 +2999,7 @@ func (x *Kick) String() string {
 func (*Kick) ProtoMessage() {}
 
 func (x *Kick) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2880,7 +3012,7 @@ func (x *Kick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kick.ProtoReflect.Descriptor instead.
 func (*Kick) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Kick) GetError() *Error {
@@ -2914,7 +3046,7 @@ type GoAway struct {
 
 func (x *GoAway) Reset() {
 	*x = GoAway{}
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2926,7 +3058,7 @@ func (x *GoAway) String() string {
 func (*GoAway) ProtoMessage() {}
 
 func (x *GoAway) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2939,7 +3071,7 @@ func (x *GoAway) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoAway.ProtoReflect.Descriptor instead.
 func (*GoAway) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *GoAway) GetRetryAfterMs() uint32 {
@@ -2958,7 +3090,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2970,7 +3102,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2983,7 +3115,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
 }
 
 // What went wrong; the code is from proto/codes.json and its range tells what to do. SPEC §9.
@@ -2999,7 +3131,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3011,7 +3143,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3024,7 +3156,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Error) GetCode() string {
@@ -3067,7 +3199,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	" \x01(\v2\x0e.skein.v1.PingH\x00R\x04ping\x12$\n" +
 	"\x04pong\x18\v \x01(\v2\x0e.skein.v1.PongH\x00R\x04pong\x12!\n" +
 	"\x03bye\x18\f \x01(\v2\r.skein.v1.ByeH\x00R\x03byeB\a\n" +
-	"\x05frame\"\x86\x06\n" +
+	"\x05frame\"\xb6\x06\n" +
 	"\vServerFrame\x12-\n" +
 	"\awelcome\x18\x01 \x01(\v2\x11.skein.v1.WelcomeH\x00R\awelcome\x12.\n" +
 	"\bsend_ack\x18\x02 \x01(\v2\x11.skein.v1.SendAckH\x00R\asendAck\x124\n" +
@@ -3088,7 +3220,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x06resync\x18\x0e \x01(\v2\x10.skein.v1.ResyncH\x00R\x06resync\x12$\n" +
 	"\x04kick\x18\x0f \x01(\v2\x0e.skein.v1.KickH\x00R\x04kick\x12+\n" +
 	"\ago_away\x18\x10 \x01(\v2\x10.skein.v1.GoAwayH\x00R\x06goAway\x12'\n" +
-	"\x05error\x18\x11 \x01(\v2\x0f.skein.v1.ErrorH\x00R\x05errorB\a\n" +
+	"\x05error\x18\x11 \x01(\v2\x0f.skein.v1.ErrorH\x00R\x05error\x12.\n" +
+	"\bmy_state\x18\x12 \x01(\v2\x11.skein.v1.MyStateH\x00R\amyStateB\a\n" +
 	"\x05frame\"Y\n" +
 	"\x06Device\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12+\n" +
@@ -3181,7 +3314,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\rconversations\x18\x04 \x03(\v2\x1b.skein.v1.ConversationStateR\rconversations\x12\x12\n" +
 	"\x04next\x18\x05 \x01(\tR\x04next\x12\x14\n" +
 	"\x05reset\x18\x06 \x01(\bR\x05reset\x12%\n" +
-	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\xc6\x04\n" +
+	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\xed\x04\n" +
 	"\x11ConversationState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x14\n" +
@@ -3202,7 +3335,17 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\rrecalled_seqs\x18\x0f \x03(\x04R\frecalledSeqs\x12\x19\n" +
 	"\bfrom_seq\x18\x10 \x01(\x04R\afromSeq\x12)\n" +
 	"\atouched\x18\x11 \x03(\v2\x0f.skein.v1.EntryR\atouched\x12$\n" +
-	"\x04last\x18\x12 \x01(\v2\x10.skein.v1.NewestR\x04last\"Z\n" +
+	"\x04last\x18\x12 \x01(\v2\x10.skein.v1.NewestR\x04last\x12%\n" +
+	"\x04mine\x18\x13 \x01(\v2\x11.skein.v1.MyStateR\x04mine\"\xf2\x01\n" +
+	"\aMyState\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1a\n" +
+	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x16\n" +
+	"\x06pinned\x18\x03 \x01(\bR\x06pinned\x12$\n" +
+	"\x0emuted_until_ms\x18\x04 \x01(\x03R\fmutedUntilMs\x12\x16\n" +
+	"\x06hidden\x18\x05 \x01(\bR\x06hidden\x12\x14\n" +
+	"\x05draft\x18\x06 \x01(\tR\x05draft\x12#\n" +
+	"\rcleared_below\x18\a \x01(\x04R\fclearedBelow\x12\x16\n" +
+	"\x06unread\x18\b \x01(\bR\x06unread\"Z\n" +
 	"\x06Window\x12\x1b\n" +
 	"\tfirst_seq\x18\x01 \x01(\x04R\bfirstSeq\x12\x1b\n" +
 	"\tuntil_seq\x18\x02 \x01(\x04R\buntilSeq\x12\x16\n" +
@@ -3290,7 +3433,7 @@ func file_skein_v1_frames_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 35)
+var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
 var file_skein_v1_frames_proto_goTypes = []any{
 	(DeviceClass)(0),          // 0: skein.v1.DeviceClass
 	(*ClientFrame)(nil),       // 1: skein.v1.ClientFrame
@@ -3311,27 +3454,28 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	(*Sync)(nil),              // 16: skein.v1.Sync
 	(*SyncDelta)(nil),         // 17: skein.v1.SyncDelta
 	(*ConversationState)(nil), // 18: skein.v1.ConversationState
-	(*Window)(nil),            // 19: skein.v1.Window
-	(*Pull)(nil),              // 20: skein.v1.Pull
-	(*Range)(nil),             // 21: skein.v1.Range
-	(*Typing)(nil),            // 22: skein.v1.Typing
-	(*WatchPresence)(nil),     // 23: skein.v1.WatchPresence
-	(*Presence)(nil),          // 24: skein.v1.Presence
-	(*Call)(nil),              // 25: skein.v1.Call
-	(*Result)(nil),            // 26: skein.v1.Result
-	(*Ping)(nil),              // 27: skein.v1.Ping
-	(*Pong)(nil),              // 28: skein.v1.Pong
-	(*Heads)(nil),             // 29: skein.v1.Heads
-	(*Head)(nil),              // 30: skein.v1.Head
-	(*Resync)(nil),            // 31: skein.v1.Resync
-	(*Kick)(nil),              // 32: skein.v1.Kick
-	(*GoAway)(nil),            // 33: skein.v1.GoAway
-	(*Bye)(nil),               // 34: skein.v1.Bye
-	(*Error)(nil),             // 35: skein.v1.Error
-	(*Content)(nil),           // 36: skein.v1.Content
-	(*Entry)(nil),             // 37: skein.v1.Entry
-	(*Newest)(nil),            // 38: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 39: google.protobuf.Struct
+	(*MyState)(nil),           // 19: skein.v1.MyState
+	(*Window)(nil),            // 20: skein.v1.Window
+	(*Pull)(nil),              // 21: skein.v1.Pull
+	(*Range)(nil),             // 22: skein.v1.Range
+	(*Typing)(nil),            // 23: skein.v1.Typing
+	(*WatchPresence)(nil),     // 24: skein.v1.WatchPresence
+	(*Presence)(nil),          // 25: skein.v1.Presence
+	(*Call)(nil),              // 26: skein.v1.Call
+	(*Result)(nil),            // 27: skein.v1.Result
+	(*Ping)(nil),              // 28: skein.v1.Ping
+	(*Pong)(nil),              // 29: skein.v1.Pong
+	(*Heads)(nil),             // 30: skein.v1.Heads
+	(*Head)(nil),              // 31: skein.v1.Head
+	(*Resync)(nil),            // 32: skein.v1.Resync
+	(*Kick)(nil),              // 33: skein.v1.Kick
+	(*GoAway)(nil),            // 34: skein.v1.GoAway
+	(*Bye)(nil),               // 35: skein.v1.Bye
+	(*Error)(nil),             // 36: skein.v1.Error
+	(*Content)(nil),           // 37: skein.v1.Content
+	(*Entry)(nil),             // 38: skein.v1.Entry
+	(*Newest)(nil),            // 39: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 40: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
@@ -3339,65 +3483,67 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	12, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
 	13, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
 	16, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
-	20, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
-	22, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
-	23, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
-	25, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
-	27, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
-	28, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
-	34, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
+	21, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
+	23, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
+	24, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
+	26, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
+	28, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
+	29, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
+	35, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
 	5,  // 12: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
 	10, // 13: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
 	11, // 14: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
 	15, // 15: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
 	14, // 16: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
 	17, // 17: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
-	21, // 18: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
-	22, // 19: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
-	24, // 20: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
-	26, // 21: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
-	28, // 22: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
-	27, // 23: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
-	29, // 24: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
-	31, // 25: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
-	32, // 26: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
-	33, // 27: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
-	35, // 28: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
-	0,  // 29: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
-	3,  // 30: skein.v1.Hello.device:type_name -> skein.v1.Device
-	16, // 31: skein.v1.Hello.sync:type_name -> skein.v1.Sync
-	6,  // 32: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
-	7,  // 33: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
-	8,  // 34: skein.v1.Limits.sends:type_name -> skein.v1.Rate
-	8,  // 35: skein.v1.Limits.marks:type_name -> skein.v1.Rate
-	8,  // 36: skein.v1.Limits.reads:type_name -> skein.v1.Rate
-	8,  // 37: skein.v1.Limits.calls:type_name -> skein.v1.Rate
-	8,  // 38: skein.v1.Limits.signals:type_name -> skein.v1.Rate
-	36, // 39: skein.v1.Send.content:type_name -> skein.v1.Content
-	35, // 40: skein.v1.SendError.error:type_name -> skein.v1.Error
-	37, // 41: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	38, // 42: skein.v1.Sync.newest:type_name -> skein.v1.Newest
-	18, // 43: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	35, // 44: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	37, // 45: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	19, // 46: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	37, // 47: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	38, // 48: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
-	37, // 49: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	35, // 50: skein.v1.Range.error:type_name -> skein.v1.Error
-	37, // 51: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	38, // 52: skein.v1.Range.last:type_name -> skein.v1.Newest
-	39, // 53: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	39, // 54: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	35, // 55: skein.v1.Result.error:type_name -> skein.v1.Error
-	30, // 56: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	35, // 57: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 58: skein.v1.Kick.by:type_name -> skein.v1.Device
-	59, // [59:59] is the sub-list for method output_type
-	59, // [59:59] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	22, // 18: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
+	23, // 19: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
+	25, // 20: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
+	27, // 21: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
+	29, // 22: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
+	28, // 23: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
+	30, // 24: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
+	32, // 25: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
+	33, // 26: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
+	34, // 27: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
+	36, // 28: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
+	19, // 29: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
+	0,  // 30: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
+	3,  // 31: skein.v1.Hello.device:type_name -> skein.v1.Device
+	16, // 32: skein.v1.Hello.sync:type_name -> skein.v1.Sync
+	6,  // 33: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
+	7,  // 34: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
+	8,  // 35: skein.v1.Limits.sends:type_name -> skein.v1.Rate
+	8,  // 36: skein.v1.Limits.marks:type_name -> skein.v1.Rate
+	8,  // 37: skein.v1.Limits.reads:type_name -> skein.v1.Rate
+	8,  // 38: skein.v1.Limits.calls:type_name -> skein.v1.Rate
+	8,  // 39: skein.v1.Limits.signals:type_name -> skein.v1.Rate
+	37, // 40: skein.v1.Send.content:type_name -> skein.v1.Content
+	36, // 41: skein.v1.SendError.error:type_name -> skein.v1.Error
+	38, // 42: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	39, // 43: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	18, // 44: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	36, // 45: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	38, // 46: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	20, // 47: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	38, // 48: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	39, // 49: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	19, // 50: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
+	38, // 51: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	36, // 52: skein.v1.Range.error:type_name -> skein.v1.Error
+	38, // 53: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	39, // 54: skein.v1.Range.last:type_name -> skein.v1.Newest
+	40, // 55: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	40, // 56: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	36, // 57: skein.v1.Result.error:type_name -> skein.v1.Error
+	31, // 58: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	36, // 59: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 60: skein.v1.Kick.by:type_name -> skein.v1.Device
+	61, // [61:61] is the sub-list for method output_type
+	61, // [61:61] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -3438,24 +3584,25 @@ func file_skein_v1_frames_proto_init() {
 		(*ServerFrame_Kick)(nil),
 		(*ServerFrame_GoAway)(nil),
 		(*ServerFrame_Error)(nil),
+		(*ServerFrame_MyState)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[24].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[25].OneofWrappers = []any{
 		(*Call_Body)(nil),
 		(*Call_Json)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[25].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[26].OneofWrappers = []any{
 		(*Result_Body)(nil),
 		(*Result_Json)(nil),
 		(*Result_Error)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[26].OneofWrappers = []any{}
+	file_skein_v1_frames_proto_msgTypes[27].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_frames_proto_rawDesc), len(file_skein_v1_frames_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   35,
+			NumMessages:   36,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -3784,6 +3784,145 @@ func (*MarkReadResponse) Descriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
+type SetMyStateRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// What is not set stays. See MyState.
+	Pinned       *bool  `protobuf:"varint,2,opt,name=pinned,proto3,oneof" json:"pinned,omitempty"`
+	MutedUntilMs *int64 `protobuf:"varint,3,opt,name=muted_until_ms,json=mutedUntilMs,proto3,oneof" json:"muted_until_ms,omitempty"`
+	Hidden       *bool  `protobuf:"varint,4,opt,name=hidden,proto3,oneof" json:"hidden,omitempty"`
+	// At most 4,096 bytes.
+	Draft *string `protobuf:"bytes,5,opt,name=draft,proto3,oneof" json:"draft,omitempty"`
+	// At most one more than the last entry.
+	ClearedBelow  *uint64 `protobuf:"varint,6,opt,name=cleared_below,json=clearedBelow,proto3,oneof" json:"cleared_below,omitempty"`
+	Unread        *bool   `protobuf:"varint,7,opt,name=unread,proto3,oneof" json:"unread,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetMyStateRequest) Reset() {
+	*x = SetMyStateRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[72]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetMyStateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetMyStateRequest) ProtoMessage() {}
+
+func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[72]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
+func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+}
+
+func (x *SetMyStateRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *SetMyStateRequest) GetPinned() bool {
+	if x != nil && x.Pinned != nil {
+		return *x.Pinned
+	}
+	return false
+}
+
+func (x *SetMyStateRequest) GetMutedUntilMs() int64 {
+	if x != nil && x.MutedUntilMs != nil {
+		return *x.MutedUntilMs
+	}
+	return 0
+}
+
+func (x *SetMyStateRequest) GetHidden() bool {
+	if x != nil && x.Hidden != nil {
+		return *x.Hidden
+	}
+	return false
+}
+
+func (x *SetMyStateRequest) GetDraft() string {
+	if x != nil && x.Draft != nil {
+		return *x.Draft
+	}
+	return ""
+}
+
+func (x *SetMyStateRequest) GetClearedBelow() uint64 {
+	if x != nil && x.ClearedBelow != nil {
+		return *x.ClearedBelow
+	}
+	return 0
+}
+
+func (x *SetMyStateRequest) GetUnread() bool {
+	if x != nil && x.Unread != nil {
+		return *x.Unread
+	}
+	return false
+}
+
+type SetMyStateResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	State         *MyState               `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetMyStateResponse) Reset() {
+	*x = SetMyStateResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[73]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetMyStateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetMyStateResponse) ProtoMessage() {}
+
+func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[73]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
+func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+}
+
+func (x *SetMyStateResponse) GetState() *MyState {
+	if x != nil {
+		return x.State
+	}
+	return nil
+}
+
 type ClaimAdminRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
@@ -3795,7 +3934,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3807,7 +3946,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3820,7 +3959,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -3853,7 +3992,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3865,7 +4004,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3878,7 +4017,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -3904,7 +4043,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3916,7 +4055,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3929,7 +4068,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -3969,7 +4108,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3981,7 +4120,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3994,7 +4133,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -4015,7 +4154,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4027,7 +4166,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4040,7 +4179,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -4073,7 +4212,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4085,7 +4224,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4098,7 +4237,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -4119,7 +4258,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4131,7 +4270,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4144,7 +4283,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -4171,7 +4310,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4183,7 +4322,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4196,7 +4335,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -4222,7 +4361,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4234,7 +4373,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4247,7 +4386,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -4266,7 +4405,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4278,7 +4417,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4291,7 +4430,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -4312,7 +4451,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4324,7 +4463,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4337,7 +4476,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -4363,7 +4502,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4375,7 +4514,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4388,7 +4527,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -4608,7 +4747,23 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x0fMarkReadRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x12\n" +
-	"\x10MarkReadResponse\"_\n" +
+	"\x10MarkReadResponse\"\xce\x02\n" +
+	"\x11SetMyStateRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1b\n" +
+	"\x06pinned\x18\x02 \x01(\bH\x00R\x06pinned\x88\x01\x01\x12)\n" +
+	"\x0emuted_until_ms\x18\x03 \x01(\x03H\x01R\fmutedUntilMs\x88\x01\x01\x12\x1b\n" +
+	"\x06hidden\x18\x04 \x01(\bH\x02R\x06hidden\x88\x01\x01\x12\x19\n" +
+	"\x05draft\x18\x05 \x01(\tH\x03R\x05draft\x88\x01\x01\x12(\n" +
+	"\rcleared_below\x18\x06 \x01(\x04H\x04R\fclearedBelow\x88\x01\x01\x12\x1b\n" +
+	"\x06unread\x18\a \x01(\bH\x05R\x06unread\x88\x01\x01B\t\n" +
+	"\a_pinnedB\x11\n" +
+	"\x0f_muted_until_msB\t\n" +
+	"\a_hiddenB\b\n" +
+	"\x06_draftB\x10\n" +
+	"\x0e_cleared_belowB\t\n" +
+	"\a_unread\"=\n" +
+	"\x12SetMyStateResponse\x12'\n" +
+	"\x05state\x18\x01 \x01(\v2\x11.skein.v1.MyStateR\x05state\"_\n" +
 	"\x11ClaimAdminRequest\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x1a\n" +
 	"\busername\x18\x02 \x01(\tR\busername\x12\x1a\n" +
@@ -4688,13 +4843,15 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\aSetRole\x12\x18.skein.v1.SetRoleRequest\x1a\x19.skein.v1.SetRoleResponse\x12\\\n" +
 	"\x11TransferOwnership\x12\".skein.v1.TransferOwnershipRequest\x1a#.skein.v1.TransferOwnershipResponse\x12G\n" +
 	"\n" +
-	"MuteMember\x12\x1b.skein.v1.MuteMemberRequest\x1a\x1c.skein.v1.MuteMemberResponse2\x9b\x03\n" +
+	"MuteMember\x12\x1b.skein.v1.MuteMemberRequest\x1a\x1c.skein.v1.MuteMemberResponse2\xe4\x03\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
 	"\vListEntries\x12\x1c.skein.v1.ListEntriesRequest\x1a\x1d.skein.v1.ListEntriesResponse\x12\\\n" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
-	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse2\xca\x03\n" +
+	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
+	"\n" +
+	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xca\x03\n" +
 	"\fAdminService\x12G\n" +
 	"\n" +
 	"ClaimAdmin\x12\x1b.skein.v1.ClaimAdminRequest\x1a\x1c.skein.v1.ClaimAdminResponse\x12D\n" +
@@ -4718,7 +4875,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 84)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 86)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(ContactState)(0),                 // 1: skein.v1.ContactState
@@ -4794,33 +4951,36 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*ListConversationsResponse)(nil), // 71: skein.v1.ListConversationsResponse
 	(*MarkReadRequest)(nil),           // 72: skein.v1.MarkReadRequest
 	(*MarkReadResponse)(nil),          // 73: skein.v1.MarkReadResponse
-	(*ClaimAdminRequest)(nil),         // 74: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 75: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 76: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 77: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 78: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 79: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 80: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 81: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 82: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 83: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 84: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 85: skein.v1.KickUserResponse
-	(*Device)(nil),                    // 86: skein.v1.Device
-	(Role)(0),                         // 87: skein.v1.Role
-	(*Content)(nil),                   // 88: skein.v1.Content
-	(*Entry)(nil),                     // 89: skein.v1.Entry
-	(*Newest)(nil),                    // 90: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 91: skein.v1.SyncDelta
+	(*SetMyStateRequest)(nil),         // 74: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 75: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 76: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 77: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 78: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 79: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 80: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 81: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 82: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 83: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 84: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 85: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 86: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 87: skein.v1.KickUserResponse
+	(*Device)(nil),                    // 88: skein.v1.Device
+	(Role)(0),                         // 89: skein.v1.Role
+	(*Content)(nil),                   // 90: skein.v1.Content
+	(*Entry)(nil),                     // 91: skein.v1.Entry
+	(*Newest)(nil),                    // 92: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 93: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 94: skein.v1.MyState
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	86, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	88, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	2,  // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	86, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	88, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	2,  // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	2,  // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	13, // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	86, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	88, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
 	18, // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	18, // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	0,  // 9: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
@@ -4831,107 +4991,110 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	25, // 14: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	25, // 15: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	25, // 16: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	87, // 17: skein.v1.Group.role:type_name -> skein.v1.Role
-	87, // 18: skein.v1.Member.role:type_name -> skein.v1.Role
+	89, // 17: skein.v1.Group.role:type_name -> skein.v1.Role
+	89, // 18: skein.v1.Member.role:type_name -> skein.v1.Role
 	42, // 19: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	42, // 20: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	42, // 21: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
 	43, // 22: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	87, // 23: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	88, // 24: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	89, // 25: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	89, // 26: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	90, // 27: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	91, // 28: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	2,  // 29: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	86, // 30: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	2,  // 31: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	18, // 32: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	18, // 33: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	13, // 34: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	3,  // 35: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	5,  // 36: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	7,  // 37: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	9,  // 38: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	11, // 39: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	14, // 40: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	16, // 41: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	19, // 42: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	21, // 43: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	23, // 44: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	26, // 45: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	28, // 46: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	30, // 47: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	32, // 48: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	34, // 49: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	36, // 50: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	38, // 51: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	40, // 52: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	44, // 53: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	46, // 54: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	48, // 55: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	50, // 56: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	52, // 57: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	54, // 58: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	56, // 59: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	58, // 60: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	60, // 61: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	62, // 62: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	64, // 63: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	66, // 64: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	68, // 65: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	70, // 66: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	72, // 67: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	74, // 68: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	76, // 69: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	78, // 70: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	80, // 71: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	82, // 72: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	84, // 73: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	4,  // 74: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	6,  // 75: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	8,  // 76: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	10, // 77: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	12, // 78: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	15, // 79: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	17, // 80: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	20, // 81: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	22, // 82: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	24, // 83: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	27, // 84: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	29, // 85: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	31, // 86: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	33, // 87: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	35, // 88: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	37, // 89: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	39, // 90: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	41, // 91: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	45, // 92: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	47, // 93: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	49, // 94: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	51, // 95: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	53, // 96: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	55, // 97: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	57, // 98: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	59, // 99: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	61, // 100: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	63, // 101: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	65, // 102: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	67, // 103: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	69, // 104: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	71, // 105: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	73, // 106: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	75, // 107: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	77, // 108: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	79, // 109: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	81, // 110: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	83, // 111: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	85, // 112: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	74, // [74:113] is the sub-list for method output_type
-	35, // [35:74] is the sub-list for method input_type
-	35, // [35:35] is the sub-list for extension type_name
-	35, // [35:35] is the sub-list for extension extendee
-	0,  // [0:35] is the sub-list for field type_name
+	89, // 23: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	90, // 24: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	91, // 25: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	91, // 26: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	92, // 27: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	93, // 28: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	94, // 29: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	2,  // 30: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	88, // 31: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	2,  // 32: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	18, // 33: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	18, // 34: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	13, // 35: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	3,  // 36: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	5,  // 37: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	7,  // 38: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	9,  // 39: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	11, // 40: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	14, // 41: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	16, // 42: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	19, // 43: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	21, // 44: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	23, // 45: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	26, // 46: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	28, // 47: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	30, // 48: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	32, // 49: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	34, // 50: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	36, // 51: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	38, // 52: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	40, // 53: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	44, // 54: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	46, // 55: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	48, // 56: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	50, // 57: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	52, // 58: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	54, // 59: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	56, // 60: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	58, // 61: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	60, // 62: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	62, // 63: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	64, // 64: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	66, // 65: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	68, // 66: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	70, // 67: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	72, // 68: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	74, // 69: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	76, // 70: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	78, // 71: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	80, // 72: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	82, // 73: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	84, // 74: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	86, // 75: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	4,  // 76: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	6,  // 77: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	8,  // 78: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	10, // 79: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	12, // 80: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	15, // 81: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	17, // 82: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	20, // 83: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	22, // 84: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	24, // 85: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	27, // 86: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	29, // 87: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	31, // 88: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	33, // 89: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	35, // 90: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	37, // 91: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	39, // 92: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	41, // 93: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	45, // 94: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	47, // 95: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	49, // 96: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	51, // 97: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	53, // 98: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	55, // 99: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	57, // 100: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	59, // 101: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	61, // 102: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	63, // 103: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	65, // 104: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	67, // 105: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	69, // 106: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	71, // 107: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	73, // 108: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	75, // 109: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	77, // 110: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	79, // 111: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	81, // 112: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	83, // 113: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	85, // 114: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	87, // 115: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	76, // [76:116] is the sub-list for method output_type
+	36, // [36:76] is the sub-list for method input_type
+	36, // [36:36] is the sub-list for extension type_name
+	36, // [36:36] is the sub-list for extension extendee
+	0,  // [0:36] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -4942,13 +5105,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_entry_proto_init()
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[21].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[72].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   84,
+			NumMessages:   86,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

@@ -41,6 +41,8 @@ type Messages interface {
 	Send(ctx context.Context, from im.Actor, msg im.Message, reply func(im.Ack, error))
 	// MarkRead returns when the mark is durable.
 	MarkRead(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64) error
+	// SetMyState returns when the change is durable.
+	SetMyState(ctx context.Context, from im.Actor, c im.ConversationID, change im.MyChange) (im.MyState, error)
 	Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error)
 	Pull(ctx context.Context, from im.Actor, q im.PullQuery) (im.PullResult, error)
 }

@@ -40,6 +40,12 @@ func (s *script) MarkRead(_ context.Context, _ im.Actor, c im.ConversationID, se
 	return s.mark(c, seq)
 }
 
+func (s *script) SetMyState(_ context.Context, _ im.Actor, c im.ConversationID, change im.MyChange) (im.MyState, error) {
+	state := im.MyState{Conversation: c, Revision: 1}
+	change.Apply(&state)
+	return state, nil
+}
+
 func (s *script) Sync(_ context.Context, _ im.Actor, q im.SyncQuery) (im.SyncResult, error) {
 	return s.sync(q)
 }
@@ -233,6 +239,8 @@ func TestBadRequests(t *testing.T) {
 		{"MessageService/ListEntries", &wire.ListEntriesRequest{Conversation: "x"}, im.CodeInvalidArgument, "conversation"},
 		{"MessageService/ListConversations", &wire.ListConversationsRequest{Position: strings.Repeat("x", 513)}, im.CodeInvalidArgument, "position"},
 		{"MessageService/MarkRead", &wire.MarkReadRequest{Conversation: "dm:a:b"}, im.CodeInvalidArgument, "seq"},
+		{"MessageService/SetMyState", &wire.SetMyStateRequest{Conversation: "dm:b:a", Pinned: proto.Bool(true)}, im.CodeInvalidArgument, "conversation"},
+		{"MessageService/SetMyState", &wire.SetMyStateRequest{Conversation: "dm:a:b", MutedUntilMs: proto.Int64(-1)}, im.CodeInvalidArgument, "muted_until_ms"},
 		{"AdminService/ClaimAdmin", &wire.ClaimAdminRequest{Username: "root", Password: "12345678"}, im.CodeInvalidArgument, "code"},
 		{"AdminService/MintToken", &wire.MintTokenRequest{}, im.CodeInvalidArgument, "user"},
 		{"AdminService/MintToken", &wire.MintTokenRequest{User: "u", LifetimeMs: -1}, im.CodeInvalidArgument, "lifetime_ms"},
@@ -392,6 +400,11 @@ func TestReadingMessages(t *testing.T) {
 	s, err := invoke(t, c, alice, "MessageService/ListConversations", &wire.ListConversationsRequest{Position: "p", Timeline: "t", Limit: 4, Cursor: "c"}, &wire.ListConversationsResponse{})
 	if d := s.GetDelta(); err != nil || d.GetPosition() != "q" || d.GetNext() != "n" || !d.GetReset_() || d.GetConversations()[0].GetTitle() != "G" || d.GetConversations()[0].GetEntries()[0].GetSeq() != 3 {
 		t.Errorf("ListConversations: %v, %v", s, err)
+	}
+	until := int64(1_900_000_000_123)
+	mine, err := invoke(t, c, alice, "MessageService/SetMyState", &wire.SetMyStateRequest{Conversation: "grp:g", MutedUntilMs: &until, Pinned: proto.Bool(true)}, &wire.SetMyStateResponse{})
+	if m := mine.GetState(); err != nil || m.GetConversation() != "grp:g" || m.GetMutedUntilMs() != until || !m.GetPinned() || m.GetRevision() != 1 {
+		t.Errorf("SetMyState: %v, %v", mine, err)
 	}
 	if _, err := invoke(t, c, alice, "MessageService/MarkRead", &wire.MarkReadRequest{Conversation: "grp:g", Seq: 3}, &wire.MarkReadResponse{}); err != nil {
 		t.Errorf("MarkRead: %v", err)

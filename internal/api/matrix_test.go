@@ -155,6 +155,15 @@ var matrix = []cell{
 	{"MessageService/ListEntries", "bob's feed", nobody, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: "me:" + s.bob.id} }},
 	{"MessageService/ListConversations", "", users, func(*scene) proto.Message { return &wire.ListConversationsRequest{} }},
 	{"MessageService/MarkRead", "group", whoReads, func(s *scene) proto.Message { return &wire.MarkReadRequest{Conversation: s.group, Seq: 1} }},
+	{"MessageService/SetMyState", "group", whoReads, func(s *scene) proto.Message {
+		return &wire.SetMyStateRequest{Conversation: s.group, Pinned: proto.Bool(true)}
+	}},
+	{"MessageService/SetMyState", "chat", friends, func(s *scene) proto.Message {
+		return &wire.SetMyStateRequest{Conversation: s.chat, Draft: proto.String("hm")}
+	}},
+	{"MessageService/SetMyState", "bob's feed", nobody, func(s *scene) proto.Message {
+		return &wire.SetMyStateRequest{Conversation: "me:" + s.bob.id, Pinned: proto.Bool(true)}
+	}},
 	{"MessageService/MarkRead", "chat", friends, func(s *scene) proto.Message { return &wire.MarkReadRequest{Conversation: s.chat, Seq: 1} }},
 
 	{"AdminService/ClaimAdmin", "wrong code", denied, func(s *scene) proto.Message {

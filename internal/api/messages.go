@@ -145,3 +145,15 @@ func (c *Calls) markRead(ctx context.Context, actor im.Actor, r *wire.MarkReadRe
 	}
 	return &wire.MarkReadResponse{}, nil
 }
+
+func (c *Calls) setMyState(ctx context.Context, actor im.Actor, r *wire.SetMyStateRequest) (*wire.SetMyStateResponse, error) {
+	conv, change, err := contract.MyChange(r)
+	if err != nil {
+		return nil, err
+	}
+	state, err := c.Messages.SetMyState(ctx, actor, conv, change)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.SetMyStateResponse{State: contract.MyState(&state)}, nil
+}

@@ -59,6 +59,7 @@ func (c *Calls) table() []row {
 		newRow("MessageService/ListEntries", User, ClassRead, small, c.listEntries),
 		newRow("MessageService/ListConversations", User, ClassRead, small, c.listConversations),
 		newRow("MessageService/MarkRead", User, ClassMark, small, c.markRead),
+		newRow("MessageService/SetMyState", User, ClassMark, small, c.setMyState),
 
 		newRow("AdminService/ClaimAdmin", Anyone, ClassCredential, small, c.claimAdmin),
 		newRow("AdminService/MintToken", Admin, ClassAdmin, small, c.mintToken),

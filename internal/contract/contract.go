@@ -127,10 +127,22 @@ func State(s *im.ConversationState) *wire.ConversationState {
 		Recalled:     s.Recalled,
 		RecalledSeqs: s.RecalledSeqs,
 	}
+	w.Mine = MyState(&s.Mine)
 	if t := &s.Told; t.First > 0 {
 		w.FromSeq, w.Entries, w.Touched, w.Last = t.First, Entries(t.Entries), Entries(t.Touched), end(t)
 	}
 	return w
+}
+
+// MyState translates what a user set for themselves; nil if nothing ever was.
+func MyState(s *im.MyState) *wire.MyState {
+	if s.Revision == 0 {
+		return nil
+	}
+	return &wire.MyState{
+		Conversation: string(s.Conversation), Revision: s.Revision, Pinned: s.Pinned, MutedUntilMs: Millis(s.MutedUntil),
+		Hidden: s.Hidden, Draft: s.Draft, ClearedBelow: s.ClearedBelow, Unread: s.Unread,
+	}
 }
 
 // Range translates what a pull found; the caller sets the number.

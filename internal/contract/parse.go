@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"time"
 	"unicode/utf8"
 
 	"github.com/skein-im/skein/internal/entrycodec"
@@ -114,6 +115,26 @@ func newest(n *wire.Newest) (im.Newest, error) {
 		return im.Newest{}, err
 	}
 	return im.Newest{Conversation: c, Seq: n.GetSeq(), ID: im.MessageID(n.GetId()), StoredMs: n.GetStoredAtMs(), Pos: n.GetPos()}, nil
+}
+
+// MyChange checks what a user sets for themselves.
+func MyChange(r *wire.SetMyStateRequest) (im.ConversationID, im.MyChange, error) {
+	c, err := im.ParseConversationID(r.GetConversation())
+	if err == nil && r.Draft != nil && !utf8.ValidString(*r.Draft) {
+		err = im.Errorf(im.CodeInvalidArgument, "draft must be UTF-8")
+	}
+	if err == nil && r.GetMutedUntilMs() < 0 {
+		err = im.Errorf(im.CodeInvalidArgument, "muted_until_ms must not be negative")
+	}
+	change := im.MyChange{Pinned: r.Pinned, Hidden: r.Hidden, Draft: r.Draft, ClearedBelow: r.ClearedBelow, Unread: r.Unread}
+	if r.MutedUntilMs != nil {
+		var until time.Time
+		if *r.MutedUntilMs != 0 {
+			until = time.UnixMilli(*r.MutedUntilMs).UTC()
+		}
+		change.MutedUntil = &until
+	}
+	return c, change, err
 }
 
 // PullQuery checks a Pull and translates it.

@@ -88,6 +88,12 @@ func (d *Dispatcher) Remind(h im.ParcelHead) {
 	d.expect(&im.Entry{Conversation: h.Conversation, Seq: h.Seq, Roster: h.Roster}, d.now().Add(remindDelay))
 }
 
+// MyState tells a user's devices what one of them set.
+func (d *Dispatcher) MyState(u im.UserID, state im.MyState) {
+	d.gateways.ToUsers([]im.UserID{u}, im.Parcel{MyState: &state})
+	d.gateways.Flush()
+}
+
 // Typing tells the other members who types.
 func (d *Dispatcher) Typing(c im.ConversationID, user im.UserID) {
 	p := im.Parcel{Typing: &im.ParcelTyping{Conversation: c, User: user}}

@@ -95,6 +95,10 @@ func (p *pools) newReceipt(m *im.Mark) *receiptBox {
 	return b
 }
 
+func myStateFrame(s *im.MyState) *wire.ServerFrame {
+	return &wire.ServerFrame{Frame: &wire.ServerFrame_MyState{MyState: contract.MyState(s)}}
+}
+
 func errorFrame(err error) *wire.ServerFrame {
 	return &wire.ServerFrame{Frame: &wire.ServerFrame_Error{Error: fromError(err)}}
 }

@@ -30,6 +30,8 @@ func (g *Gateway) ToUsers(to []im.UserID, p im.Parcel) {
 		b := g.pools.newReceipt(p.Receipt)
 		g.frameToUsers(to, &b.frame, "")
 		g.pools.receipts.Put(b)
+	case p.MyState != nil:
+		g.frameToUsers(to, myStateFrame(p.MyState), "")
 	case p.Typing != nil:
 		frame, not := typingFrame(p.Typing)
 		g.frameToUsers(to, frame, not)

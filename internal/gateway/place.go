@@ -104,6 +104,11 @@ func (s *session) tellMarks(st *im.ConversationState) {
 	if st.Read > 0 {
 		tell(im.Mark{User: s.Actor.User, Conversation: st.Conversation, Read: st.Read})
 	}
+	if st.Mine.Revision > 0 {
+		f := s.g.out.Fanout(myStateFrame(&st.Mine), 1)
+		f.To(&s.Queue)
+		f.End()
+	}
 	if peer, dm := st.Conversation.Peer(s.Actor.User); dm && (st.PeerReceived > 0 || st.PeerRead > 0) {
 		tell(im.Mark{User: peer, Conversation: st.Conversation, Received: st.PeerReceived, Read: st.PeerRead})
 	}

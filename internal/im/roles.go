@@ -186,6 +186,8 @@ type ConversationState struct {
 	// Unread leaves out; RecalledSeqs are the first of them.
 	Recalled     uint64
 	RecalledSeqs []uint64
+	// Mine is what the user set for themselves.
+	Mine MyState
 	// Told is what is told of the entries, up to Head; its First is 0 if nothing is.
 	Told Stretch
 }
@@ -235,6 +237,8 @@ type Parcel struct {
 	Head *ParcelHead
 	// Receipt are somebody's marks.
 	Receipt *Mark
+	// MyState is what the user to whom it goes set for themselves.
+	MyState *MyState
 	// Typing is who types where; not passed to their own connections.
 	Typing *ParcelTyping
 }

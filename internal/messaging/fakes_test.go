@@ -157,6 +157,7 @@ type recorder struct {
 	mu        sync.Mutex
 	delivered []im.Delivery
 	flushes   int
+	mine      []im.MyState
 	receipts  []im.Mark
 	to        [][]im.UserID
 	typing    []im.UserID
@@ -178,6 +179,12 @@ func (r *recorder) Receipt(m im.Mark, to []im.UserID) {
 	defer r.mu.Unlock()
 	r.receipts = append(r.receipts, m)
 	r.to = append(r.to, slices.Clone(to))
+}
+
+func (r *recorder) MyState(_ im.UserID, s im.MyState) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mine = append(r.mine, s)
 }
 
 func (r *recorder) Typing(_ im.ConversationID, u im.UserID) {

@@ -147,7 +147,10 @@ func (s *Service) settleMarks(ctx context.Context, pairs []markPair) error {
 	for i := range pairs {
 		for _, m := range [...]*im.Mark{&pairs[i].own, &pairs[i].peer} {
 			if m.User != "" {
-				told = append(told, *m)
+				// Only waited for: a newer state that was set meanwhile must stay.
+				x := *m
+				x.Mine = ""
+				told = append(told, x)
 			}
 		}
 	}

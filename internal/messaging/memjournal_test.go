@@ -32,6 +32,8 @@ type memJournal struct {
 	// onHeads, onMarks, onLookup, onRead run before Heads, after SetMarks, before Lookup
 	// and Read, once.
 	onHeads, onMarks, onLookup, onRead func()
+	// onEveryMarks, if set, runs after each Marks.
+	onEveryMarks func()
 	// unwritten: marks become durable with write.
 	unwritten bool
 	waiters   []func(error)
@@ -277,7 +279,10 @@ func (j *memJournal) SetMarks(_ context.Context, marks []im.Mark, w im.MarkWait)
 			m.Read, m.ReadCount = old.Read, old.ReadCount
 		}
 		m.Received = max(m.Received, old.Received)
-		if m.Received == old.Received && m.Read == old.Read {
+		if m.Mine == "" {
+			m.Mine = old.Mine
+		}
+		if m.Received == old.Received && m.Read == old.Read && m.Mine == old.Mine {
 			continue
 		}
 		m.Pos = j.pos + 1
@@ -323,6 +328,9 @@ func (j *memJournal) UserMarks(_ context.Context, u im.UserID) ([]im.Mark, error
 }
 
 func (j *memJournal) Marks(_ context.Context, keys []im.MarkKey, out []im.Mark, _ bool) error {
+	if j.onEveryMarks != nil {
+		defer j.onEveryMarks()
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.asked++

@@ -98,6 +98,8 @@ type Deliverer interface {
 	Deliver(batch []im.Delivery)
 	// Receipt tells users about marks; to is not kept.
 	Receipt(m im.Mark, to []im.UserID)
+	// MyState tells a user's devices what they set for themselves.
+	MyState(u im.UserID, state im.MyState)
 	Typing(c im.ConversationID, user im.UserID)
 	// Remind tells the members of a conversation's head, a little later: somebody
 	// else stored the entry and may be gone without having delivered it.

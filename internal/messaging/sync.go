@@ -420,6 +420,7 @@ func (s *Service) state(ctx context.Context, v *view, own, peer im.Mark, n int, 
 		Conversation: v.m.Conversation, Head: v.head, First: v.m.First, Until: v.m.Until,
 		Read: own.Read, Title: v.m.Title,
 		PeerReceived: peer.Received, PeerRead: peer.Read,
+		Mine: s.mine(&own, v.m.Conversation),
 	}
 	for _, w := range v.m.Earlier {
 		st.Earlier = append(st.Earlier, im.PastWindow{Window: w})

@@ -195,6 +195,8 @@ func putParcel(b []byte, p *im.Parcel) []byte {
 			b = putString(b, p.Receipt.Conversation)
 			b = binary.AppendUvarint(b, p.Receipt.Received)
 			b = binary.AppendUvarint(b, p.Receipt.Read)
+		case p.MyState != nil:
+			b = putMyState(append(b, parcelMyState), p.MyState)
 		case p.Typing != nil:
 			b = putString(append(b, parcelTyping), p.Typing.Conversation)
 			b = putString(b, p.Typing.User)
@@ -209,7 +211,24 @@ const (
 	parcelHead
 	parcelReceipt
 	parcelTyping
+	parcelMyState
 )
+
+func putMyState(b []byte, s *im.MyState) []byte {
+	b = putString(b, s.Conversation)
+	b = binary.AppendUvarint(b, s.Revision)
+	b = putBool(putBool(putBool(b, s.Pinned), s.Hidden), s.Unread)
+	b = putTime(b, s.MutedUntil)
+	b = putString(b, s.Draft)
+	return binary.AppendUvarint(b, s.ClearedBelow)
+}
+
+func (r *reader) myState() im.MyState {
+	return im.MyState{
+		Conversation: im.ConversationID(r.string()), Revision: r.uint(), Pinned: r.bool(), Hidden: r.bool(), Unread: r.bool(),
+		MutedUntil: r.time(), Draft: r.string(), ClearedBelow: r.uint(),
+	}
+}
 
 func putHead(b []byte, h *im.ParcelHead) []byte {
 	b = putString(b, h.Conversation)
@@ -242,6 +261,9 @@ func readParcel(data []byte) (p im.Parcel, ok bool) {
 	case parcelReceipt:
 		p.Receipt = &im.Mark{User: im.UserID(in.string()), Conversation: im.ConversationID(in.string()), Received: in.uint(), Read: in.uint()}
 		ok = true
+	case parcelMyState:
+		s := in.myState()
+		p.MyState, ok = &s, true
 	case parcelTyping:
 		p.Typing = &im.ParcelTyping{Conversation: im.ConversationID(in.string()), User: im.UserID(in.string())}
 		ok = true

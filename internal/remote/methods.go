@@ -105,7 +105,7 @@ func putState(b []byte, s *im.ConversationState) []byte {
 		for _, seq := range s.RecalledSeqs {
 			b = binary.AppendUvarint(b, seq)
 		}
-		return b
+		return putMyState(b, &s.Mine)
 	})
 }
 
@@ -185,6 +185,7 @@ func (r *reader) state() im.ConversationState {
 	for range in.count() {
 		s.RecalledSeqs = append(s.RecalledSeqs, in.uint())
 	}
+	s.Mine = in.myState()
 	r.also(in)
 	return s
 }

@@ -14,6 +14,46 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestFailedJournalStopsTheService",
 	},
 	{
+		Name: "stretch-forgets-what-it-touched", Breaks: "14: a change of an earlier message is told",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\tr.touch(p.Touched)\n\t\tr.out.First = first\n", "\t\tr.out.First = first\n"}},
+		Package: messagingDir, Test: "TestResumeTellsOutcomes",
+	},
+	{
+		Name: "stretch-touches-what-is-not-theirs", Breaks: "14: what was amended is told to who may read it",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\tif may {\n", "\t\tif may || seq > 0 {\n"}},
+		Package: messagingDir, Test: "TestTouchedInWindows",
+	},
+	{
+		Name: "stretch-ends-early", Breaks: "14: no cursor stays before what was told",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\tr.out.Last = p.Last\n", "\t\tr.out.Last = p.Last - 1\n"}},
+		Package: messagingDir, Test: "TestResumeTellsOutcomes",
+	},
+	{
+		Name: "stretch-drops-a-known-messages-change", Breaks: "14: a change of a message that is read along is told",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\t\tif e.Amended >= first {\n", "\t\t\tif e.Amended > first+1 {\n"}},
+		Package: messagingDir, Test: "TestResumeTellsOutcomes",
+	},
+	{
+		Name: "list-shows-the-recall", Breaks: "14: the list shows the last message",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\tif i > 0 {\n\t\t\tlimit = lastLimit\n\t\t}\n", "\t\tif i > 0 {\n\t\t\tbreak\n\t\t}\n"}},
+		Package: messagingDir, Test: "TestListShowsTheLastMessage",
+	},
+	{
+		Name: "my-state-answered-early", Breaks: "15: what a user set is durable when it is answered",
+		Hunks:   []Hunk{{messagingDir + "/mine.go", "\tif err == nil && done != nil {\n", "\tif err == nil && done == nil {\n"}},
+		Package: messagingDir, Test: "TestMyStateWaitsForTheStore",
+	},
+	{
+		Name: "my-state-restored-by-a-sync", Breaks: "15: telling marks changes nothing that a user set",
+		Hunks:   []Hunk{{messagingDir + "/marks.go", "\t\t\t\tx.Mine = \"\"\n", ""}},
+		Package: messagingDir, Test: "TestToldMarksRestoreNothing",
+	},
+	{
+		Name: "my-state-without-turns", Breaks: "15: of many changes none is lost",
+		Hunks:   []Hunk{{messagingDir + "/mine.go", "\tlock.Lock()\n\tstate, done, err := s.storeMine(ctx, key, &change)\n\tlock.Unlock()\n", "\t_ = lock\n\tstate, done, err := s.storeMine(ctx, key, &change)\n"}},
+		Package: messagingDir, Test: "TestMyStateOfManyDevices",
+	},
+	{
 		Name: "unknown-not-asked-again", Breaks: "6: an unknown outcome is asked again before anything is answered",
 		Hunks:   []Hunk{{messagingDir + "/commit.go", "if !r.asked || !away ||", "if r.asked || !away ||"}},
 		Package: messagingDir, Test: "TestUnknownOutcomeIsResolvedByLooking",

@@ -23,7 +23,7 @@ var frameNames = [frameTypes]string{
 	framePush: "push", frameReceipt: "receipt", frameSyncDelta: "sync_delta", frameRange: "range",
 	frameTyping: "typing", framePresence: "presence", frameResult: "result", framePong: "pong",
 	framePing: "ping", frameHeads: "heads", frameResync: "resync", frameKick: "kick",
-	frameGoAway: "go_away", frameError: "error",
+	frameGoAway: "go_away", frameError: "error", frameMyState: "my_state",
 }
 
 // frameType is a server frame's place in the metrics.
@@ -48,6 +48,7 @@ const (
 	frameKick
 	frameGoAway
 	frameError
+	frameMyState
 	frameTypes
 )
 
@@ -87,6 +88,8 @@ func serverFrameType(f *wire.ServerFrame) frameType {
 		return frameGoAway
 	case *wire.ServerFrame_Error:
 		return frameError
+	case *wire.ServerFrame_MyState:
+		return frameMyState
 	}
 	return frameNone
 }

@@ -1,0 +1,51 @@
+package im
+
+import "time"
+
+// MyState is what a user set for themselves in a conversation; nobody else is told
+// (SPEC §4.8).
+type MyState struct {
+	Conversation ConversationID
+	// Revision grows with every change; 0: nothing was ever set.
+	Revision   uint64
+	Pinned     bool
+	MutedUntil time.Time // whole milliseconds; zero: not muted
+	Hidden     bool
+	Draft      string
+	// ClearedBelow is the first seq that is shown to the user; it never goes back.
+	ClearedBelow uint64
+	Unread       bool
+}
+
+// MaxDraft is how long a draft may be, in bytes.
+const MaxDraft = 4096
+
+// MyChange changes a MyState; what is nil stays.
+type MyChange struct {
+	Pinned       *bool
+	MutedUntil   *time.Time
+	Hidden       *bool
+	Draft        *string
+	ClearedBelow *uint64
+	Unread       *bool
+}
+
+// Apply makes the change and reports whether anything is another by it.
+func (c *MyChange) Apply(s *MyState) bool {
+	old := *s
+	set(&s.Pinned, c.Pinned)
+	set(&s.MutedUntil, c.MutedUntil)
+	set(&s.Hidden, c.Hidden)
+	set(&s.Draft, c.Draft)
+	set(&s.Unread, c.Unread)
+	if c.ClearedBelow != nil {
+		s.ClearedBelow = max(s.ClearedBelow, *c.ClearedBelow)
+	}
+	return *s != old
+}
+
+func set[T any](to, from *T) {
+	if from != nil {
+		*to = *from
+	}
+}

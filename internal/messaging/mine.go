@@ -1,0 +1,88 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/skein-im/skein/internal/entrycodec"
+	"github.com/skein-im/skein/internal/im"
+)
+
+// SetMyState changes what the actor set for themselves in a conversation, and returns
+// it as it is now. It is kept beside their marks, written as they are, and durable
+// when this returns; then the actor's devices are told. Of changes at one node each
+// finds what the one before made; of two at two nodes within the same moment the
+// later one counts, for all fields.
+func (s *Service) SetMyState(ctx context.Context, from im.Actor, c im.ConversationID, change im.MyChange) (im.MyState, error) {
+	head, m, err := s.headAs(ctx, from.User, c)
+	if err != nil {
+		return im.MyState{}, err
+	}
+	last := head.Seq
+	if m.Until != 0 {
+		last = min(last, m.Until)
+	}
+	if err := checkMine(&change, last); err != nil {
+		return im.MyState{}, err
+	}
+	key := im.Mark{User: from.User, Conversation: c}
+	lock := s.marking.of(&key)
+	lock.Lock()
+	state, done, err := s.storeMine(ctx, key, &change)
+	lock.Unlock()
+	if err == nil && done != nil {
+		err = awaitMarks(ctx, done)
+	}
+	if err != nil {
+		return im.MyState{}, err
+	}
+	if done != nil {
+		s.deliverer.MyState(from.User, state)
+	}
+	return state, nil
+}
+
+// storeMine makes the change of one user's record, under its lock. done, if not nil,
+// tells when it is durable.
+func (s *Service) storeMine(ctx context.Context, key im.Mark, change *im.MyChange) (im.MyState, <-chan error, error) {
+	var now [1]im.Mark
+	if err := s.journal.Marks(ctx, []im.MarkKey{{User: key.User, Conversation: key.Conversation}}, now[:], false); err != nil {
+		return im.MyState{}, nil, err
+	}
+	next, state, changed, err := entrycodec.SetMyState(now[0].Mine, key.Conversation, change)
+	if err != nil || !changed {
+		return state, nil, err
+	}
+	key.Mine = next
+	done := make(chan error, 1)
+	err = s.setMark(ctx, key.Conversation, []im.Mark{key}, im.MarkWait{Stored: func(err error) { done <- err }, Soon: true})
+	if errors.Is(err, im.ErrJournalFull) {
+		e := im.Wrap(err, im.CodeStorageFull, "the server's disk is full; nothing was stored")
+		e.RetryAfter = time.Second
+		err = e
+	}
+	return state, done, err
+}
+
+// checkMine refuses what cannot be set in a conversation that ends at last.
+func checkMine(c *im.MyChange, last uint64) error {
+	switch {
+	case *c == im.MyChange{}:
+		return im.Errorf(im.CodeInvalidArgument, "nothing is to be changed")
+	case c.Draft != nil && len(*c.Draft) > im.MaxDraft:
+		return im.Errorf(im.CodeTooLarge, "draft has %d bytes; at most %d are allowed", len(*c.Draft), im.MaxDraft)
+	case c.ClearedBelow != nil && *c.ClearedBelow > last+1:
+		return im.Errorf(im.CodeInvalidArgument, "cleared_below %d is beyond the end, %d", *c.ClearedBelow, last+1)
+	}
+	return nil
+}
+
+// mine is what the user set for themselves, as far as it can be read.
+func (s *Service) mine(m *im.Mark, c im.ConversationID) im.MyState {
+	state, err := entrycodec.MyState(m.Mine, c)
+	if err != nil {
+		s.log.Error("what a user set for themselves cannot be read", "user", m.User, "conversation", c, "err", err)
+	}
+	return state
+}

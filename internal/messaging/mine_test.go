@@ -1,0 +1,172 @@
+package messaging
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+func (w *world) setMine(u im.UserID, c im.ConversationID, change im.MyChange) im.MyState {
+	w.t.Helper()
+	s, err := w.SetMyState(w.t.Context(), im.Actor{User: u}, c, change)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return s
+}
+
+// What a user sets is told in the answer, to their devices, and by a sync from before
+// and from nothing; what is not named stays, and marks move none of it.
+func TestMyState(t *testing.T) {
+	w := newWorld(t)
+	w.mustSend("alice", ab, "one")
+	at := w.sync("bob", im.SyncQuery{})
+	if s := at.Conversations[0].Mine; s.Revision != 0 {
+		t.Fatalf("before anything was set: %+v", s)
+	}
+	until := time.UnixMilli(1_900_000_000_123).UTC()
+	w.setMine("bob", ab, im.MyChange{Pinned: ptr(true), Draft: ptr("to be")})
+	want := im.MyState{Conversation: ab, Revision: 2, Pinned: true, Draft: "to be", MutedUntil: until, ClearedBelow: 2, Unread: true}
+	if got := w.setMine("bob", ab, im.MyChange{MutedUntil: &until, ClearedBelow: ptr(uint64(2)), Unread: ptr(true)}); got != want {
+		t.Fatalf("%+v, want %+v", got, want)
+	}
+	if err := w.MarkRead(t.Context(), im.Actor{User: "bob"}, ab, 1); err != nil {
+		t.Fatal(err)
+	}
+	for name, q := range map[string]im.SyncQuery{"resume": {Position: at.Position, Timeline: at.Timeline}, "cold": {}} {
+		if got := w.sync("bob", q).Conversations; len(got) != 1 || got[0].Mine != want || got[0].Read != 1 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if got := w.sync("alice", im.SyncQuery{}).Conversations[0].Mine; got.Revision != 0 {
+		t.Errorf("the other side is told %+v", got)
+	}
+	if n := len(w.out.mine); n != 2 || w.out.mine[1] != want {
+		t.Errorf("devices were told %+v", w.out.mine)
+	}
+	// Nothing else than before: no revision, nobody is told. And it never goes back.
+	if got := w.setMine("bob", ab, im.MyChange{Pinned: ptr(true), ClearedBelow: ptr(uint64(1))}); got != want || len(w.out.mine) != 2 {
+		t.Errorf("without a change: %+v, told %d times", got, len(w.out.mine))
+	}
+	cleared := w.setMine("bob", ab, im.MyChange{Pinned: ptr(false), Draft: ptr(""), MutedUntil: &time.Time{}, Unread: ptr(false)})
+	if cleared != (im.MyState{Conversation: ab, Revision: 3, ClearedBelow: 2}) {
+		t.Errorf("taken back: %+v", cleared)
+	}
+}
+
+func TestMyStateRefused(t *testing.T) {
+	w := newWorld(t)
+	w.mustSend("alice", ab, "one")
+	for name, tt := range map[string]struct {
+		c      im.ConversationID
+		change im.MyChange
+		code   im.Code
+	}{
+		"nothing to change":       {ab, im.MyChange{}, im.CodeInvalidArgument},
+		"a long draft":            {ab, im.MyChange{Draft: ptr(strings.Repeat("x", im.MaxDraft+1))}, im.CodeTooLarge},
+		"cleared beyond the end":  {ab, im.MyChange{ClearedBelow: ptr(uint64(3))}, im.CodeInvalidArgument},
+		"somebody else's":         {im.DM("carol", "dave"), im.MyChange{Pinned: ptr(true)}, im.CodeNotFound},
+		"a group they are not in": {im.Group("g"), im.MyChange{Pinned: ptr(true)}, im.CodeNotFound},
+	} {
+		if _, err := w.SetMyState(t.Context(), im.Actor{User: "bob"}, tt.c, tt.change); im.CodeOf(err) != tt.code {
+			t.Errorf("%s: %v, want %s", name, err, tt.code)
+		}
+	}
+	if len(w.out.mine) > 0 {
+		t.Errorf("told %+v", w.out.mine)
+	}
+	w.setMine("bob", ab, im.MyChange{Draft: ptr(strings.Repeat("x", im.MaxDraft)), ClearedBelow: ptr(uint64(2))})
+}
+
+// It is answered, and told, when it is durable and not before.
+func TestMyStateWaitsForTheStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.mustSend("alice", ab, "one")
+		w.journal.unwritten = true
+		done := make(chan error, 1)
+		go func() {
+			_, err := w.SetMyState(t.Context(), im.Actor{User: "bob"}, ab, im.MyChange{Pinned: ptr(true)})
+			done <- err
+		}()
+		synctest.Wait()
+		select {
+		case err := <-done:
+			t.Fatalf("answered before it was durable: %v", err)
+		default:
+		}
+		w.journal.write()
+		if err := <-done; err != nil || len(w.out.mine) != 1 {
+			t.Errorf("%v, told %d times", err, len(w.out.mine))
+		}
+		// In good time, or "later": nobody is told of it.
+		if _, err := w.SetMyState(t.Context(), im.Actor{User: "bob"}, ab, im.MyChange{Pinned: ptr(false)}); im.CodeOf(err) != im.CodeUnavailable || len(w.out.mine) != 1 {
+			t.Errorf("%v, told %d times", err, len(w.out.mine))
+		}
+		w.Close()
+	})
+}
+
+// Of many changes at once none is lost: each is made of what the one before left, and
+// gets a revision of its own, the last one of which is kept.
+func TestMyStateOfManyDevices(t *testing.T) {
+	const many = 40
+	w := newWorld(t)
+	for range many {
+		w.mustSend("alice", ab, "x")
+	}
+	w.journal.onEveryMarks = func() { time.Sleep(time.Millisecond) } // all others come meanwhile
+	var all sync.WaitGroup
+	seen := make([]bool, many+1)
+	for n := range many {
+		change := im.MyChange{ClearedBelow: ptr(uint64(n) + 2)}
+		switch n % 3 {
+		case 0:
+			change = im.MyChange{Draft: ptr(strings.Repeat("d", n+1))}
+		case 1:
+			change = im.MyChange{MutedUntil: ptr(time.UnixMilli(int64(n) + 1).UTC())}
+		}
+		all.Go(func() {
+			switch s, err := w.SetMyState(t.Context(), im.Actor{User: "bob"}, ab, change); {
+			case err != nil:
+				t.Error(err)
+			case s.Revision == 0 || s.Revision > many || seen[s.Revision] && change.ClearedBelow == nil:
+				t.Errorf("revision %d once more", s.Revision)
+			default:
+				seen[s.Revision] = true
+			}
+		})
+	}
+	all.Wait()
+	w.journal.onEveryMarks = nil
+	got := w.sync("bob", im.SyncQuery{}).Conversations[0].Mine
+	if got.Draft == "" || got.MutedUntil.IsZero() || got.ClearedBelow != many {
+		t.Errorf("%+v", got)
+	}
+	if !seen[got.Revision] || got.Revision < many && seen[got.Revision+1] {
+		t.Errorf("revision %d is kept, which is not the last", got.Revision)
+	}
+}
+
+// A sync that waits for the marks it tells leaves alone what was set meanwhile.
+func TestToldMarksRestoreNothing(t *testing.T) {
+	w := newWorld(t)
+	w.mustSend("alice", ab, "one")
+	w.setMine("bob", ab, im.MyChange{Draft: ptr("old")})
+	w.journal.onRead = func() { // between reading the marks and waiting for them
+		w.setMine("bob", ab, im.MyChange{Draft: ptr("new")})
+	}
+	w.sync("bob", im.SyncQuery{})
+	if w.journal.onRead != nil {
+		t.Fatal("nothing was read")
+	}
+	if got := w.sync("bob", im.SyncQuery{}).Conversations[0].Mine; got.Draft != "new" {
+		t.Errorf("%+v", got)
+	}
+}
