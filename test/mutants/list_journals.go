@@ -104,7 +104,7 @@ var journals = []Mutant{
 	},
 	{
 		Name: "id-of-any-conversation", Breaks: "3: an id names a message of its conversation",
-		Hunks:   []Hunk{{pebbleDir + "/keys.go", "names := append(append(buf[:0], byte(len(c))), c...)", "names := buf[:0]"}},
+		Hunks:   []Hunk{{pebbleDir + "/keys.go", "b := append(append(buf[:0], byte(len(c))), c...)", "b := buf[:0]"}},
 		Package: pebbleDir, Test: "TestConformanceInMemory/SameIDInAnotherConversation",
 	},
 	{

@@ -68,8 +68,9 @@ type sender struct {
 // place says where the key of an item comes among others: by rank, then by what
 // rank is the beginning of.
 type place struct {
-	rank uint64
-	item int
+	rank  uint64
+	names uint64 // of its id
+	item  int
 }
 
 func (a *appender) init(j *Journal, m meta) {
@@ -225,7 +226,7 @@ func (a *appender) writeIDs(batch []im.Append, out []im.Appended) error {
 	slices.SortFunc(a.order, func(x, y place) int { return cmp.Compare(x.rank, y.rank) })
 	for _, p := range a.order {
 		e := &batch[p.item].Entry
-		a.key = a.j.secret.appendIDKey(a.key[:0], idSpace(e.ID, a.now), e.Conversation, e.Sender, e.ID)
+		a.key = appendIDKey(a.key[:0], idSpace(e.ID, a.now), e.ID, p.names)
 		a.value = appendIDValue(a.value[:0], out[p.item].Seq, batch[p.item].Hash)
 		if err := a.b.Set(a.key, a.value, nil); err != nil {
 			return err
@@ -333,7 +334,7 @@ func (a *appender) item(batch []im.Append, out []im.Appended, i int) error {
 		a.touched = append(a.touched, c)
 	}
 	a.noteID(batch, s, i)
-	a.order = append(a.order, place{item: i})
+	a.order = append(a.order, place{item: i, names: a.j.secret.names(it.Entry.Conversation, it.Entry.Sender)})
 	return a.beginSegment(c)
 }
 

@@ -25,28 +25,27 @@ var preload = flag.Int("preload", 0, "messages stored before a benchmark of Appe
 
 // load makes batches as 2,000 users in 2,000 direct chats would.
 type load struct {
-	rng   *rand.Rand
-	users []im.UserID
-	body  []byte
-	tick  int64
-	past  []im.Append // stored a while ago, for resends
+	rng    *rand.Rand
+	users  []im.UserID
+	bodies [][]byte // encoded beforehand: their garbage would be Append's to collect
+	tick   int64
+	past   []im.Append // stored a while ago, for resends
 }
 
 func newLoad() *load {
-	l := &load{rng: rand.New(rand.NewPCG(1, 2)), body: make([]byte, 64<<10), tick: 1_700_000_000_000 << 6}
+	l := &load{rng: rand.New(rand.NewPCG(1, 2)), tick: 1_700_000_000_000 << 6}
 	for i := range 2000 {
 		l.users = append(l.users, im.UserID(fmt.Sprintf("user%06d", i)))
 	}
-	for i := range l.body {
-		l.body[i] = byte(l.rng.UintN(256))
+	text := make([]byte, 150) // which do not compress
+	for range 400 {
+		for i := range text {
+			text[i] = byte(l.rng.UintN(256))
+		}
+		body, _ := entrycodec.Message("", &wire.Send{Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: string(text)}}})
+		l.bodies = append(l.bodies, body)
 	}
 	return l
-}
-
-// text returns 150 bytes that do not compress.
-func (l *load) text() []byte {
-	at := l.rng.IntN(len(l.body) - 150)
-	return l.body[at : at+150]
 }
 
 func (l *load) fill(batch []im.Append, resend float64) {
@@ -65,11 +64,10 @@ func (l *load) fill(batch []im.Append, resend float64) {
 		batch[i] = im.Append{
 			Entry: im.Entry{
 				Conversation: im.DM(from, to), ID: id, Sender: from, Kind: im.EntryMessage,
+				Body: l.bodies[l.rng.IntN(len(l.bodies))],
 			},
 			Hash: l.rng.Uint64(),
 		}
-		text := wire.Send{Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: string(l.text())}}}
-		batch[i].Entry.Body, _ = entrycodec.Message(batch[i].Entry.Conversation, &text)
 		if resend > 0 && l.rng.IntN(16) == 0 {
 			if len(l.past) < 10_000 {
 				l.past = append(l.past, batch[i])

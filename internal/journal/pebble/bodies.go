@@ -94,7 +94,7 @@ func (b *bodies) entry(key, value []byte) error {
 	if seq, _, ok := decodeIDValue(kept); !ok || seq != e.Seq {
 		return fmt.Errorf("entry %d of %s: its id is not kept with it", e.Seq, e.Conversation)
 	}
-	b.key = b.secret.appendIDKey(b.key[:0], space, e.Conversation, e.Sender, e.ID)
+	b.key = b.secret.idKey(b.key[:0], space, &e)
 	return b.m.b.Set(b.key, kept, nil)
 }
 

@@ -195,7 +195,7 @@ func (a *appender) lookUp(e *im.Entry) ([]byte, error) {
 		return nil, err
 	}
 	a.j.metrics.lookups.Inc()
-	a.key = a.j.secret.appendIDKey(a.key[:0], 0, e.Conversation, e.Sender, e.ID)
+	a.key = a.j.secret.idKey(a.key[:0], 0, e)
 	for _, a.key[0] = range []byte{spaceID, spaceStrayID} {
 		if ids.SeekPrefixGE(a.key) && bytes.Equal(ids.Key(), a.key) {
 			v, err := ids.ValueAndErr()

@@ -151,9 +151,9 @@ func TestIDKeys(t *testing.T) {
 	one, other := newSecret(), newSecret()
 	seen := map[string]string{}
 	for name, key := range map[string][]byte{
-		"a, bc": one.appendIDKey(nil, spaceID, "a", "bc", id), "ab, c": one.appendIDKey(nil, spaceID, "ab", "c", id),
-		"abc, the server": one.appendIDKey(nil, spaceID, "abc", "", id), "another store": other.appendIDKey(nil, spaceID, "a", "bc", id),
-		"another space": one.appendIDKey(nil, spaceStrayID, "a", "bc", id),
+		"a, bc": appendIDKey(nil, spaceID, id, one.names("a", "bc")), "ab, c": appendIDKey(nil, spaceID, id, one.names("ab", "c")),
+		"abc, the server": appendIDKey(nil, spaceID, id, one.names("abc", "")), "another store": appendIDKey(nil, spaceID, id, other.names("a", "bc")),
+		"another space": appendIDKey(nil, spaceStrayID, id, one.names("a", "bc")),
 	} {
 		if before, ok := seen[string(key)]; ok {
 			t.Errorf("%s has the key of %s", name, before)
@@ -172,7 +172,7 @@ func TestIDKeyOfAnother(t *testing.T) {
 	mustStore(t, j, message("grp:far", 900), im.Stored) // the sender's ids up to here are looked up
 	it := message("grp:h", 500)
 	for seq := range uint64(4) { // of the entry before, of one that is there, of none
-		key := j.secret.appendIDKey(nil, spaceID, "grp:h", "a", it.Entry.ID)
+		key := j.secret.idKey(nil, spaceID, &it.Entry)
 		if err := j.db.Set(key, appendIDValue(nil, seq, it.Hash), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -79,12 +79,22 @@ type secret [16]byte
 // sender there are eight bytes of a hash: the names would take twice as much, and a
 // key that stands for two messages of the same id is of no harm, as who reads it
 // compares the entry, and answers that the id is taken.
-func (s *secret) appendIDKey(dst []byte, space byte, c im.ConversationID, sender im.UserID, id im.MessageID) []byte {
+func appendIDKey(dst []byte, space byte, id im.MessageID, names uint64) []byte {
 	dst = append(dst, space)
 	dst = append(dst, id[:]...)
+	return binary.BigEndian.AppendUint64(dst, names)
+}
+
+// names is what stands for a conversation and a sender in the keys of ids.
+func (s *secret) names(c im.ConversationID, sender im.UserID) uint64 {
 	var buf [256]byte
-	names := append(append(buf[:0], byte(len(c))), c...)
-	return binary.BigEndian.AppendUint64(dst, siphash((*[16]byte)(s), append(names, sender...)))
+	b := append(append(buf[:0], byte(len(c))), c...)
+	return siphash((*[16]byte)(s), append(b, sender...))
+}
+
+// idKey is appendIDKey for the id of an entry.
+func (s *secret) idKey(dst []byte, space byte, e *im.Entry) []byte {
+	return appendIDKey(dst, space, e.ID, s.names(e.Conversation, e.Sender))
 }
 
 func appendBoundKey(dst []byte, sender im.UserID) []byte {

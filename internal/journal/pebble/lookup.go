@@ -81,7 +81,7 @@ func (l *lookup) epoch(c im.ConversationID, seq uint64) (uint32, error) {
 
 // value is what is kept of an id, nil if it is not there.
 func (l *lookup) value(e *im.Entry) ([]byte, error) {
-	l.key = l.j.secret.appendIDKey(l.key[:0], 0, e.Conversation, e.Sender, e.ID)
+	l.key = l.j.secret.idKey(l.key[:0], 0, e)
 	for _, l.key[0] = range []byte{spaceID, spaceStrayID} {
 		v, err := get(l.j.db, l.key)
 		if v != nil || err != nil {

@@ -230,7 +230,7 @@ func (r *Reader) newIDReader(ctx context.Context) (*idReader, error) {
 
 // get returns the seq and the hash kept with the id of e, 0 if it is not there.
 func (r *idReader) get(e *im.Entry) (seq, hash uint64, err error) {
-	r.key = r.secret.appendIDKey(r.key[:0], 0, e.Conversation, e.Sender, e.ID)
+	r.key = r.secret.idKey(r.key[:0], 0, e)
 	for _, r.key[0] = range []byte{spaceID, spaceStrayID} {
 		if !r.it.SeekPrefixGE(r.key) || !bytes.Equal(r.it.Key(), r.key) {
 			if err := r.it.Error(); err != nil {

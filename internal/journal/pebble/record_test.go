@@ -100,7 +100,7 @@ func TestSizeOfAMessage(t *testing.T) {
 		old := len(oldRecord(&e, &entrycodec.Old{Type: "text", Text: true, Content: text})) + 1 + len(id) + len(tt.sender) + len(appendIDValue(nil, 1000, 1))
 		e.Body, _ = entrycodec.Message(tt.c, &wire.Send{Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: string(text)}}})
 		var s secret
-		now := len(appendRecord(nil, &e)) + len(s.appendIDKey(nil, spaceID, tt.c, tt.sender, id)) + len(appendIDValue(nil, 1000, 1))
+		now := len(appendRecord(nil, &e)) + len(s.idKey(nil, spaceID, &e)) + len(appendIDValue(nil, 1000, 1))
 		t.Logf("%s: %d bytes, %d before", tt.name, now, old)
 		if now > old {
 			t.Errorf("%s: %d bytes, %d before", tt.name, now, old)
