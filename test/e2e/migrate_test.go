@@ -263,7 +263,7 @@ func TestMigrateKilled(t *testing.T) {
 			k := n + i
 			batch[i] = im.Append{Hash: uint64(k), Entry: im.Entry{
 				Conversation: im.ConversationID(fmt.Sprintf("dm:a:u%d", k%1000)), Sender: "a", Kind: im.EntryMessage,
-				ID:      im.NewMessageID(now.Add(time.Duration(k)*time.Millisecond), [10]byte{byte(k), byte(k >> 8), byte(k >> 16)}),
+				ID:   im.NewMessageID(now.Add(time.Duration(k)*time.Millisecond), [10]byte{byte(k), byte(k >> 8), byte(k >> 16)}),
 				Body: []byte("one of many messages"),
 			}}
 		}

@@ -235,7 +235,7 @@ var journals = []Mutant{
 	{
 		Name: "pg-rewrite-is-another-history", Breaks: "10: a rewrite of the tables loses nothing, and says so",
 		Hunks:   []Hunk{{postgresDir + "/rewrite.go", "CASE WHEN m->>'identity' = $2::text THEN $3::text ELSE m->>'identity' END", "CASE WHEN m->>'identity' = $3::text THEN $2::text ELSE m->>'identity' END"}},
-		Package: postgresDir, Test: "TestRewrite$",
+		Package: postgresDir, Test: "TestRewrite",
 	},
 	{
 		Name: "pg-prepared-holds-unnamed", Breaks: "positions: who holds them back is named",

@@ -153,12 +153,12 @@ var messages = []Mutant{
 	},
 	{
 		Name: "pull-between-two-times", Breaks: "14: nothing from between two times of membership is shown",
-		Hunks:   []Hunk{{messagingDir + "/windows.go", "now := im.Window{First: m.First, Until: last}", "now := im.Window{First: 1, Until: last}"}},
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\twindows := []im.Window{{First: r.m.First, Until: last}}", "\twindows := []im.Window{{First: 1, Until: last}}"}},
 		Package: messagingDir, Test: "TestEveryWindowIsPulled",
 	},
 	{
 		Name: "earlier-time-forgotten", Breaks: "25: every window of membership stays readable",
-		Hunks:   []Hunk{{messagingDir + "/windows.go", "return append(earlier, now), nil", "return append(earlier[:0], now), nil"}},
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "windows = append(slices.Clone(earlier), windows...)", "windows = append(slices.Clone(earlier[:0]), windows...)"}},
 		Package: messagingDir, Test: "TestEveryWindowIsPulled",
 	},
 	{
