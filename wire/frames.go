@@ -7,7 +7,7 @@ type ClientMessage interface {
 
 // ServerMessage is what a ServerFrame can carry.
 type ServerMessage interface {
-	*Welcome | *SendAck | *SendError | *Push | *Receipt | *SyncDelta | *Range | *Typing | *Presence | *Result |
+	*Welcome | *SendAck | *SendError | *Push | *Receipt | *SyncDelta | *Range | *Typing | *Presence | *MyState | *Result |
 		*Pong | *Ping | *Heads | *Resync | *Kick | *GoAway | *Error
 }
 
@@ -63,6 +63,8 @@ func NewServerFrame[M ServerMessage](message M) *ServerFrame {
 		return &ServerFrame{Frame: &ServerFrame_Typing{Typing: m}}
 	case *Presence:
 		return &ServerFrame{Frame: &ServerFrame_Presence{Presence: m}}
+	case *MyState:
+		return &ServerFrame{Frame: &ServerFrame_MyState{MyState: m}}
 	case *Result:
 		return &ServerFrame{Frame: &ServerFrame_Result{Result: m}}
 	case *Pong:

@@ -207,6 +207,21 @@ func deltaVectors(message *wire.Entry) []frameVector {
 				Conversation: "grp:g2", Seq: big + 1, Count: big, FirstSeq: big, UntilSeq: big + 1, Earlier: []*wire.Window{{FirstSeq: 1, UntilSeq: big - 2, Hidden: 1}},
 			}},
 		})},
+		{"sync_delta_mine", "what a line of the list tells: its last entry, what amends behind it, and what the user set", wire.NewServerFrame(&wire.SyncDelta{
+			Number: 3, Timeline: "t-7", Position: "1a.2c", Conversations: []*wire.ConversationState{{
+				Conversation: "dm:ann:bob", Seq: 9, Count: 7, FirstSeq: 1, FromSeq: 7, Entries: []*wire.Entry{message},
+				Last: &wire.Newest{Conversation: "dm:ann:bob", Seq: 9, Id: make([]byte, 16), StoredAtMs: 1_760_000_000_123, Pos: 11},
+				Mine: &wire.MyState{Conversation: "dm:ann:bob", Revision: 2, Pinned: true},
+			}},
+		})},
+		{"my_state", "SPEC §4.8", wire.NewServerFrame(&wire.MyState{
+			Conversation: "dm:ann:bob", Revision: 3, Pinned: true, MutedUntilMs: 1_900_000_000_123, Hidden: true, Draft: "dear b", ClearedBelow: 5, Unread: true,
+		})},
+		{"range_stretch", "SPEC §6.8: nothing but amendments, one entry before them touched, the end named", wire.NewServerFrame(&wire.Range{
+			Number: 4, Conversation: "dm:ann:bob", Head: 9, FirstSeq: 8, LastSeq: 9,
+			Touched: []*wire.Entry{{Conversation: "dm:ann:bob", Seq: 2, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 2, Recalled: true, Amended: 9}},
+			Last:    &wire.Newest{Conversation: "dm:ann:bob", Seq: 9, Id: make([]byte, 16), StoredAtMs: 1_760_000_000_123, Pos: 11},
+		})},
 		{"sync_delta_reset", "cold, after another timeline", wire.NewServerFrame(&wire.SyncDelta{Number: 1, Timeline: "t-8", Position: "0", Next: "c/+=", Reset_: true})},
 		{"sync_delta_error", "the Sync was refused", wire.NewServerFrame(&wire.SyncDelta{Number: 2, Error: &wire.Error{Code: "rate_limited", Message: "too many requests", RetryAfterMs: 250}})},
 	}

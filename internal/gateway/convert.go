@@ -96,7 +96,7 @@ func (p *pools) newReceipt(m *im.Mark) *receiptBox {
 }
 
 func myStateFrame(s *im.MyState) *wire.ServerFrame {
-	return &wire.ServerFrame{Frame: &wire.ServerFrame_MyState{MyState: contract.MyState(s)}}
+	return wire.NewServerFrame(contract.MyState(s))
 }
 
 func errorFrame(err error) *wire.ServerFrame {
