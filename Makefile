@@ -32,7 +32,7 @@ deps:
 		apt-get update -q && $(INSTALL) postgresql; }
 
 test: deps $(TOOLS)/gotestsum ## all tests, with the race detector
-	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 12m ./...
+	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 18m ./...
 
 cover: deps ## coverage of internal/ by all tests
 	$(GO) test -coverpkg=./internal/... -coverprofile=bin/cover.out ./... >/dev/null
