@@ -25,6 +25,7 @@ type rawConv struct {
 	// cursor: all of the user's from begin to here is applied. head is known to exist.
 	cursor, head uint64
 	early        map[uint64]Entry
+	gone         map[uint64]bool // told to be taken back
 	entries      []Entry
 	pulling      bool
 	// The marks set by this device.
@@ -34,7 +35,7 @@ type rawConv struct {
 func (c *rawClient) conv(name string) *rawConv {
 	v := c.convs[name]
 	if v == nil {
-		v = &rawConv{name: name, early: map[uint64]Entry{}}
+		v = &rawConv{name: name, early: map[uint64]Entry{}, gone: map[uint64]bool{}}
 		if !strings.HasPrefix(name, "grp:") {
 			v.known, v.begin, v.first = true, 1, 1
 		}
@@ -103,6 +104,7 @@ func (c *rawClient) takeStretch(v *rawConv, first, last uint64, entries, touched
 		}
 		if e.Hash == HashRecalled {
 			v.erase(e.Seq)
+			v.gone[e.Seq] = true // also if an older answer brings it later
 		}
 	}
 	if end != nil {
@@ -177,6 +179,9 @@ func (c *rawClient) settle(v *rawConv) {
 			Kind: Applied, Conversation: v.name, Seq: e.Seq, Count: e.Count, ID: e.ID, Hash: e.Hash, Timeline: c.timeline,
 		})
 		v.cursor = e.Seq
+		if v.gone[e.Seq] {
+			e.Hash = HashRecalled
+		}
 		v.entries = append(v.entries, e)
 		v.erase(e.Target)
 		if slices.Contains(e.Left, c.o.User) && e.Seq >= max(v.first, v.told) {
