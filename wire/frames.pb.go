@@ -1811,7 +1811,7 @@ type ConversationState struct {
 	LastAtMs int64  `protobuf:"varint,4,opt,name=last_at_ms,json=lastAtMs,proto3" json:"last_at_ms,omitempty"`
 	// Visible entries of the last time the user was a member: from …
 	FirstSeq uint64 `protobuf:"varint,5,opt,name=first_seq,json=firstSeq,proto3" json:"first_seq,omitempty"`
-	// … until, when the user is no longer a member; 0 = member.
+	// … until, when the user is no longer a member; 0 = member. It may be beyond seq: they were removed while this was made.
 	UntilSeq uint64 `protobuf:"varint,6,opt,name=until_seq,json=untilSeq,proto3" json:"until_seq,omitempty"`
 	// The user's own read mark, and what is unread after it.
 	ReadSeq uint64 `protobuf:"varint,7,opt,name=read_seq,json=readSeq,proto3" json:"read_seq,omitempty"`
@@ -1829,7 +1829,7 @@ type ConversationState struct {
 	Recalled uint64 `protobuf:"varint,14,opt,name=recalled,proto3" json:"recalled,omitempty"`
 	// The first of them, ascending: at most 1,000 of a conversation and 2,000 of a page. All of them, if there are as many as `recalled` says.
 	RecalledSeqs []uint64 `protobuf:"varint,15,rep,packed,name=recalled_seqs,json=recalledSeqs,proto3" json:"recalled_seqs,omitempty"`
-	// The stretch from_seq … seq (or until_seq) is told as in a Range: by `entries`, `touched` and `last`. 0: nothing is told.
+	// The stretch from_seq … seq is told as in a Range: by `entries`, `touched` and `last`. 0: nothing is told.
 	FromSeq uint64   `protobuf:"varint,16,opt,name=from_seq,json=fromSeq,proto3" json:"from_seq,omitempty"`
 	Touched []*Entry `protobuf:"bytes,17,rep,name=touched,proto3" json:"touched,omitempty"`
 	Last    *Newest  `protobuf:"bytes,18,opt,name=last,proto3" json:"last,omitempty"`

@@ -23,6 +23,8 @@ type fakeMembers struct {
 	current map[im.ConversationID]uint64
 	cached  map[im.ConversationID]uint64
 	rows    map[im.UserID][]im.Membership
+	// inRAM is what a roster in RAM says that is older than rows.
+	inRAM map[im.UserID]im.Membership
 	// promised are changes of places that the journal may have already.
 	promised map[im.UserID][]im.Promised
 	opened   []im.ConversationID
@@ -89,9 +91,13 @@ func (f *fakeMembers) Membership(_ context.Context, u im.UserID, c im.Conversati
 	defer f.mu.Unlock()
 	for _, m := range f.rows[u] {
 		if m.Conversation == c {
-			if roster != wholePlace { // as from RAM
-				m.Earlier = nil
+			if roster == wholePlace {
+				return m, nil
 			}
+			if old, ok := f.inRAM[u]; ok && old.Conversation == c {
+				return old, nil
+			}
+			m.Earlier = nil // as from RAM
 			return m, nil
 		}
 	}

@@ -34,7 +34,14 @@ func (r *reading) earlier(ctx context.Context) ([]im.Window, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.m.Earlier = slices.DeleteFunc(slices.Clone(whole.Earlier), func(w im.Window) bool { return w.Until >= r.m.First })
+		r.m.Earlier = nil
+		for _, w := range whole.Earlier {
+			// It may be newer than m: then the time that begins with m's First is over, and
+			// part of one with the times that it touches.
+			if w.First < r.m.First {
+				r.m.Earlier = append(r.m.Earlier, im.Window{First: w.First, Until: min(w.Until, r.m.First-1)})
+			}
+		}
 	}
 	r.whole = true
 	return r.m.Earlier, nil

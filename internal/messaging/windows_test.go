@@ -82,6 +82,29 @@ func TestEveryWindowIsPulled(t *testing.T) {
 	}
 }
 
+// A pull that knows a membership from RAM, and reads the times before it when the user
+// was removed and added again meanwhile, leaves nothing out: times that touch are one
+// by then, across the beginning of the one that RAM knows.
+func TestWindowsThatTouchWhileTheyAreRead(t *testing.T) {
+	now := []im.Window{{First: 2, Until: 7}, {First: 10, Until: 25}, {First: 30}}
+	w, g := windowed(t, now...)
+	w.members.inRAM = map[im.UserID]im.Membership{"bob": {Conversation: g, First: 18}} // 10–17, then 18–25
+	for from := uint64(2); from <= 17; from++ {
+		for _, q := range []im.PullQuery{{Conversation: g, From: from, Limit: 100}, {Conversation: g, From: 20, Backward: true, Limit: 100}} {
+			r, err := w.Pull(t.Context(), im.Actor{User: "bob"}, q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := seqsOf(r.Entries)
+			for _, seq := range theirs(now[:2]) {
+				if seq >= r.First && seq <= r.Stretch.Last && !slices.Contains(told, seq) {
+					t.Errorf("%+v: %d is left out of %d to %d: %v", q, seq, r.First, r.Stretch.Last, told)
+				}
+			}
+		}
+	}
+}
+
 // A resume gives the newest missed entries of all windows; unread counts what is
 // in them after the read mark.
 func TestEveryWindowIsSyncedAndCounted(t *testing.T) {

@@ -20,13 +20,10 @@ func stretchOf(f *wire.Range) stretch {
 	return stretch{f.FirstSeq, f.LastSeq, f.Entries, f.Touched, f.Last}
 }
 
-// toldBy is the stretch of a state: up to its head, or to where the user left.
+// toldBy is the stretch of a state: up to its head. Who was removed while the state
+// was made left behind that: those entries are theirs, and are not told.
 func toldBy(s *wire.ConversationState) stretch {
-	last := s.Seq
-	if s.UntilSeq > 0 {
-		last = s.UntilSeq
-	}
-	return stretch{s.FromSeq, last, s.Entries, s.Touched, s.Last}
+	return stretch{s.FromSeq, s.Seq, s.Entries, s.Touched, s.Last}
 }
 
 // upTo is the part of a stretch that ends at seq.

@@ -344,6 +344,7 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 		r.Head, r.HeadCount, cv.countedTo = s.Seq, s.Count, s.Seq
 		r.LastAtMs = max(r.LastAtMs, s.LastAtMs)
 	}
+	r.Head = max(r.Head, s.UntilSeq)
 	if s.ReadSeq >= r.Read {
 		r.Read = s.ReadSeq
 		if not := s.Unread + r.hidden() + s.Recalled; s.Count >= not {

@@ -464,3 +464,41 @@ func TestPositionBeyondTheReturn(t *testing.T) {
 		})
 	}
 }
+
+// Who was removed while a state was made is told that, and of the entries only those
+// up to the state's end: what lies between is pulled, or comes as a push, and is shown.
+func TestRemovedWhileTheStateWasMade(t *testing.T) {
+	in := func(seq uint64) *wire.Entry {
+		e := said(seq)
+		e.Conversation = grp
+		return e
+	}
+	for _, pushed := range []bool{false, true} {
+		k := still(t, NewMemoryStore())
+		cv := k.newConv(grp, 0)
+		cv.rec.First = 1
+		k.offer(cv, in(1), false)
+		k.applyState(&wire.ConversationState{
+			Conversation: grp, Seq: 3, Count: 3, FirstSeq: 1, UntilSeq: 5, FromSeq: 2, Entries: []*wire.Entry{in(2), in(3)},
+		}, false, reqSync)
+		eq(t, "end of the window", cv.rec.High, 3)
+		eq(t, "known to exist", cv.rec.Head, 5)
+		eq(t, "is missing", cv.missing(), true)
+		removal := &wire.Entry{
+			Conversation: grp, Seq: 5, Sender: "bob", Kind: wire.EntryKind_ENTRY_KIND_EVENT, Count: 4,
+			Event: &wire.Event{Type: wire.EventType_EVENT_TYPE_MEMBER_REMOVED, Users: []string{"alice"}},
+		}
+		if pushed {
+			k.take([]*wire.Entry{in(4), removal})
+		} else {
+			k.filled(&request{kind: reqFill, cv: cv, from: 4}, &wire.Range{
+				Conversation: grp, FirstSeq: 4, LastSeq: 5, Head: 5, Entries: []*wire.Entry{in(4), removal},
+			})
+		}
+		k.commit()
+		es, err := k.o.store.Entries(bg, grp, 1, 9, 9)
+		if err != nil || len(es) != 5 || cv.rec.High != 5 || cv.rec.Until != 5 || cv.missing() {
+			t.Errorf("pushed %v: %d entries, %v; %+v", pushed, len(es), err, cv.rec)
+		}
+	}
+}

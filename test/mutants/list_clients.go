@@ -154,6 +154,11 @@ var clients = []Mutant{
 		Package: sdkDir, Test: "TestAmendments",
 	},
 	{
+		Name: "sdk-state-tells-beyond-its-end", Breaks: "5: who is removed while a state is made is told what lies between",
+		Hunks:   []Hunk{{sdkDir + "/stretch.go", "return stretch{s.FromSeq, s.Seq, ", "return stretch{s.FromSeq, max(s.Seq, s.UntilSeq), "}},
+		Package: sdkDir, Test: "TestRemovedWhileTheStateWasMade",
+	},
+	{
 		Name: "sdk-high-before-the-stretchs-end", Breaks: "5: after a stretch the cursor is at its end, whatever stands there",
 		Hunks:   []Hunk{{sdkDir + "/stretch.go", "\tk.skip(cv, s.last, s.end)\n", ""}},
 		Package: sdkDir, Test: "TestAmendments",

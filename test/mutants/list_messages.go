@@ -24,6 +24,11 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestTouchedInWindows",
 	},
 	{
+		Name: "windows-that-touch-are-dropped", Breaks: "4: what was stored while somebody was a member stays theirs to read",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\t\tif w.First < r.m.First {\n", "\t\t\tif w.Until < r.m.First {\n"}},
+		Package: messagingDir, Test: "TestWindowsThatTouchWhileTheyAreRead",
+	},
+	{
 		Name: "stretch-ends-early", Breaks: "14: no cursor stays before what was told",
 		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\tr.out.Last = p.Last\n", "\t\tr.out.Last = p.Last - 1\n"}},
 		Package: messagingDir, Test: "TestResumeTellsOutcomes",
