@@ -120,8 +120,16 @@ func testModel(t *testing.T, f *fixture) {
 					f.reopen()
 				}
 			},
-			"": w.check,
+			"": func(rt *rapid.T) {
+				// What a command may have changed, and everything from time to time.
+				if w.steps++; w.steps%8 == 0 {
+					w.all(rt)
+				} else if w.last != "" {
+					w.check(rt, w.last)
+				}
+			},
 		})
+		w.all(rt)
 	})
 }
 
@@ -130,10 +138,18 @@ type walk struct {
 	f   *fixture
 	m   *model
 	run string
+	// steps counts commands; last is the conversation that the last one was about.
+	steps int
+	last  im.ConversationID
 }
 
+var conversations = []string{"a", "b", "c"}
+
+func (w *walk) name(c string) im.ConversationID { return im.Group(w.run + c) }
+
 func (w *walk) conversation(rt *rapid.T) im.ConversationID {
-	return im.Group(w.run + rapid.SampledFrom([]string{"a", "b", "c"}).Draw(rt, "conversation"))
+	w.last = w.name(rapid.SampledFrom(conversations).Draw(rt, "conversation"))
+	return w.last
 }
 
 func (w *walk) user(rt *rapid.T) im.UserID {
@@ -279,23 +295,27 @@ func (w *walk) compare(rt *rapid.T, c im.ConversationID, got, want []im.Entry) {
 	}
 }
 
-// check compares everything after every command.
-func (w *walk) check(rt *rapid.T) {
-	for _, name := range []string{"a", "b", "c"} {
-		c := im.Group(w.run + name)
-		list := w.m.entries[c]
-		w.compare(rt, c, w.f.read(c, 1, false, 1000), list)
-		want := im.Head{}
-		h := w.f.head(c)
-		if n := len(list); n > 0 {
-			want = im.Head{Seq: uint64(n), Count: list[n-1].Count, Roster: w.m.roster[c], Pos: h.Pos, Time: h.Time}
-		}
-		if h != want {
-			rt.Fatalf("head of %s: %+v, want %+v", c, h, want)
-		}
-		if err := w.f.checkRecalled(c, list); err != nil {
-			rt.Fatal(err)
-		}
+// check compares all of a conversation.
+func (w *walk) check(rt *rapid.T, c im.ConversationID) {
+	list := w.m.entries[c]
+	w.compare(rt, c, w.f.read(c, 1, false, 1000), list)
+	want := im.Head{}
+	h := w.f.head(c)
+	if n := len(list); n > 0 {
+		want = im.Head{Seq: uint64(n), Count: list[n-1].Count, Roster: w.m.roster[c], Pos: h.Pos, Time: h.Time}
+	}
+	if h != want {
+		rt.Fatalf("head of %s: %+v, want %+v", c, h, want)
+	}
+	if err := w.f.checkRecalled(c, list); err != nil {
+		rt.Fatal(err)
+	}
+}
+
+// all compares everything.
+func (w *walk) all(rt *rapid.T) {
+	for _, c := range conversations {
+		w.check(rt, w.name(c))
 	}
 	marks := map[string]im.Mark{}
 	for _, u := range []string{"u", "v"} {

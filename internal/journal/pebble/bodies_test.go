@@ -270,8 +270,9 @@ func TestMigrationToBodiesIsCut(t *testing.T) {
 		t.Fatalf("only %d parts: the test tests nothing", parts)
 	}
 	rng := rand.New(rand.NewPCG(3, 9))
+	const cuts = 30
 	whole, midway := 0, 0
-	for round := range 60 {
+	for round := range cuts {
 		fs := schema3FS(t)
 		for range 1 + round%2 {
 			c := cut{percent: []int{0, 50, 100}[round%3], rng: rng, atPart: 1 + rng.IntN(parts)}
@@ -291,8 +292,8 @@ func TestMigrationToBodiesIsCut(t *testing.T) {
 		requireDump(t, j, &want)
 		closeJournal(t, j)
 	}
-	t.Logf("of 60 that were cut %d were converted, %d in part", whole, midway)
-	if midway < 20 {
+	t.Logf("of %d that were cut %d were converted, %d in part", cuts, whole, midway)
+	if midway < cuts/3 {
 		t.Error("the cuts do not come in the migration")
 	}
 }
