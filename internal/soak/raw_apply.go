@@ -102,10 +102,7 @@ func (c *rawClient) takeStretch(v *rawConv, first, last uint64, entries, touched
 		if e.Seq >= first {
 			c.misbehaved(v.name, e.Seq, "touched, and not before the stretch")
 		}
-		if e.Hash == HashRecalled {
-			v.erase(e.Seq)
-			v.gone[e.Seq] = true // also if an older answer brings it later
-		}
+		v.taken(e)
 	}
 	if end != nil {
 		if end.Seq != last || end.Conversation != v.name {
@@ -143,6 +140,7 @@ func (c *rawClient) arrive(all []arrived) {
 // place keeps an entry until its turn comes.
 func (c *rawClient) place(v *rawConv, e Entry) {
 	v.head = max(v.head, e.Seq)
+	v.taken(e)
 	if e.Seq <= v.cursor {
 		return
 	}
@@ -209,6 +207,15 @@ func (c *rawClient) prove(e Entry) {
 		return // EntryOf made it
 	}
 	c.newest = &wire.Newest{Conversation: e.Conversation, Seq: e.Seq, Id: raw, StoredAtMs: e.stored, Pos: e.pos}
+}
+
+// taken takes note of a message that is told as taken back, also if it is known
+// already or an older answer brings it later (SPEC §6.8).
+func (v *rawConv) taken(e Entry) {
+	if e.Hash == HashRecalled {
+		v.erase(e.Seq)
+		v.gone[e.Seq] = true
+	}
 }
 
 // erase forgets the content of a message that was taken back.
