@@ -189,6 +189,7 @@ func (v *Conversation) Outbox(ctx context.Context) ([]*Message, error) {
 // from the store and, as far as it does not reach, from the server. Fewer mean
 // that it is the beginning, or that there is no connection. Entries of kind EVENT
 // are among them; recalls and other amendments are not: messages are as they are now.
+// What the user has cleared (SetMyState) is left out.
 func (v *Conversation) History(ctx context.Context, before uint64, limit int) ([]*Message, error) {
 	if kindOf(v.id) == KindInvalid {
 		return nil, invalid("%q is not a conversation", v.id)
@@ -211,12 +212,12 @@ func (v *Conversation) History(ctx context.Context, before uint64, limit int) ([
 			if before == 1 {
 				return nil, nil
 			}
-			es, err := v.past(ctx, max(before, 1)-1, limit)
+			es, err := v.past(ctx, max(before, 1)-1, limit, w.Mine.GetClearedBelow())
 			return v.messages(es, w), err
 		}
 		local, err := v.c.o.store.Entries(ctx, v.id, w.Low, hi, limit)
 		older := w.before(w.Low)
-		if err != nil || len(local) >= limit || older == 0 {
+		if err != nil || len(local) >= limit || older == 0 || older < w.Mine.GetClearedBelow() {
 			return v.messages(local, w), err
 		}
 		_, err = v.older(ctx, older, limit-len(local))
@@ -226,7 +227,7 @@ func (v *Conversation) History(ctx context.Context, before uint64, limit int) ([
 				continue // the store has more now, or the window began anew
 			}
 			// It moved under us: what the server says is an answer as well.
-			es, err := v.past(ctx, older, limit-len(local))
+			es, err := v.past(ctx, older, limit-len(local), w.Mine.GetClearedBelow())
 			return v.messages(append(es, local...), w), err
 		}
 		if len(local) > 0 {
@@ -237,8 +238,9 @@ func (v *Conversation) History(ctx context.Context, before uint64, limit int) ([
 }
 
 // past asks the server for entries from seq down, 0: the newest, until there are
-// limit of them or it is the beginning. A page of it may be amendments only.
-func (v *Conversation) past(ctx context.Context, from uint64, limit int) ([]*wire.Entry, error) {
+// limit of them or it is the beginning, or what is cleared. A page of it may be
+// amendments only.
+func (v *Conversation) past(ctx context.Context, from uint64, limit int, cleared uint64) ([]*wire.Entry, error) {
 	var out []*wire.Entry
 	for {
 		f, err := v.older(ctx, from, limit-len(out))
@@ -249,7 +251,7 @@ func (v *Conversation) past(ctx context.Context, from uint64, limit int) ([]*wir
 			return nil, err
 		}
 		out = append(f.Entries, out...)
-		if len(out) >= limit || f.FirstSeq <= 1 || from != 0 && f.FirstSeq > from {
+		if len(out) >= limit || f.FirstSeq <= max(cleared, 1) || from != 0 && f.FirstSeq > from {
 			return out[max(0, len(out)-limit):], nil
 		}
 		from = f.FirstSeq - 1
@@ -273,6 +275,7 @@ func (v *Conversation) window(ctx context.Context) (window, error) {
 }
 
 func (v *Conversation) messages(es []*wire.Entry, w window) []*Message {
+	es = w.shown(es)
 	out := make([]*Message, len(es))
 	for i, e := range es {
 		out[i] = messageOf(e, v.c.userID())
@@ -337,12 +340,12 @@ func (k *core) summary(cv *conv) Summary {
 	s := Summary{
 		ID: r.ID, Title: r.Title, Peer: peerOf(r.ID, k.meta.User),
 		Unread: cv.unread(), Read: r.Read, PeerReceived: r.PeerReceived, PeerRead: r.PeerRead,
-		Low: r.Low, High: r.High, Head: r.Head, Member: r.Until == 0,
+		Low: r.Low, High: r.High, Head: r.Head, Member: r.Until == 0, Mine: r.mine(),
 	}
 	if r.LastAtMs > 0 {
 		s.LastAt = time.UnixMilli(r.LastAtMs)
 	}
-	if r.Last != nil {
+	if r.Last != nil && r.Last.Seq >= s.Mine.ClearedBelow {
 		s.Last = messageOf(r.Last, k.meta.User)
 		s.Last.tick(r.PeerReceived, r.PeerRead)
 	}

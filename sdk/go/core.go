@@ -293,6 +293,8 @@ func (k *core) handle(frame *wire.ServerFrame) {
 		k.onPosition(f.Push.Position)
 	case *wire.ServerFrame_Receipt:
 		k.onReceipt(f.Receipt)
+	case *wire.ServerFrame_MyState:
+		k.onMyState(f.MyState)
 	case *wire.ServerFrame_SyncDelta:
 		k.onDelta(f.SyncDelta)
 	case *wire.ServerFrame_Range:

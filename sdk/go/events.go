@@ -76,6 +76,9 @@ type (
 		User           string
 		Received, Read uint64
 	}
+	// MyStateEvent: what the user set for themselves in a conversation changed, here or
+	// on another device.
+	MyStateEvent struct{ State *wire.MyState }
 	// TypingEvent: somebody is typing, now.
 	TypingEvent struct{ Conversation, User string }
 	// PresenceEvent: a watched user came or went.
@@ -105,6 +108,7 @@ func (*ProfileEvent) event()  {}
 func (*GapEvent) event()      {}
 func (*ResetEvent) event()    {}
 func (*ReceiptEvent) event()  {}
+func (*MyStateEvent) event()  {}
 func (*TypingEvent) event()   {}
 func (*PresenceEvent) event() {}
 func (*StateEvent) event()    {}
@@ -183,8 +187,8 @@ func (h *hub) pop() (e Event, done bool) {
 // Events about stored things (messages, acks, failures, recalls, changes,
 // groups, contacts, gaps, resets) wait in the store until they are handled, also over a
 // restart; each comes once, except that after a crash the last ones, at most 64,
-// may come again, in the same order and before anything new. Receipts, typing,
-// presence and state are passing: only the latest of each subject is kept. What a
+// may come again, in the same order and before anything new. Receipts, what
+// the user set, typing, presence and state are passing: only the latest of each subject is kept. What a
 // cold start brings is history and no event.
 //
 // One loop at a time: a second one waits until the first has ended.

@@ -32,6 +32,7 @@ type fake struct {
 	first, until   map[string]uint64
 	earlier        map[string][]*wire.Window // hidden is worked out
 	titles         map[string]string
+	mine           map[string]*wire.MyState
 	conns          []*fakeConn
 	hellos         []*wire.Hello
 	seen           []*wire.ClientFrame
@@ -88,6 +89,7 @@ func newFake(t *testing.T) *fake {
 		read: map[string]uint64{}, received: map[string]uint64{}, first: map[string]uint64{},
 		until: map[string]uint64{}, earlier: map[string][]*wire.Window{},
 		peerReceived: map[string]uint64{}, peerRead: map[string]uint64{}, titles: map[string]string{},
+		mine: map[string]*wire.MyState{},
 	}
 }
 

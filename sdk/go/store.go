@@ -86,6 +86,8 @@ type ConversationRecord struct {
 	// Newest names the entry with the greatest pos that was applied, also an amendment:
 	// by it the server sees whether its history is the one that is known here.
 	Newest *wire.Newest
+	// Mine is what the user set for themselves, nil if nothing ever was.
+	Mine *wire.MyState
 }
 
 // OutboxState is where a message of the outbox stands.

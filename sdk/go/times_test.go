@@ -15,6 +15,7 @@ func (f *fake) state(conversation string) *wire.ConversationState {
 	s := &wire.ConversationState{
 		Conversation: conversation, FirstSeq: max(1, f.first[conversation]), ReadSeq: f.read[conversation],
 		PeerReceived: f.peerReceived[conversation], PeerRead: f.peerRead[conversation], Title: f.titles[conversation],
+		Mine: f.mine[conversation],
 	}
 	if len(j) > 0 {
 		if s.UntilSeq = f.until[conversation]; s.UntilSeq > 0 {

@@ -105,6 +105,8 @@ type Summary struct {
 	Low, High, Head uint64
 	// Member: false once the user has left or was removed.
 	Member bool
+	// Mine is what the user set for themselves here, on any device; never nil.
+	Mine *wire.MyState
 }
 
 // Kind tells the kinds of conversations apart.

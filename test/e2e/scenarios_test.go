@@ -38,6 +38,7 @@ func scenarios() []scenario {
 		{"one answer through both doors", terms{}, doors},
 		{"a slow reader beside a fast one", terms{}, slowReader},
 		{"own changes reach the other device", terms{}, ownChanges},
+		{"what a user sets for themselves", terms{}, myState},
 		{"removed and added again", terms{}, addedAgain},
 		{"two devices resume while groups are made", terms{}, newGroups},
 		{"four senders, one order", terms{}, oneOrder},

@@ -154,6 +154,16 @@ var clients = []Mutant{
 		Package: sdkDir, Test: "TestAmendments",
 	},
 	{
+		Name: "sdk-older-my-state-wins", Breaks: "15: of two states that a user set the newer one counts",
+		Hunks:   []Hunk{{sdkDir + "/mine.go", "\tif m.GetRevision() <= cv.rec.Mine.GetRevision() {\n", "\tif m == nil {\n"}},
+		Package: sdkDir, Test: "TestMyState",
+	},
+	{
+		Name: "sdk-shows-what-is-cleared", Breaks: "15: what a user has cleared is not shown",
+		Hunks:   []Hunk{{sdkDir + "/conversation.go", "\tes = w.shown(es)\n", ""}},
+		Package: sdkDir, Test: "TestClearedIsNotShown",
+	},
+	{
 		Name: "sdk-state-tells-beyond-its-end", Breaks: "5: who is removed while a state is made is told what lies between",
 		Hunks:   []Hunk{{sdkDir + "/stretch.go", "return stretch{s.FromSeq, s.Seq, ", "return stretch{s.FromSeq, max(s.Seq, s.UntilSeq), "}},
 		Package: sdkDir, Test: "TestRemovedWhileTheStateWasMade",

@@ -12,7 +12,8 @@ import (
 // Schema 1 did not know of earlier times of membership, 1 and 2 not of what was
 // recalled: the server tells both with the conversation list, so the client reads
 // that again. Up to 3 amendments were kept as entries, and the newest entry was the
-// last one of the window.
+// last one of the window. Up to 4 nothing was known of what users set for themselves,
+// which the list tells, too.
 func (s *Store) upgrade(ctx context.Context, from int) error {
 	var text string
 	if from < 2 {
@@ -20,11 +21,16 @@ func (s *Store) upgrade(ctx context.Context, from int) error {
 	}
 	if from < 3 {
 		text += `
-			ALTER TABLE conversation ADD COLUMN recalled BLOB NOT NULL DEFAULT x'';
-			UPDATE meta SET listing = 1, list_next = '' WHERE position != '';`
+			ALTER TABLE conversation ADD COLUMN recalled BLOB NOT NULL DEFAULT x'';`
 	}
-	text += "ALTER TABLE conversation ADD COLUMN newest BLOB; PRAGMA user_version = 4"
-	if _, err := s.conn.ExecContext(ctx, text); err != nil {
+	if from < 4 {
+		text += "ALTER TABLE conversation ADD COLUMN newest BLOB;"
+	}
+	text += `
+		ALTER TABLE conversation ADD COLUMN mine BLOB;
+		UPDATE meta SET listing = 1, list_next = '' WHERE position != '';
+		PRAGMA user_version = 5`
+	if _, err := s.conn.ExecContext(ctx, text); err != nil || from >= 4 {
 		return err
 	}
 	w := &writer{s: s, ctx: ctx}

@@ -113,6 +113,7 @@ func testRecords(t *testing.T, open Open) {
 		ID: dm, Title: "t", First: 1, Until: 2, Low: 3, High: 4, Head: 5, HeadCount: 6, LastAtMs: 7, Read: 8,
 		ReadCount: 9, Received: 10, MarkedAtMs: 11, PeerReceived: 12, PeerRead: 13, Last: last,
 		Newest:   &wire.Newest{Conversation: dm, Seq: 10, Id: []byte("0123456789abcdef"), StoredAtMs: 21, Pos: 1<<53 + 5},
+		Mine:     &wire.MyState{Conversation: dm, Revision: 3, Pinned: true, Draft: "d\x00ö", ClearedBelow: 1<<53 + 7},
 		Recalled: []uint64{18, 19, 1<<53 + 3}, RecalledMore: 20,
 		Earlier: []skein.Window{{First: 14, Until: 15, Hidden: 16}, {First: 17, Until: 1<<53 + 1, Hidden: 0}},
 	}
@@ -132,7 +133,10 @@ func testRecords(t *testing.T, open Open) {
 	if !proto.Equal(got.Newest, c.Newest) {
 		t.Errorf("newest = %v, want %v", got.Newest, c.Newest)
 	}
-	got.Last, c.Last, got.Newest, c.Newest = nil, nil, nil, nil
+	if !proto.Equal(got.Mine, c.Mine) {
+		t.Errorf("mine = %v, want %v", got.Mine, c.Mine)
+	}
+	got.Last, c.Last, got.Newest, c.Newest, got.Mine, c.Mine = nil, nil, nil, nil, nil, nil
 	if !reflect.DeepEqual(got, c) {
 		t.Errorf("conversation = %+v, want %+v", got, c)
 	}
@@ -147,6 +151,9 @@ func testRecords(t *testing.T, open Open) {
 	}
 	if snap.Conversations[1].Newest != nil {
 		t.Errorf("an absent newest entry became %v", snap.Conversations[1].Newest)
+	}
+	if snap.Conversations[1].Mine != nil {
+		t.Errorf("what was never set became %v", snap.Conversations[1].Mine)
 	}
 }
 

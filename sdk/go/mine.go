@@ -1,0 +1,64 @@
+package skein
+
+import (
+	"context"
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// SetMyState changes what the user set for themselves in the conversation: pinned,
+// muted until, hidden, a draft, cleared below, marked as unread. What the request does
+// not name stays; its conversation is filled in. It waits for a connection, returns
+// when the server has it durably, and the user's other devices are told. SPEC §4.8.
+func (v *Conversation) SetMyState(ctx context.Context, change *wire.SetMyStateRequest) (*wire.MyState, error) {
+	if kindOf(v.id) == KindInvalid {
+		return nil, invalid("%q is not a conversation", v.id)
+	}
+	req := &wire.SetMyStateRequest{}
+	proto.Merge(req, change)
+	req.Conversation = v.id
+	var resp wire.SetMyStateResponse
+	if err := v.c.Call(ctx, "skein.v1.MessageService/SetMyState", req, &resp); err != nil {
+		return nil, err
+	}
+	err := v.c.do(ctx, func(k *core) { k.onMyState(resp.State) })
+	return resp.State, err
+}
+
+// onMyState takes what was set here or on another device. A conversation that is not
+// known yet comes with the list, and its state with it.
+func (k *core) onMyState(m *wire.MyState) {
+	if cv := k.convs[m.GetConversation()]; cv != nil {
+		k.takeMine(cv, m)
+	}
+}
+
+// takeMine keeps what the user set, unless something newer is known.
+func (k *core) takeMine(cv *conv, m *wire.MyState) {
+	if m.GetRevision() <= cv.rec.Mine.GetRevision() {
+		return
+	}
+	cv.rec.Mine = m
+	k.touch(cv, true)
+	k.post(passingKey{"mine", cv.rec.ID, ""}, &MyStateEvent{State: m})
+}
+
+// mine is what the user set, if only that it is nothing.
+func (r *ConversationRecord) mine() *wire.MyState {
+	if r.Mine == nil {
+		return &wire.MyState{Conversation: r.ID}
+	}
+	return r.Mine
+}
+
+// shown leaves out of entries what the user has cleared.
+func (r *ConversationRecord) shown(es []*wire.Entry) []*wire.Entry {
+	i := slices.IndexFunc(es, func(e *wire.Entry) bool { return e.Seq >= r.Mine.GetClearedBelow() })
+	if i < 0 {
+		return nil
+	}
+	return es[i:]
+}
