@@ -100,7 +100,9 @@ bench: build ## the scenarios with their tables, about twelve minutes; one alone
 	./bin/skein-lab bench store
 	./bin/skein-lab bench idle
 	./bin/skein-lab bench backup --messages 500000
+	./bin/skein-lab bench stall
 	@test -z "$(POSTGRES)" || ./bin/skein-lab bench chat --postgres "$(POSTGRES)" --no-half
+	@test -z "$(POSTGRES)" || ./bin/skein-lab bench stall --postgres "$(POSTGRES)"
 	@test -z "$(POSTGRES)" || ./bin/skein-lab bench idle --postgres "$(POSTGRES)" --connections 2000 --duration 60s
 
 BASE ?= HEAD~1

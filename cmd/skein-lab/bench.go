@@ -26,6 +26,7 @@ type benchCmd struct {
 	Resume    benchResumeCmd    `cmd:"" help:"A storm of reconnects: bytes and time until all are in sync."`
 	Store     benchStoreCmd     `cmd:"" help:"The journal alone: appends, resends, reads, reopening."`
 	Backup    benchBackupCmd    `cmd:"" help:"Backups of a server under load: time, size, what they cost others; drill, restore."`
+	Stall     benchStallCmd     `cmd:"" help:"Direct chats while strangers are refused, a large group changes, a row is locked: acks, as ratios."`
 	Floor     benchFloorCmd     `cmd:"" help:"What the machine allows: the bare server under the load of chat or broadcast."`
 
 	Compare benchCompareCmd `cmd:"" help:"Two builds of the server under the same load, in turns: CPU time and allocations per message."`
@@ -341,6 +342,27 @@ func (c *benchBackupCmd) Run(ctx context.Context) error {
 	}
 	o.Connections, o.Rate, o.Duration, o.Warmup, o.Window, o.Payload = c.Users, c.Rate, c.Duration, 10*time.Second, 1, 100
 	r, err := bench.Backup(ctx, o, c.Messages, c.MBPerS, c.start)
+	return c.print(r, err)
+}
+
+type benchStallCmd struct {
+	benchFlags `embed:""`
+	Users      int           `default:"200" help:"Logged-in users, in pairs."`
+	Rate       float64       `default:"200" help:"Messages per second of theirs in all."`
+	Group      int           `default:"3000" help:"Members of the group that changes."`
+	Duration   time.Duration `default:"20s" help:"How long to measure each."`
+}
+
+func (c *benchStallCmd) Run(ctx context.Context) error {
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	if c.Users < 2 || c.Rate <= 0 || c.Group < 3 || c.Duration <= 0 {
+		return errors.New("bench stall: users must be 2 or more, the group 3 or more, rate and duration positive")
+	}
+	o.Connections, o.Rate, o.Duration, o.Warmup, o.Window, o.Payload = c.Users, c.Rate, c.Duration, 5*time.Second, 1, 100
+	r, err := bench.Stall(ctx, o, c.Group, c.start)
 	return c.print(r, err)
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/bench"
+	"github.com/skein-im/skein/internal/pgtest"
 )
 
 // asProgram makes this test binary the program itself, for those that start it.
@@ -122,5 +123,28 @@ func TestBenchBackup(t *testing.T) {
 	}
 	if b.During.Count == 0 || b.ReadySeconds == 0 {
 		t.Errorf("%d acks beside the backup, ready after %g s", b.During.Count, b.ReadySeconds)
+	}
+}
+
+// TestStall: each trouble happens while direct chats go on, on both stores, and nothing
+// of theirs is lost.
+func TestStall(t *testing.T) {
+	for store, more := range map[string][]string{"embedded": nil, "postgres": {"--postgres", pgtest.Database(t)}} {
+		out, said, err := lab(t, nil, append([]string{"bench", "stall", "--skein", skein, "--users", "4", "--rate", "40", "--group", "5", "--duration", "2s", "--json"}, more...)...)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", store, err, said)
+		}
+		var r bench.Report
+		if err := json.Unmarshal([]byte(out), &r); err != nil {
+			t.Fatalf("%s: %v in %s", store, err, out)
+		}
+		if r.Stall == nil || r.Stall.Alone.Count == 0 || len(r.Stall.Beside) != 2+len(more)/2 {
+			t.Fatalf("%s: %s", store, out)
+		}
+		for _, x := range r.Stall.Beside {
+			if x.Times == 0 || x.Ack.Count == 0 || x.P99Ratio == 0 {
+				t.Errorf("%s: %+v", store, x)
+			}
+		}
 	}
 }

@@ -113,6 +113,7 @@ type Report struct {
 	Groups   *GroupReport    `json:"groups,omitempty"`
 	Overload *OverloadReport `json:"overload,omitempty"`
 	Backup   *BackupReport   `json:"backup,omitempty"`
+	Stall    *StallReport    `json:"stall,omitempty"`
 
 	Server ServerReport `json:"server"`
 	// ClientCPU is the load generator's µs of CPU per message: it shares the cores.
@@ -217,6 +218,23 @@ type OverloadReport struct {
 	// Recovery is how long after the end of the overload the median ack was back
 	// at twice what it was before; -1: not within 30 s.
 	Recovery float64 `json:"recovery_s"`
+}
+
+// StallReport is what the acks of direct chats take while others give the server trouble.
+type StallReport struct {
+	// Alone are the acks without any.
+	Alone  Latency   `json:"alone_ack_ms"`
+	Beside []Trouble `json:"beside"`
+}
+
+// Trouble is one of them: how often it happened, and the acks meanwhile, also as parts
+// of those without.
+type Trouble struct {
+	Name     string  `json:"name"`
+	Times    uint64  `json:"times"`
+	Ack      Latency `json:"ack_ms"`
+	P50Ratio float64 `json:"p50_ratio"`
+	P99Ratio float64 `json:"p99_ratio"`
 }
 
 // GroupReport is what groups and direct chats do to each other.

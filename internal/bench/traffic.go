@@ -409,4 +409,5 @@ const (
 	ScenarioIdle      = "idle"
 	ScenarioResume    = "resume"
 	ScenarioBackup    = "backup"
+	ScenarioStall     = "stall"
 )
