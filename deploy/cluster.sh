@@ -167,11 +167,14 @@ start_postgres() {
 		}
 		rm -f "$PG/password"
 	fi
+	# Statements are counted where that is installed: skein-lab tells them per message.
+	local counted=()
+	[[ ! -e $PG_BIN/../lib/pg_stat_statements.so ]] || counted=(-c shared_preload_libraries=pg_stat_statements)
 	# The durability of production: fsync, full_page_writes and synchronous_commit are
 	# on. setsid keeps a Ctrl-C in the terminal from reaching more than this script.
 	(cd "$PG" && exec setsid "${as_postgres[@]}" "$PG_BIN/postgres" -D "$PG/data" -p "$PG_PORT" -c listen_addresses=127.0.0.1 \
 		-c unix_socket_directories= -c max_connections=$((${#roles[@]} * 32 + 20)) \
-		-c shared_buffers=128MB -c max_wal_size=2GB -c wal_compression=on) </dev/null >>"$DIR/postgres.log" 2>&1 &
+		-c shared_buffers=128MB -c max_wal_size=2GB -c wal_compression=on "${counted[@]}") </dev/null >>"$DIR/postgres.log" 2>&1 &
 	postgres_pid=$!
 	echo "$postgres_pid" >"$DIR/pids"
 	local n
