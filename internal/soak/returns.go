@@ -272,9 +272,15 @@ func (l *lines) history(h []Record, of []int, between []bool, n int) []Record {
 // sentAnew marks an Invoked that no program asked for.
 const sentAnew = "sent anew"
 
+// nodesHave is how long after its answer a node may have another request for a message,
+// which a gateway gave to two.
+const nodesHave = 30 * time.Second
+
 // anew are the messages that a client may send once more when it is reset: their
 // acknowledgement is gone, and it had not come so far as to apply them (SPEC §7.3:
-// it keeps its outbox). Nobody says when, and in which order.
+// it keeps its outbox). Where nodes outlive a return, one of them may still have had
+// the request, and store it in the history that is there now (SPEC §7.8). Nobody says
+// when, and in which order.
 func (l *lines) anew(h []Record, of []int, reset int, gone map[string]int) (out []Record) {
 	applied, later := map[string]bool{}, map[string]bool{}
 	for i := range h {
@@ -286,8 +292,12 @@ func (l *lines) anew(h []Record, of []int, reset int, gone map[string]int) (out 
 		}
 	}
 	began, _ := l.bounds(of[reset])
+	had := func(acked int64) bool {
+		n := of[reset]
+		return n > 0 && l.run.Returns[n-1].Stays && acked > l.run.Returns[n-1].Over-int64(nodesHave)
+	}
 	for hash, until := range gone {
-		if until > reset || applied[hash] || later[hash] {
+		if until > reset || applied[hash] && !had(h[until].Mono) || later[hash] {
 			continue
 		}
 		rec := h[until]

@@ -106,6 +106,30 @@ func TestSentAnewByTheOutbox(t *testing.T) {
 	}
 }
 
+// A message that was lost by the return may be stored again by a node that outlived it
+// and still had the request, though its device has shown it: soon after only, and where
+// there are such nodes.
+func TestStoredAnewByANode(t *testing.T) {
+	for name, tt := range map[string]struct {
+		stays, ok bool
+		before    time.Duration
+	}{"nodes stay": {true, true, 0}, "nodes stay, long ago": {true, false, time.Minute}, "none": {false, false, 0}} {
+		s := opening()
+		c := s.copy(0)
+		e := s.say("ann/1", dm, "acknowledged and shown")
+		s.clock += int64(tt.before)
+		r := s.putBack(c)
+		r.Stays = tt.stays
+		s.resets(devices...)
+		s.deliver(s.append(Entry{Conversation: dm, Sender: "ann", ID: e.ID, Hash: e.Hash, Message: true}))
+		run := s.end()
+		run.Returns = []Return{r}
+		if got := Check(run); got.OK() != tt.ok {
+			t.Errorf("%s: %v", name, got.Violations)
+		}
+	}
+}
+
 // Where connections outlive a return, a device is shown entries of the new history
 // in the places of old ones until it is told; it forgets them then. Where they do
 // not, that is a broken promise.
