@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/bench"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // asProgram makes this test binary the program itself, for those that start it.

@@ -13,7 +13,7 @@ import (
 	"github.com/skein-im/skein/internal/directory/postgres"
 	"github.com/skein-im/skein/internal/directory/sqlite"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // logged collects the log.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 	skein "github.com/skein-im/skein/sdk/go"
 )
 

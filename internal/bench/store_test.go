@@ -15,7 +15,7 @@ import (
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/pebble"
 	"github.com/skein-im/skein/internal/journal/postgres"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // storeEngine opens real journals, with Append changed by wrap.

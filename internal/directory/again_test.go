@@ -10,7 +10,7 @@ import (
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/directory/postgres"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 func openShared(t *testing.T) *directory.DB {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/journal/postgres"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 func examine(t *testing.T, set map[string]string) Report {

@@ -11,7 +11,7 @@ import (
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/outbox/outboxtest"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // Two nodes over one PostgreSQL change the same groups at the same time, and

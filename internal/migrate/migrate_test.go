@@ -23,7 +23,7 @@ import (
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/pebble"
 	"github.com/skein-im/skein/internal/journal/postgres"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // source is an embedded store with something in every table and every kind of

@@ -14,7 +14,7 @@ import (
 	"github.com/skein-im/skein/internal/directory/sqlite"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/outbox"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // node is a process: a directory and a journal that others have as well.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // TestDoctor: a page for people, an object for programs, and an exit code; also

@@ -6,7 +6,7 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/wire"
 )

@@ -7,7 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/wire"
 )

@@ -18,7 +18,7 @@ import (
 
 	"github.com/skein-im/skein/internal/im"
 	journal "github.com/skein-im/skein/internal/journal/pebble"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/sdk/go/sqlitestore"
 	"github.com/skein-im/skein/wire"

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/skein-im/skein/internal/app"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // cluster is a World of several nodes, in this process, over a real PostgreSQL

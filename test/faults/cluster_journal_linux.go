@@ -6,7 +6,7 @@ import (
 
 	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 	"github.com/skein-im/skein/internal/soak"
 )
 

@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 	"github.com/skein-im/skein/internal/soak"
 )
 

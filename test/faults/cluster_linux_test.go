@@ -13,7 +13,7 @@ import (
 	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/postgres"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 	"github.com/skein-im/skein/internal/soak"
 	"github.com/skein-im/skein/wire"
 )

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // nextTag builds a program of the version after this one, as it may come: its

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 	"github.com/skein-im/skein/internal/soak"
 )
 

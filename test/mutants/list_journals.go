@@ -282,8 +282,8 @@ var journals = []Mutant{
 	},
 	{
 		Name: "old-connections-stay", Breaks: "failover: a connection that leads to an old primary is not used",
-		Hunks:   []Hunk{{"internal/pgdial/primary.go", "return !ok || at.timeline >= p.newest[at.system]", "return !ok || at.timeline > 0"}},
-		Package: "internal/pgdial", Test: "TestOldPrimary",
+		Hunks:   []Hunk{{"internal/pg/primary.go", "return !ok || at.timeline >= p.newest[at.system]", "return !ok || at.timeline > 0"}},
+		Package: "internal/pg", Test: "TestOldPrimary",
 	},
 	{
 		Name: "no-room-for-blocks", Breaks: "backup: a reader's memory for blocks is beside what the log holds",

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/skein-im/skein/internal/pgdial"
+	"github.com/skein-im/skein/internal/pg"
 )
 
 // errSilent: the server holds the connection and does not answer.
@@ -16,7 +16,7 @@ var errSilent = errors.New("the server does not answer")
 // dialer connects within a time, notices a peer that is gone, and one that is
 // there but silent for longer than any statement may take; 0 waits for ever.
 func dialer(timeout, silence time.Duration) func(context.Context, string, string) (net.Conn, error) {
-	d := pgdial.Dialer(timeout, userTimeout)
+	d := pg.Dialer(timeout, userTimeout)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := d.DialContext(ctx, network, address)
 		if err != nil || silence <= 0 {

@@ -12,20 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/pg"
 	"github.com/skein-im/skein/internal/schema"
-)
-
-// The server's codes (SQLSTATE) that mean something here.
-const (
-	uniqueViolation      = "23505"
-	serializationFailure = "40001"
-	deadlockDetected     = "40P01"
-	diskFull             = "53100"
-	readOnly             = "25006" // a former primary
-	lockNotAvailable     = "55P03"
-	planChanged          = "0A000" // by a migration, while the driver kept a statement
-	resolutionUnknown    = "08007"
-	completionUnknown    = "40003"
 )
 
 // classify tells the codes that PostgreSQL's errors mean to a user.
@@ -33,7 +21,7 @@ func classify(err error) im.Code {
 	var e *pgconn.PgError
 	var connect *pgconn.ConnectError
 	switch {
-	case errors.As(err, &e) && e.Code == diskFull:
+	case errors.As(err, &e) && e.Code == pg.DiskFull:
 		return im.CodeStorageFull
 	case errors.As(err, &connect): // also when it is the password: an operator's matter, which may end
 		if errors.Is(err, context.Canceled) {
@@ -43,27 +31,14 @@ func classify(err error) im.Code {
 	case errors.As(err, new(*schema.NewerError)):
 		return im.CodeUnavailable // here; at nodes of the newer version it is
 	case e != nil:
-		switch e.Code {
-		case uniqueViolation, serializationFailure, deadlockDetected, readOnly, lockNotAvailable:
-			return im.CodeUnavailable
-		}
-		if away(e) || fatal(e) {
+		// Whose outcome the server does not know is not asked for again blindly.
+		if e.Code == pg.UniqueViolation || pg.Away(e.Code) && e.Code != pg.CompletionUnknown || fatal(e) {
 			return im.CodeUnavailable
 		}
 	case gone(err):
 		return im.CodeUnavailable
 	}
 	return ""
-}
-
-// away tells of answers that mean that the server is not there for us: it
-// starts, ends, has no room, gave a statement up that took too long, or failed.
-func away(e *pgconn.PgError) bool {
-	switch e.Code[:min(2, len(e.Code))] {
-	case "08", "53", "57", "58":
-		return true
-	}
-	return false
 }
 
 // gone tells that the connection is.
@@ -97,7 +72,7 @@ func again(err error) bool {
 	var e *pgconn.PgError
 	if errors.As(err, &e) {
 		switch e.Code {
-		case uniqueViolation, serializationFailure, deadlockDetected, planChanged:
+		case pg.UniqueViolation, pg.SerializationFailure, pg.DeadlockDetected, pg.PlanChanged:
 			return true
 		}
 	}
@@ -122,7 +97,7 @@ func refused(err error) bool {
 	if errors.As(err, &e) {
 		// A process that is ended may have committed before; distributed databases
 		// have words for what they do not know themselves.
-		return !fatal(e) && e.Code != resolutionUnknown && e.Code != completionUnknown
+		return !fatal(e) && e.Code != pg.ResolutionUnknown && e.Code != pg.CompletionUnknown
 	}
 	return errors.Is(err, pgx.ErrTxCommitRollback)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/directory/postgres"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 func someone(id string) im.Credentials {

@@ -33,7 +33,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/skein-im/skein/internal/directory"
-	"github.com/skein-im/skein/internal/pgdial"
+	"github.com/skein-im/skein/internal/pg"
 	"github.com/skein-im/skein/internal/schema"
 )
 
@@ -156,7 +156,7 @@ func connect(config *pgx.ConnConfig, o Options, enter func(context.Context, *pgx
 	if config.ValidateConnect == nil { // the URL asks for nothing else
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	}
-	primaries := &pgdial.Primaries{}
+	primaries := &pg.Primaries{}
 	primaries.Guard(&config.Config)
 	config.DialFunc = dialer(o.ConnectTimeout, silence)
 	config.RuntimeParams["statement_timeout"] = fmt.Sprint(o.StatementTimeout.Milliseconds())
@@ -240,8 +240,8 @@ func migrating(ctx context.Context, config *pgx.ConnConfig, o Options, how direc
 	// The locks go with the connection: with this pool, or when the process dies.
 	for told := false; ; told = true {
 		err := change(d, ctx)
-		var pg *pgconn.PgError
-		if !errors.As(err, &pg) || pg.Code != lockNotAvailable {
+		var answer *pgconn.PgError
+		if !errors.As(err, &answer) || answer.Code != pg.LockNotAvailable {
 			return err
 		}
 		if !told {

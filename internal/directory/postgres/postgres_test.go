@@ -6,7 +6,7 @@ import (
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/directory/directorytest"
 	"github.com/skein-im/skein/internal/directory/postgres"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 func open(t *testing.T, url string) *directory.DB {

@@ -16,7 +16,7 @@ import (
 
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 	"github.com/skein-im/skein/internal/schema"
 )
 

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // benchMessage is a message of 150 bytes in one of some direct chats.

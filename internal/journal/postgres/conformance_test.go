@@ -8,7 +8,7 @@ import (
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/journaltest"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // quiet is a logger for tests that provoke complaints.

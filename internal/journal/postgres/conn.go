@@ -16,7 +16,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgdial"
+	"github.com/skein-im/skein/internal/pg"
 	"github.com/skein-im/skein/internal/schema"
 )
 
@@ -84,7 +84,7 @@ func (j *Journal) poolConfig(url string, conns int32) (*pgxpool.Config, error) {
 	}
 	c.MaxConns = conns
 	c.ConnConfig.ConnectTimeout = connectTimeout
-	c.ConnConfig.DialFunc = pgdial.Dialer(connectTimeout, j.o.UserTimeout).DialContext
+	c.ConnConfig.DialFunc = pg.Dialer(connectTimeout, j.o.UserTimeout).DialContext
 	maps.Copy(c.ConnConfig.RuntimeParams, sessionSettings())
 	j.primaries.Guard(&c.ConnConfig.Config)
 	c.PrepareConn = func(_ context.Context, conn *pgx.Conn) (bool, error) {

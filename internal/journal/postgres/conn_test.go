@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // Processes that start together on an empty database take turns making the

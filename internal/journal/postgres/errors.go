@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/pg"
 )
 
 // errClosed answers calls after Close.
@@ -21,21 +22,15 @@ func (e *SettingError) Error() string {
 	return fmt.Sprintf("journal: the database has %s = %q, want %s", e.Name, e.Have, e.Want)
 }
 
-// What the database's errors are called, as far as they are told apart.
+// What our own functions answer when they do nothing.
 const (
-	codeNotAdopted   = "SK001"
-	codeUnknownHead  = "SK002"
-	codeAmendsNone   = "SK003"
-	codeLockTimeout  = "55P03"
-	codeDiskFull     = "53100"
-	codeUnique       = "23505"
-	codeNotNull      = "23502"
-	codeDeadlock     = "40P01"
-	codeSerializable = "40001"
-	codeTooLarge     = "54000"
-	codeNoNumber     = "2200H" // there are as many conversations as one database can have
-	classData        = "22"
+	codeNotAdopted  = "SK001"
+	codeUnknownHead = "SK002"
+	codeAmendsNone  = "SK003"
 )
+
+// classData is the class of codes that blame the data.
+const classData = "22"
 
 // Something to do about a failed call of the function.
 type reaction int
@@ -63,7 +58,7 @@ func meaning(err error) reaction {
 		return giveUp
 	}
 	switch r.code {
-	case codeUnique, codeDeadlock, codeSerializable:
+	case pg.UniqueViolation, pg.DeadlockDetected, pg.SerializationFailure:
 		return runAgain
 	case codeUnknownHead:
 		return lookAgain
@@ -76,8 +71,8 @@ func meaning(err error) reaction {
 // outcome says what became of a batch whose call failed. answered tells that the
 // function had returned.
 func (j *Journal) outcome(err error, answered bool) error {
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
+	var answer *pgconn.PgError
+	if !errors.As(err, &answer) {
 		if pgconn.SafeToRetry(err) {
 			return fmt.Errorf("%w: %w", im.ErrJournalUnavailable, err)
 		}
@@ -86,17 +81,17 @@ func (j *Journal) outcome(err error, answered bool) error {
 	// The server commits after the function's answer, and tells it in another
 	// message: when it ends the connection between them, it may have committed. An
 	// error instead of that message means that it did not.
-	if answered && pg.SeverityUnlocalized != "ERROR" {
+	if answered && answer.SeverityUnlocalized != "ERROR" {
 		return fmt.Errorf("%w: %w", im.ErrOutcomeUnknown, err)
 	}
 	switch {
-	case pg.Code == codeDiskFull:
+	case answer.Code == pg.DiskFull:
 		return fmt.Errorf("%w: %w", im.ErrJournalFull, err)
-	case pg.Code == codeNoNumber: // nothing is wrong with the batch
-	case pg.Code == codeAmendsNone || pg.Code == codeTooLarge || len(pg.Code) == 5 && pg.Code[:2] == classData:
+	case answer.Code == pg.SequenceFull: // nothing is wrong with the batch
+	case answer.Code == codeAmendsNone || answer.Code == pg.TooLarge || len(answer.Code) == 5 && answer.Code[:2] == classData:
 		return fmt.Errorf("%w: %w", im.ErrAppendInvalid, err)
 	}
-	return &refusal{code: pg.Code, cause: err}
+	return &refusal{code: answer.Code, cause: err}
 }
 
 // unreachable is the error of a database that could not be reached, or of a ctx

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // A connection that is cut while the reply to a commit is on its way: the

@@ -11,7 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // watched is a journal whose clock is the test's, and that does not look by itself.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/journaltest"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // server starts one of the test's own.

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/pg"
 )
 
 // The phases of an import.
@@ -108,8 +109,8 @@ func OpenImporter(ctx context.Context, url string) (m *Importer, err error) {
 		return nil, err
 	}
 	if _, err := c.Exec(ctx, "SELECT pg_advisory_lock($1)", int64(importLock)); err != nil {
-		var pg *pgconn.PgError
-		if errors.As(err, &pg) && pg.Code == "55P03" {
+		var answer *pgconn.PgError
+		if errors.As(err, &answer) && answer.Code == pg.LockNotAvailable {
 			return nil, errors.New("another migration into this database is running")
 		}
 		return nil, err

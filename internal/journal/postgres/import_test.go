@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // What is imported is what is read afterwards, by the importer and by the journal,

@@ -14,7 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgdial"
+	"github.com/skein-im/skein/internal/pg"
 	"github.com/skein-im/skein/internal/schema"
 )
 
@@ -67,7 +67,7 @@ type Journal struct {
 	metrics   *metrics
 	writers   *pgxpool.Pool // of appends and marks, so that no read keeps them waiting
 	readers   *pgxpool.Pool
-	primaries pgdial.Primaries
+	primaries pg.Primaries
 	timeline  atomic.Pointer[string]
 	requests  requests
 	looks     atomic.Int32 // batches that ids are still looked up for
@@ -162,12 +162,12 @@ func (j *Journal) begin(ctx context.Context, config *pgx.ConnConfig) error {
 // opening tells what an operator can do something about from a database that
 // went away.
 func opening(ctx context.Context, err error) error {
-	var pg *pgconn.PgError
+	var answer *pgconn.PgError
 	var newer *schema.NewerError
 	var inUse *schema.InUseError
 	var setting *SettingError
 	var unfinished *UnfinishedError
-	if err == nil || errors.As(err, &newer) || errors.As(err, &inUse) || errors.As(err, &setting) || errors.As(err, &unfinished) || errors.As(err, &pg) && pg.SeverityUnlocalized == "ERROR" {
+	if err == nil || errors.As(err, &newer) || errors.As(err, &inUse) || errors.As(err, &setting) || errors.As(err, &unfinished) || errors.As(err, &answer) && answer.SeverityUnlocalized == "ERROR" {
 		return err
 	}
 	return unreachable(ctx, err)

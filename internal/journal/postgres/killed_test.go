@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // rewriteURL names the database for the process that is killed.

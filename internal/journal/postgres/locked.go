@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/pg"
 )
 
 const (
@@ -141,7 +142,7 @@ func (l *locked) count(now time.Time) int {
 // done.
 func timedOutOnLock(err error) bool {
 	var r *refusal
-	return errors.As(err, &r) && r.code == codeLockTimeout
+	return errors.As(err, &r) && r.code == pg.LockNotAvailable
 }
 
 // appendApart stores what can be stored of a batch while rows of other

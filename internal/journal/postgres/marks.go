@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/pg"
 )
 
 const (
@@ -378,12 +379,12 @@ func (j *Journal) writeSome(ctx context.Context, set []im.Mark, dropped int) ([]
 	}
 	_, err = rows.Close()
 	c.Release()
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == codeNotNull {
+	var answer *pgconn.PgError
+	if errors.As(err, &answer) && answer.Code == pg.NotNullViolation {
 		return nil, cmp.Or(j.adoptAgain(ctx), fmt.Errorf("%w: %w", im.ErrJournalUnavailable, err))
 	}
-	if pg != nil {
-		return nil, &refusal{code: pg.Code, cause: err}
+	if answer != nil {
+		return nil, &refusal{code: answer.Code, cause: err}
 	}
 	if err != nil {
 		return nil, unreachable(ctx, err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 	"github.com/skein-im/skein/internal/schema"
 	"github.com/skein-im/skein/wire"
 )

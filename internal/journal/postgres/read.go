@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/pgdial"
+	"github.com/skein-im/skein/internal/pg"
 )
 
 // readBytes bounds what one Read returns; an entry counts 256 besides its content.
@@ -156,14 +156,14 @@ func (j *Journal) queryOn(ctx context.Context, pool *pgxpool.Pool, name string, 
 // reading is the error of a query: of a database that cannot answer now, unless
 // it says that something is wrong with the data or the question.
 func reading(err error) error {
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
+	var answer *pgconn.PgError
+	if !errors.As(err, &answer) {
 		return fmt.Errorf("%w: %w", im.ErrJournalUnavailable, err)
 	}
-	if pg.SeverityUnlocalized == "ERROR" && !pgdial.Away(pg.Code) {
+	if answer.SeverityUnlocalized == "ERROR" && !pg.Away(answer.Code) {
 		return fmt.Errorf("journal: %w", err)
 	}
-	return &refusal{code: pg.Code, cause: err}
+	return &refusal{code: answer.Code, cause: err}
 }
 
 // Read returns a range of a conversation.

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/skein-im/skein/internal/pg"
 	"github.com/skein-im/skein/internal/schema"
 )
 
@@ -100,8 +101,8 @@ func (p plan) migrate(ctx context.Context, c *pgx.Conn, to int, log *slog.Logger
 	}
 	for told := false; ; told = true {
 		err = pgx.BeginFunc(ctx, c, func(tx pgx.Tx) error { return p.advance(ctx, tx, to, log) })
-		var pg *pgconn.PgError
-		if !errors.As(err, &pg) || pg.Code != codeLockTimeout {
+		var answer *pgconn.PgError
+		if !errors.As(err, &answer) || answer.Code != pg.LockNotAvailable {
 			break
 		}
 		if !told {
@@ -231,9 +232,9 @@ func schemaRange(ctx context.Context, c *pgx.Conn) (r schema.Range, err error) {
 	}
 	// Tables of before do not say who may use them.
 	err = c.QueryRow(ctx, "SELECT version, coalesce((to_jsonb(m)->>'least')::int, 0) FROM journal_meta m").Scan(&r.Version, &r.Least)
-	var pg *pgconn.PgError
+	var answer *pgconn.PgError
 	switch {
-	case errors.As(err, &pg) && pg.Code == "42P01": // gone meanwhile: another's step did not succeed
+	case errors.As(err, &answer) && answer.Code == pg.UndefinedTable: // gone meanwhile: another's step did not succeed
 		return schema.Range{}, nil
 	case errors.Is(err, pgx.ErrNoRows):
 		return r, errors.New("journal: the table journal_meta is empty")

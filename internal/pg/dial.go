@@ -1,7 +1,11 @@
-// Package pgdial makes the connections to PostgreSQL: both stores have the same
-// trouble with a network that is cut and with a primary that was one, and the same
-// means against it. It must not know what is asked over them.
-package pgdial
+// Package pg is what both stores need of PostgreSQL, whatever they keep there:
+// connections that notice a cut network (dial.go) and that lead to no primary that
+// was replaced (primary.go), and the server's error codes (codes.go). The package
+// pgtest below it runs real servers for tests.
+//
+// It must not know what is asked over the connections. Goroutines: none. Locks:
+// one, in Primaries, and nothing is called while it is held.
+package pg
 
 import (
 	"net"

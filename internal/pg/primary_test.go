@@ -1,4 +1,4 @@
-package pgdial_test
+package pg_test
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/skein-im/skein/internal/pgdial"
-	"github.com/skein-im/skein/internal/pgtest"
+	"github.com/skein-im/skein/internal/pg"
+	"github.com/skein-im/skein/internal/pg/pgtest"
 )
 
 // A primary that was promoted away and that nobody fenced still takes writes, and
@@ -18,7 +18,7 @@ import (
 // that leads to the old one.
 func TestOldPrimary(t *testing.T) {
 	old, next, both := pgtest.Forked(t)
-	var p pgdial.Primaries
+	var p pg.Primaries
 	early := connect(t, &p, both)
 	if timeline := of(t, early); timeline != 1 || !p.Current(early.PgConn()) {
 		t.Fatalf("timeline %d, current %v", timeline, p.Current(early.PgConn()))
@@ -38,11 +38,11 @@ func TestOldPrimary(t *testing.T) {
 	if timeline := of(t, connect(t, &p, both)); timeline != 2 {
 		t.Errorf("a new connection leads to timeline %d", timeline)
 	}
-	var refused *pgdial.OldPrimaryError
+	var refused *pg.OldPrimaryError
 	if _, err := dial(t, &p, old.URL()); !errors.As(err, &refused) || refused.Timeline != 1 || refused.Seen != 2 {
 		t.Errorf("the old primary alone: %v", err)
 	}
-	var fresh pgdial.Primaries // has not seen the new one
+	var fresh pg.Primaries // has not seen the new one
 	if timeline := of(t, connect(t, &fresh, both)); timeline != 1 {
 		t.Errorf("who knows nothing is on timeline %d", timeline)
 	}
@@ -56,7 +56,7 @@ func TestOldPrimary(t *testing.T) {
 	}
 }
 
-func dial(t *testing.T, p *pgdial.Primaries, database string) (*pgx.Conn, error) {
+func dial(t *testing.T, p *pg.Primaries, database string) (*pgx.Conn, error) {
 	t.Helper()
 	config, err := pgx.ParseConfig(database)
 	if err != nil {
@@ -68,7 +68,7 @@ func dial(t *testing.T, p *pgdial.Primaries, database string) (*pgx.Conn, error)
 	return pgx.ConnectConfig(ctx, config)
 }
 
-func connect(t *testing.T, p *pgdial.Primaries, database string) *pgx.Conn {
+func connect(t *testing.T, p *pg.Primaries, database string) *pgx.Conn {
 	t.Helper()
 	c, err := dial(t, p, database)
 	if err != nil {
