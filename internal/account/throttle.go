@@ -1,16 +1,17 @@
 package account
 
 import (
-	"container/list"
 	"net/netip"
 	"sync"
 	"time"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
 )
 
-// throttleEntries bounds the table (about 10 MB); the least recently used go first.
-const throttleEntries = 1 << 16
+// throttleEntries bounds the table (about 15 MB); the half that was used last is
+// always there.
+const throttleEntries = 1 << 17
 
 // What the entries of the table count.
 const (
@@ -52,7 +53,6 @@ type throttleKey struct {
 }
 
 type throttleEntry struct {
-	key      throttleKey
 	failures int
 	// until is the end of the wait, or of the time that registrations have used up.
 	until time.Time
@@ -65,12 +65,11 @@ type throttle struct {
 	registrationsPerHour int
 
 	mu    sync.Mutex
-	table map[throttleKey]*list.Element // of *throttleEntry
-	order *list.List                    // most recently used first
+	table cache.Cache[throttleKey, *throttleEntry]
 }
 
 func newThrottle(now func() time.Time, registrationsPerHour int) *throttle {
-	return &throttle{now: now, registrationsPerHour: registrationsPerHour, table: map[throttleKey]*list.Element{}, order: list.New()}
+	return &throttle{now: now, registrationsPerHour: registrationsPerHour, table: cache.New[throttleKey, *throttleEntry](throttleEntries)}
 }
 
 // check tells whether an attempt may be made. own reports, when it is asked,
@@ -91,15 +90,15 @@ func (t *throttle) waits(user, addr string) (pair, others time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	pair = t.wait(throttleKey{countPair, user, addr})
-	if t.table[throttleKey{countOwn, user, addr}] != nil {
+	if _, own := t.table.Peek(throttleKey{countOwn, user, addr}); own {
 		return pair, 0
 	}
 	return pair, max(t.wait(throttleKey{countAddress, "", addr}), t.wait(throttleKey{countUser, user, ""}))
 }
 
 func (t *throttle) wait(k throttleKey) time.Duration {
-	if el := t.table[k]; el != nil {
-		return el.Value.(*throttleEntry).until.Sub(t.now())
+	if e, ok := t.table.Peek(k); ok {
+		return e.until.Sub(t.now())
 	}
 	return 0
 }
@@ -109,7 +108,7 @@ func (t *throttle) failed(user, addr string) {
 	addr = addressKey(addr)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	own := t.table[throttleKey{countOwn, user, addr}] != nil
+	_, own := t.table.Peek(throttleKey{countOwn, user, addr})
 	t.charge(throttleKey{countAddress, "", addr})
 	if user == "" {
 		return
@@ -139,7 +138,7 @@ func (t *throttle) succeeded(user, addr string) {
 	addr = addressKey(addr)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.drop(t.table[throttleKey{countPair, user, addr}])
+	t.table.Delete(throttleKey{countPair, user, addr})
 	t.entry(throttleKey{countOwn, user, addr})
 }
 
@@ -164,24 +163,14 @@ func (t *throttle) register(addr string) error {
 	return nil
 }
 
-// entry returns the entry of a key, made if need be, as the most recently used.
+// entry returns the entry of a key, made if need be, and has it used.
 func (t *throttle) entry(k throttleKey) *throttleEntry {
-	if el := t.table[k]; el != nil {
-		t.order.MoveToFront(el)
-		return el.Value.(*throttleEntry)
+	e, ok := t.table.Get(k)
+	if !ok {
+		e = &throttleEntry{}
+		t.table.Put(k, e)
 	}
-	if len(t.table) >= throttleEntries {
-		t.drop(t.order.Back())
-	}
-	e := &throttleEntry{key: k}
-	t.table[k] = t.order.PushFront(e)
 	return e
-}
-
-func (t *throttle) drop(el *list.Element) {
-	if el != nil {
-		delete(t.table, t.order.Remove(el).(*throttleEntry).key)
-	}
 }
 
 func limited(wait time.Duration, why string) error {

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"container/list"
 	"math"
 	"net/http"
 	"strconv"
@@ -10,6 +9,7 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/limits"
 )
@@ -60,29 +60,20 @@ type LimiterOptions struct {
 //
 // What a user's device may do is counted in the device's own buckets (Devices); the
 // Limiter keeps the token buckets of everybody else, and of the classes that do not
-// belong to a device. The table is bounded: when
-// it is full, the bucket that was not used for longest is forgotten, which is
-// the one most likely to be full again.
+// belong to a device. The table is bounded: buckets that were not used for long are
+// forgotten first, which are the ones most likely to be full again.
 type Limiter struct {
 	devices *limits.Devices // nil: not limited
 	limits  map[Class]Limit
-	most    int
 	now     func() time.Time
 
 	mu      sync.Mutex
-	buckets map[bucketKey]*list.Element
-	// recent has the buckets, last used first.
-	recent *list.List
+	buckets cache.Cache[bucketKey, *rate.Limiter]
 }
 
 type bucketKey struct {
 	class Class
 	who   string
-}
-
-type bucket struct {
-	key bucketKey
-	*rate.Limiter
 }
 
 // quota is what a caller is told of a bucket.
@@ -113,7 +104,7 @@ func NewLimiter(o LimiterOptions) *Limiter {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Limiter{devices: o.Devices, limits: most, most: o.MaxBuckets, now: o.Now, buckets: make(map[bucketKey]*list.Element), recent: list.New()}
+	return &Limiter{devices: o.Devices, limits: most, now: o.Now, buckets: cache.New[bucketKey, *rate.Limiter](o.MaxBuckets)}
 }
 
 // of is what a class counts as in a device's buckets, None if it does not belong to
@@ -190,18 +181,12 @@ func (l *Limiter) take(class Class, who string) (q quota, ok bool) {
 }
 
 // bucket finds or makes a bucket. l.mu is held.
-func (l *Limiter) bucket(key bucketKey, limit Limit) *bucket {
-	if e, ok := l.buckets[key]; ok {
-		l.recent.MoveToFront(e)
-		return e.Value.(*bucket)
+func (l *Limiter) bucket(key bucketKey, limit Limit) *rate.Limiter {
+	b, ok := l.buckets.Get(key)
+	if !ok {
+		b = rate.NewLimiter(rate.Limit(limit.PerSecond), limit.Burst)
+		l.buckets.Put(key, b)
 	}
-	for len(l.buckets) >= l.most {
-		oldest := l.recent.Back()
-		l.recent.Remove(oldest)
-		delete(l.buckets, oldest.Value.(*bucket).key)
-	}
-	b := &bucket{key: key, Limiter: rate.NewLimiter(rate.Limit(limit.PerSecond), limit.Burst)}
-	l.buckets[key] = l.recent.PushFront(b)
 	return b
 }
 

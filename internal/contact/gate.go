@@ -7,6 +7,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -123,9 +124,7 @@ func (s *Service) Forget(a, b im.UserID) {
 	}
 }
 
-// gates remembers who may write to whom. A shard keeps two generations: what
-// is used moves to the young one, and when that is full the old one is dropped,
-// so the memory is bounded and the pairs in use stay.
+// gates remembers who may write to whom.
 type gates struct {
 	seed   maphash.Seed
 	shards [32]gateShard
@@ -133,9 +132,8 @@ type gates struct {
 
 type gateShard struct {
 	mu sync.Mutex
-	// until when a user may write
-	young, old map[gatePair]int64
-	limit      int
+	// until is until when a user may write
+	until cache.Cache[gatePair, int64]
 	// epoch counts what was forgotten: an answer that was read before is not kept.
 	epoch uint64
 }
@@ -151,8 +149,7 @@ const (
 func newGates(pairs int) *gates {
 	g := &gates{seed: maphash.MakeSeed()}
 	for i := range g.shards {
-		g.shards[i].young = make(map[gatePair]int64)
-		g.shards[i].limit = max(pairs/len(g.shards)/2, 1)
+		g.shards[i].until = cache.New[gatePair, int64](pairs / len(g.shards))
 	}
 	return g
 }
@@ -166,12 +163,7 @@ func (g *gates) get(from, to im.UserID, now int64) (open, known bool, epoch uint
 	s, k := g.shard(to), gatePair{to, from}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	until, known := s.young[k]
-	if !known {
-		if until, known = s.old[k]; known {
-			s.insert(k, until)
-		}
-	}
+	until, known := s.until.Get(k)
 	open = until > now
 	return open, known && (open || until == closed), s.epoch
 }
@@ -182,16 +174,8 @@ func (g *gates) put(from, to im.UserID, until int64, epoch uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.epoch == epoch {
-		s.insert(gatePair{to, from}, until)
+		s.until.Put(gatePair{to, from}, until)
 	}
-}
-
-func (s *gateShard) insert(k gatePair, until int64) {
-	if len(s.young) >= s.limit {
-		s.old = s.young
-		s.young = make(map[gatePair]int64, s.limit)
-	}
-	s.young[k] = until
 }
 
 func (g *gates) forgetAll() {
@@ -199,8 +183,7 @@ func (g *gates) forgetAll() {
 		s := &g.shards[i]
 		s.mu.Lock()
 		s.epoch++
-		clear(s.young)
-		s.old = nil
+		s.until.Clear()
 		s.mu.Unlock()
 	}
 }
@@ -211,8 +194,7 @@ func (g *gates) forget(a, b im.UserID) {
 		s := g.shard(k.to)
 		s.mu.Lock()
 		s.epoch++
-		delete(s.young, k)
-		delete(s.old, k)
+		s.until.Delete(k)
 		s.mu.Unlock()
 	}
 }
@@ -223,11 +205,5 @@ func (g *gates) forgetUser(to im.UserID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.epoch++
-	for _, m := range [...]map[gatePair]int64{s.young, s.old} {
-		for k := range m {
-			if k.to == to {
-				delete(m, k)
-			}
-		}
-	}
+	s.until.DeleteFunc(func(k gatePair, _ int64) bool { return k.to == to })
 }

@@ -23,7 +23,7 @@ func TestGatesAreBounded(t *testing.T) {
 	}
 	n := 0
 	for i := range g.shards {
-		n += len(g.shards[i].young) + len(g.shards[i].old)
+		n += g.shards[i].until.Len()
 	}
 	if n > limit {
 		t.Fatalf("%d pairs are kept, the limit is %d", n, limit)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -14,15 +15,10 @@ import (
 // embedded database: this process makes every change, so it knows what to
 // forget. After a change is committed and before the call that made it returns,
 // the lists it concerns are forgotten, and a read that began before is not kept.
-//
-// Lists are in two generations: what is used moves to the young one, and when
-// that is full the old one is dropped.
 type places struct {
-	mu         sync.Mutex
-	young, old map[im.UserID]packed
-	bytes      int // of young
-	limit      int
-	reading    map[im.UserID]*placesRead
+	mu      sync.Mutex
+	of      cache.Cache[im.UserID, packed] // bounded in bytes
+	reading map[im.UserID]*placesRead
 	// renamed has the names of groups that were renamed lately: lists that were
 	// read before have the names of then. The map is replaced, never changed.
 	renamed map[im.ConversationID]string
@@ -47,7 +43,7 @@ type placesRead struct {
 }
 
 func newPlaces(limit int) *places {
-	p := &places{limit: limit / 2}
+	p := &places{of: cache.Sized(limit, func(u im.UserID, list packed) int { return len(u) + len(list) + placeOfUser })}
 	p.drop()
 	return p
 }
@@ -57,7 +53,7 @@ func newPlaces(limit int) *places {
 func (p *places) get(u im.UserID) (list packed, known bool, names map[im.ConversationID]string, r *placesRead, mine bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if list, known = p.find(u); known {
+	if list, known = p.of.Get(u); known {
 		return list, true, p.renamed, nil, false
 	}
 	if r = p.reading[u]; r == nil {
@@ -71,28 +67,8 @@ func (p *places) get(u im.UserID) (list packed, known bool, names map[im.Convers
 func (p *places) peek(u im.UserID) (list packed, known bool, names map[im.ConversationID]string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	list, known = p.find(u)
+	list, known = p.of.Get(u)
 	return list, known, p.renamed
-}
-
-func (p *places) find(u im.UserID) (list packed, known bool) {
-	if list, known = p.young[u]; known {
-		return list, true
-	}
-	if list, known = p.old[u]; known {
-		delete(p.old, u)
-		p.insert(u, list)
-	}
-	return list, known
-}
-
-func (p *places) insert(u im.UserID, list packed) {
-	cost := len(u) + len(list) + placeOfUser
-	if p.bytes+cost > p.limit && len(p.young) > 0 {
-		p.old, p.young, p.bytes = p.young, make(map[im.UserID]packed), 0
-	}
-	p.young[u] = list
-	p.bytes += cost
 }
 
 // keep ends a reading; what was forgotten meanwhile, or failed, or will change in
@@ -102,7 +78,7 @@ func (p *places) keep(u im.UserID, r *placesRead, list packed, promised []im.Pro
 	if p.reading[u] == r {
 		delete(p.reading, u)
 		if err == nil && len(promised) == 0 {
-			p.insert(u, list)
+			p.of.Put(u, list)
 		}
 	}
 	p.mu.Unlock()
@@ -115,11 +91,7 @@ func (p *places) forget(users ...im.UserID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, u := range users {
-		if list, known := p.young[u]; known {
-			p.bytes -= len(u) + len(list) + placeOfUser
-			delete(p.young, u)
-		}
-		delete(p.old, u)
+		p.of.Delete(u)
 		delete(p.reading, u)
 	}
 }
@@ -132,7 +104,7 @@ func (p *places) clear() {
 }
 
 func (p *places) drop() {
-	p.young, p.old, p.bytes = make(map[im.UserID]packed), nil, 0
+	p.of.Clear()
 	p.reading, p.renamed = make(map[im.UserID]*placesRead), nil
 }
 

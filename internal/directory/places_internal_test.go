@@ -72,7 +72,7 @@ func TestForgottenWhileRead(t *testing.T) {
 		forget(p)
 		later := p.mustRead(t, "u")
 		p.keep("u", early, "early", nil, nil)
-		if _, known := p.young["u"]; known {
+		if _, known := p.of.Peek("u"); known {
 			t.Errorf("%s: an early read was kept", name)
 		}
 		p.keep("u", later, "later", nil, nil)
@@ -105,18 +105,19 @@ func TestPlacesAreBounded(t *testing.T) {
 	for i := range 5000 {
 		put(im.UserID(fmt.Sprint(i)))
 		p.mustKnow(t, "used", list)
-		if held := (len(p.young) + len(p.old)) * len(list); held > limit {
+		if held := p.of.Len() * len(list); held > limit {
 			t.Fatalf("%d bytes are kept", held)
 		}
 	}
-	if len(p.old) == 0 || len(p.young)+len(p.old) < limit/2/300 {
-		t.Errorf("only %d and %d are kept", len(p.young), len(p.old))
+	if p.of.Len() < limit/2/300 {
+		t.Errorf("only %d are kept", p.of.Len())
 	}
-	for u := range p.young {
-		p.forget(u)
+	p.forget("used")
+	for i := range 5000 {
+		p.forget(im.UserID(fmt.Sprint(i)))
 	}
-	if p.bytes != 0 {
-		t.Errorf("nothing is kept and takes %d bytes", p.bytes)
+	if p.of.Used() != 0 {
+		t.Errorf("nothing is kept and takes %d bytes", p.of.Used())
 	}
 	put("huge") // one alone may be larger than the bound
 	p.keep("huge", p.mustForget(t, "huge"), packed(strings.Repeat("x", 2*limit)), nil, nil)

@@ -581,8 +581,8 @@ func TestToldIsBounded(t *testing.T) {
 	advance := func(i int) bool { return sh.advance(im.DM("x", im.UserID(fmt.Sprint(i))), "x", 1) }
 	for i := range 1000 {
 		advance(i)
-		if len(sh.now)+len(sh.before) > 20 {
-			t.Fatalf("%d are kept", len(sh.now)+len(sh.before))
+		if sh.last.Len() > 10 {
+			t.Fatalf("%d are kept", sh.last.Len())
 		}
 	}
 	if advance(999) || !advance(0) {

@@ -16,8 +16,9 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
-// toldKept bounds the dms and feeds of which is remembered how far they were told.
-const toldKept = 1 << 16
+// toldKept bounds the dms and feeds for which the gateway remembers how far they
+// were told.
+const toldKept = 1 << 17
 
 // Gateway is the connections of this process. It is im.Dispatch for them.
 type Gateway struct {

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"github.com/skein-im/skein/internal/gateway/here"
-	"github.com/skein-im/skein/internal/im"
 )
 
 // WentBack tells that the stores are not, or no longer, what they were: an older
@@ -34,7 +33,7 @@ func (t *told) forget() {
 	for i := range t.shards {
 		sh := &t.shards[i]
 		sh.mu.Lock()
-		sh.now, sh.before = map[im.ConversationID]seqs{}, nil
+		sh.last.Clear()
 		sh.mu.Unlock()
 	}
 }

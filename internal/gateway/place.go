@@ -85,7 +85,7 @@ func (s *session) toldOf(c im.ConversationID, seq uint64) bool {
 	}
 	known := s.g.told.locked(c)
 	defer known.mu.Unlock()
-	all, _ := known.get(c)
+	all, _ := known.last.Peek(c)
 	last := all.of(c, s.Actor.User)
 	return last != nil && *last >= seq
 }

@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"sync"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -23,9 +24,8 @@ type told struct {
 // toldShard is locked while what it notes is queued, so that what is told of a
 // conversation is queued in the order in which it is noted.
 type toldShard struct {
-	mu          sync.Mutex
-	now, before map[im.ConversationID]seqs
-	limit       int
+	mu   sync.Mutex
+	last cache.Cache[im.ConversationID, seqs]
 }
 
 // seqs are the last seqs told, of a dm to its first and its second user, of a
@@ -35,7 +35,7 @@ type seqs [2]uint64
 func newTold(limit int) *told {
 	t := &told{seed: maphash.MakeSeed()}
 	for i := range t.shards {
-		t.shards[i].now, t.shards[i].limit = map[im.ConversationID]seqs{}, max(limit/toldShards, 1)
+		t.shards[i].last = cache.New[im.ConversationID, seqs](limit / toldShards)
 	}
 	return t
 }
@@ -62,18 +62,9 @@ func (s *seqs) of(c im.ConversationID, u im.UserID) *uint64 {
 	return nil
 }
 
-// get is what is remembered of c. Caller holds mu.
-func (sh *toldShard) get(c im.ConversationID) (all seqs, now bool) {
-	all, now = sh.now[c]
-	if !now {
-		all = sh.before[c]
-	}
-	return all, now
-}
-
 // old is how many of the first of es u was told before. Caller holds mu.
 func (sh *toldShard) old(c im.ConversationID, u im.UserID, es []im.Entry) (n int) {
-	all, _ := sh.get(c)
+	all, _ := sh.last.Peek(c)
 	if last := all.of(c, u); last != nil {
 		for n < len(es) && es[n].Seq <= *last {
 			n++
@@ -85,7 +76,7 @@ func (sh *toldShard) old(c im.ConversationID, u im.UserID, es []im.Entry) (n int
 // advance moves forward how far u was told of c and tells whether it did.
 // Caller holds mu.
 func (sh *toldShard) advance(c im.ConversationID, u im.UserID, seq uint64) bool {
-	all, now := sh.get(c)
+	all, _ := sh.last.Peek(c)
 	last := all.of(c, u)
 	if last == nil {
 		return true
@@ -93,10 +84,7 @@ func (sh *toldShard) advance(c im.ConversationID, u im.UserID, seq uint64) bool 
 	if seq <= *last {
 		return false
 	}
-	if !now && len(sh.now) >= sh.limit {
-		sh.before, sh.now = sh.now, map[im.ConversationID]seqs{}
-	}
 	*last = seq
-	sh.now[c] = all
+	sh.last.Put(c, all)
 	return true
 }

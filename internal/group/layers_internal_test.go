@@ -35,8 +35,8 @@ func TestReplaceOnlyThatOne(t *testing.T) {
 		t.Error("not replaced")
 	}
 	r.replace("grp:g", next, nil)
-	if r.peek("grp:g") != nil || r.cost != 0 {
-		t.Errorf("not taken out, cost %d", r.cost)
+	if r.peek("grp:g") != nil || r.of.Used() != 0 {
+		t.Errorf("not taken out, cost %d", r.of.Used())
 	}
 }
 

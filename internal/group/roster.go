@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -337,32 +338,30 @@ type loading struct {
 	doubt uint64
 }
 
-// rosters keeps what was used lately in two generations: what is used moves to
-// the young one, and when that is full the old one is dropped.
+// rosters keeps those of the groups that were used lately, within a number of
+// members in all.
 //
 // A read that began before a doubt is never found after it, so whoever doubts a
 // roster because the directory has a newer one sees the newer one.
 type rosters struct {
-	mu         sync.Mutex
-	young, old map[im.ConversationID]*loading
-	cost       int // of young
-	limit      int
-	doubts     uint64
+	mu     sync.Mutex
+	of     cache.Cache[im.ConversationID, *loading]
+	doubts uint64
 }
 
 func newRosters(members int) *rosters {
-	return &rosters{young: make(map[im.ConversationID]*loading), limit: max(members/2, 1)}
+	return &rosters{of: cache.Sized(members, func(_ im.ConversationID, l *loading) int { return l.cost })}
 }
 
 // get returns the entry of a group and its doubt; mine tells the caller to fill it.
 func (r *rosters) get(c im.ConversationID) (l *loading, doubt uint64, mine bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if l = r.find(c); l != nil {
+	if l, _ = r.of.Get(c); l != nil {
 		return l, l.doubt, false
 	}
 	l = &loading{ready: make(chan struct{}), cost: 1}
-	r.insert(c, l)
+	r.of.Put(c, l)
 	return l, 0, true
 }
 
@@ -370,7 +369,7 @@ func (r *rosters) get(c im.ConversationID) (l *loading, doubt uint64, mine bool)
 func (r *rosters) peek(c im.ConversationID) *roster {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if l := r.find(c); l != nil && l.kept {
+	if l, _ := r.of.Get(c); l != nil && l.kept {
 		return l.roster
 	}
 	return nil
@@ -380,30 +379,10 @@ func (r *rosters) peek(c im.ConversationID) *roster {
 func (r *rosters) certain(c im.ConversationID) *roster {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if l := r.find(c); l != nil && l.kept && l.doubt == 0 {
+	if l, _ := r.of.Get(c); l != nil && l.kept && l.doubt == 0 {
 		return l.roster
 	}
 	return nil
-}
-
-func (r *rosters) find(c im.ConversationID) *loading {
-	if l := r.young[c]; l != nil {
-		return l
-	}
-	l := r.old[c]
-	if l != nil {
-		delete(r.old, c)
-		r.insert(c, l)
-	}
-	return l
-}
-
-func (r *rosters) insert(c im.ConversationID, l *loading) {
-	if r.cost+l.cost > r.limit && len(r.young) > 0 {
-		r.old, r.young, r.cost = r.young, make(map[im.ConversationID]*loading), 0
-	}
-	r.young[c] = l
-	r.cost += l.cost
 }
 
 // loaded counts what an entry costs now. A failed one is not kept, nor is the
@@ -411,13 +390,13 @@ func (r *rosters) insert(c im.ConversationID, l *loading) {
 func (r *rosters) loaded(c im.ConversationID, l *loading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.young[c] != l && r.old[c] != l {
+	if now, _ := r.of.Peek(c); now != l {
 		return // dropped while it was read
 	}
-	r.remove(c)
+	r.of.Delete(c)
 	if l.err == nil && l.roster.rev != 0 {
 		l.cost, l.kept = 1+l.roster.size(), true
-		r.insert(c, l)
+		r.of.Put(c, l)
 	}
 }
 
@@ -425,7 +404,7 @@ func (r *rosters) loaded(c im.ConversationID, l *loading) {
 func (r *rosters) dropAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.young, r.old, r.cost = make(map[im.ConversationID]*loading), nil, 0
+	r.of.Clear()
 }
 
 // replace puts the next revision in an old one's place, if that is there still,
@@ -433,13 +412,13 @@ func (r *rosters) dropAll() {
 func (r *rosters) replace(c im.ConversationID, old, next *roster) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	l := r.find(c)
+	l, _ := r.of.Get(c)
 	if l == nil || !l.kept || l.roster != old {
 		return
 	}
-	r.remove(c)
+	r.of.Delete(c)
 	if next != nil {
-		r.insert(c, ready(next, l.doubt))
+		r.of.Put(c, ready(next, l.doubt))
 	}
 }
 
@@ -448,9 +427,9 @@ func (r *rosters) replace(c im.ConversationID, old, next *roster) {
 func (r *rosters) seed(c im.ConversationID, first *roster) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.find(c) == nil {
+	if _, here := r.of.Get(c); !here {
 		r.doubts++
-		r.insert(c, ready(first, r.doubts))
+		r.of.Put(c, ready(first, r.doubts))
 	}
 }
 
@@ -464,16 +443,14 @@ func ready(r *roster, doubt uint64) *loading {
 func (r *rosters) doubt(c im.ConversationID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, m := range [...]map[im.ConversationID]*loading{r.young, r.old} {
-		l := m[c]
-		switch {
-		case l == nil:
-		case l.kept:
-			r.doubts++
-			l.doubt = r.doubts
-		default: // a read that began before
-			r.remove(c)
-		}
+	l, _ := r.of.Peek(c)
+	switch {
+	case l == nil:
+	case l.kept:
+		r.doubts++
+		l.doubt = r.doubts
+	default: // a read that began before
+		r.of.Delete(c)
 	}
 }
 
@@ -482,12 +459,11 @@ func (r *rosters) doubt(c im.ConversationID) {
 func (r *rosters) confirm(c im.ConversationID, l *loading, doubt, rev uint64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := r.find(c)
-	if now != l {
+	if now, _ := r.of.Get(c); now != l {
 		return false // and what is there now is not of this caller's making
 	}
 	if l.roster.rev != rev {
-		r.remove(c)
+		r.of.Delete(c)
 		return false
 	}
 	if l.doubt == doubt {
@@ -499,13 +475,5 @@ func (r *rosters) confirm(c im.ConversationID, l *loading, doubt, rev uint64) bo
 func (r *rosters) drop(c im.ConversationID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.remove(c)
-}
-
-func (r *rosters) remove(c im.ConversationID) {
-	if l := r.young[c]; l != nil {
-		r.cost -= l.cost
-		delete(r.young, c)
-	}
-	delete(r.old, c)
+	r.of.Delete(c)
 }

@@ -122,6 +122,8 @@ const (
 // asked something a moment ago. What a device used does not come back by
 // connecting anew; an allowance that is full again is as good as a new one and is
 // forgotten. It is safe for concurrent use.
+//
+// It is no cache: the allowance of a connection stays as long as that does.
 type Devices struct {
 	rates Rates
 	rules [classes]rule

@@ -229,6 +229,8 @@ func (s *Service) countAt(ctx context.Context, c im.ConversationID, seq uint64, 
 // touched remembers at which position a dm's marks last changed, so that a
 // sync looks up the other side's mark only where it may have moved. While a mark
 // is being moved it may have.
+//
+// It is no cache: what it forgets nobody else knows, so the floor rises with it.
 type touched struct {
 	mu     sync.Mutex
 	pos    map[im.ConversationID]uint64

@@ -73,11 +73,12 @@ func TestOpeningFails(t *testing.T) {
 // What is remembered is bounded, and what is forgotten is looked up again.
 func TestOpenedIsBounded(t *testing.T) {
 	var o opened
+	o.init()
 	for i := range 2*maxOpened + 10 {
 		c := im.ConversationID(fmt.Sprint(i))
 		o.add(c)
-		if !o.has(c) || len(o.m) > maxOpened {
-			t.Fatalf("%s: %v, %d are kept", c, o.has(c), len(o.m))
+		if !o.has(c) || o.m.Len() > maxOpened {
+			t.Fatalf("%s: %v, %d are kept", c, o.has(c), o.m.Len())
 		}
 	}
 }

@@ -219,6 +219,7 @@ func New(o Options) *Service {
 		looking:     admission{most: maxLookers},
 		drained:     make(chan struct{}),
 	}
+	s.opened.init()
 	s.settling.applying = map[im.ConversationID]*applying{}
 	s.queue.init(o.MaxQueued)
 	s.touched.init(s.known != nil)

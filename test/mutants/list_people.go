@@ -117,8 +117,13 @@ var people = []Mutant{
 		Package: contactDir, Test: "TestMaySend",
 	},
 	{
+		Name: "forgotten-comes-back", Breaks: "caches: what was dropped is not there, however long it was not used",
+		Hunks:   []Hunk{{"internal/cache/cache.go", "\t\tdelete(c.young, k)\n\t}\n\tdelete(c.old, k)\n", "\t\tdelete(c.young, k)\n\t}\n"}},
+		Package: "internal/cache", Test: "TestModel",
+	},
+	{
 		Name: "block-overtaken-by-a-read", Breaks: "blocks: an answer that was read before a block is not kept",
-		Hunks:   []Hunk{{contactDir + "/gate.go", "\tif s.epoch == epoch {\n\t\ts.insert", "\tif s.epoch >= epoch {\n\t\ts.insert"}},
+		Hunks:   []Hunk{{contactDir + "/gate.go", "\tif s.epoch == epoch {\n\t\ts.until.Put", "\tif s.epoch >= epoch {\n\t\ts.until.Put"}},
 		Package: contactDir, Test: "TestBlockOutrunsARead",
 	},
 	{

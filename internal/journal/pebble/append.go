@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/batchrepr"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
 // maxBatch is how many items a batch may have. It is far below what the caches
@@ -33,7 +33,7 @@ type appender struct {
 	highest im.MessageID // no stored id is greater
 	floor   im.MessageID // the bound of senders that have none stored
 	number  uint64       // of the batch in work, for telling its notes from older ones
-	senders gencache.Cache[im.UserID, *sender]
+	senders cache.Cache[im.UserID, *sender]
 	b       *pebble.Batch
 	chain   xxhash.Digest
 	key     []byte
@@ -75,7 +75,7 @@ type place struct {
 
 func (a *appender) init(j *Journal, m meta) {
 	a.j, a.last, a.epoch = j, m.last, m.epoch
-	a.senders = gencache.New[im.UserID, *sender](cachedSenders)
+	a.senders = cache.New[im.UserID, *sender](cachedSenders)
 	a.sent, a.amended = make(map[sentID]int), make(map[entryKey]*amended)
 	a.b = j.db.NewBatch(pebble.WithInitialSizeBytes(256<<10), pebble.WithMaxRetainedSizeBytes(maxRetained))
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
 // TestTinyCaches: nothing depends on what the caches hold. Conversations,
@@ -17,9 +17,9 @@ import (
 func TestTinyCaches(t *testing.T) {
 	const names, rounds = 40, 1500
 	j := open(t, vfs.NewMem())
-	j.heads = gencache.New[im.ConversationID, *conversation](8)
-	j.appender.senders = gencache.New[im.UserID, *sender](8)
-	j.marks.clean = gencache.New[im.MarkKey, im.Mark](2)
+	j.heads = cache.New[im.ConversationID, *conversation](16)
+	j.appender.senders = cache.New[im.UserID, *sender](16)
+	j.marks.clean = cache.New[im.MarkKey, im.Mark](4)
 	ctx := context.Background()
 	rng := rand.New(rand.NewPCG(5, 6))
 	seqs := map[im.ConversationID]uint64{}
@@ -83,7 +83,7 @@ func TestLateHead(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	mustAppend(t, j, "grp:g", 4, 4)
-	j.heads = gencache.New[im.ConversationID, *conversation](8) // evicted meanwhile
+	j.heads = cache.New[im.ConversationID, *conversation](16) // evicted meanwhile
 	j.keepHead(&c, r.durable)
 	mustAppend(t, j, "grp:g", 5, 5)
 	closeJournal(t, j)

@@ -12,8 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
 // failing is a file system whose syncs of logs fail when asked to.
@@ -142,7 +142,7 @@ func TestUnsyncedIsInvisible(t *testing.T) {
 		}
 	}
 	j.mu.Lock()
-	j.heads = gencache.New[im.ConversationID, *conversation](cachedHeads) // as if it had been evicted
+	j.heads = cache.New[im.ConversationID, *conversation](cachedHeads) // as if it had been evicted
 	j.mu.Unlock()
 	out := make([]im.Head, 1)
 	if err := j.Heads(ctx, []im.ConversationID{"grp:g"}, out); err != nil || out[0].Seq != 3 {

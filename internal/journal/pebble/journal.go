@@ -11,15 +11,15 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
-// How much is remembered in memory, in values per generation of a gencache.Cache.
+// How much is remembered in memory, in values at most.
 const (
-	cachedHeads   = 1 << 17
-	cachedSenders = 1 << 16
-	cachedMarks   = 1 << 16
+	cachedHeads   = 1 << 18
+	cachedSenders = 1 << 17
+	cachedMarks   = 1 << 17
 )
 
 // marksEvery is how long a mark waits in memory: marks move with every message,
@@ -74,7 +74,7 @@ type Journal struct {
 
 	mu      sync.Mutex
 	durable uint64 // position of the last durable append
-	heads   gencache.Cache[im.ConversationID, *conversation]
+	heads   cache.Cache[im.ConversationID, *conversation]
 	marks   markTable
 }
 
@@ -88,7 +88,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	o = o.withDefaults()
 	j := &Journal{
 		dir: dir, o: o,
-		heads:     gencache.New[im.ConversationID, *conversation](cachedHeads),
+		heads:     cache.New[im.ConversationID, *conversation](cachedHeads),
 		stopMarks: make(chan struct{}), marksDone: make(chan struct{}), dirtyMark: make(chan struct{}, 1), soonMark: make(chan struct{}, 1),
 		stopEras: make(chan struct{}), erasDone: make(chan struct{}),
 	}

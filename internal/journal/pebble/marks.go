@@ -9,8 +9,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
 // maxDirtyMarks bounds the marks that wait in memory; beyond, SetMarks writes
@@ -29,7 +29,7 @@ const (
 // Guarded by Journal.mu; values change only under marksMu as well.
 type markTable struct {
 	dirty, flying userMarks
-	clean         gencache.Cache[im.MarkKey, im.Mark]
+	clean         cache.Cache[im.MarkKey, im.Mark]
 	// waiters are called when what is dirty or flying now is durable.
 	waiters []func(error)
 	// idle is where the next ones go, under flushMu.
@@ -39,7 +39,7 @@ type markTable struct {
 func (t *markTable) init() {
 	t.dirty.m = make(map[im.UserID]*markList)
 	t.flying.m = make(map[im.UserID]*markList)
-	t.clean = gencache.New[im.MarkKey, im.Mark](cachedMarks)
+	t.clean = cache.New[im.MarkKey, im.Mark](cachedMarks)
 }
 
 // get returns a mark that is in memory.

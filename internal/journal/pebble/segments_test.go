@@ -10,8 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
 // TestSegments: a conversation that lies in many segments reads as if it lay in
@@ -45,7 +45,7 @@ func TestSegments(t *testing.T) {
 			}
 			if !warm {
 				j.mu.Lock()
-				j.heads = gencache.New[im.ConversationID, *conversation](cachedHeads)
+				j.heads = cache.New[im.ConversationID, *conversation](cachedHeads)
 				j.mu.Unlock()
 			}
 		}

@@ -4,13 +4,13 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
 const (
-	// cachedHeads is how many heads are remembered, per generation of the cache.
-	cachedHeads = 1 << 16
+	// cachedHeads is how many heads are remembered at most.
+	cachedHeads = 1 << 17
 	// knownFor is how long a head is told without asking. A process that stood still
 	// for longer knows nothing: others went on meanwhile.
 	knownFor = 3 * time.Second
@@ -20,7 +20,7 @@ const (
 // too, so a head here is a lower bound.
 type known struct {
 	mu    sync.Mutex
-	heads gencache.Cache[im.ConversationID, knownHead]
+	heads cache.Cache[im.ConversationID, knownHead]
 }
 
 type knownHead struct {
@@ -28,7 +28,7 @@ type knownHead struct {
 	at time.Time
 }
 
-func (k *known) init() { k.heads = gencache.New[im.ConversationID, knownHead](cachedHeads) }
+func (k *known) init() { k.heads = cache.New[im.ConversationID, knownHead](cachedHeads) }
 
 func (k *known) get(c im.ConversationID, now time.Time) (im.Head, bool) {
 	k.mu.Lock()

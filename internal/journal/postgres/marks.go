@@ -33,10 +33,9 @@ const (
 	// cachedMine is the longest Mine that is remembered: who asks for a longer one
 	// asks the database.
 	cachedMine = 256
-	// cachedMarks is how many marks are remembered, per generation of the cache, and
-	// markExpiry for how long a look at the database holds: other processes move
-	// marks, too.
-	cachedMarks = 1 << 16
+	// cachedMarks is how many marks are remembered at most, and markExpiry for how
+	// long a look at the database holds: other processes move marks, too.
+	cachedMarks = 1 << 17
 	markExpiry  = time.Second
 	// markWriteTimeout is how long a write of marks may take before it is cancelled,
 	// which it may be: it is made again.

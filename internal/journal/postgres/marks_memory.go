@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
-	"github.com/skein-im/skein/internal/journal/gencache"
 )
 
 // marks holds marks in memory. Dirty ones wait to be written, flying ones are
@@ -18,7 +18,7 @@ type marks struct {
 	dirty, flying userMarks
 	// aside are those that the write under way leaves out: their rows are locked.
 	aside userMarks
-	clean gencache.Cache[im.MarkKey, cleanMark]
+	clean cache.Cache[im.MarkKey, cleanMark]
 	wake  chan struct{} // holds one: there are dirty ones
 	soon  chan struct{} // holds one: somebody waits for some
 	// waiters are called when their marks are in the database.
@@ -51,7 +51,7 @@ type cleanMark struct {
 func (m *marks) init() {
 	m.dirty.m, m.flying.m = map[im.UserID]map[im.ConversationID]im.Mark{}, map[im.UserID]map[im.ConversationID]im.Mark{}
 	m.aside.m = map[im.UserID]map[im.ConversationID]im.Mark{}
-	m.clean = gencache.New[im.MarkKey, cleanMark](cachedMarks)
+	m.clean = cache.New[im.MarkKey, cleanMark](cachedMarks)
 	m.wake, m.soon = make(chan struct{}, 1), make(chan struct{}, 1)
 }
 
