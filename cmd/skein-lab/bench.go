@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/bench"
-	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/pebble"
 	"github.com/skein-im/skein/internal/journal/postgres"
 )
@@ -307,7 +306,7 @@ func (c *benchStoreCmd) Run(ctx context.Context) error {
 	return err
 }
 
-func openPebble(dir string) (im.Journal, func() error, error) {
+func openPebble(dir string) (bench.StoreJournal, func() error, error) {
 	j, err := pebble.Open(dir, pebble.Options{})
 	if err != nil {
 		return nil, nil, err
@@ -315,7 +314,7 @@ func openPebble(dir string) (im.Journal, func() error, error) {
 	return j, j.Close, nil
 }
 
-func openPostgres(url string) (im.Journal, func() error, error) {
+func openPostgres(url string) (bench.StoreJournal, func() error, error) {
 	j, err := postgres.Open(context.Background(), url, postgres.Options{})
 	if err != nil {
 		return nil, nil, err

@@ -209,7 +209,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	a.members = m
 	a.dispatcher = dispatch.New(gateways, time.Now)
 	options := messaging.Options{
-		Journal: a.journal, Recalls: a.journal, Lookups: a.journal, Pages: a.journal, Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
+		Journal: a.journal, Marks: a.journal, Recalls: a.journal, Lookups: a.journal, Pages: a.journal, Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
 		RecallWindow: time.Duration(c.Messaging.RecallWindow), MaxQueued: c.Messaging.MaxQueued,
 		OnFailed: func(err error) { a.failed <- err },
 	}

@@ -24,6 +24,7 @@ import (
 // journal is what either engine is to a node.
 type journal interface {
 	im.Journal
+	im.Marks
 	im.Recalls
 	im.Lookups
 	im.Pages

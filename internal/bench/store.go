@@ -22,9 +22,17 @@ import (
 // scenario that knows a part of the server, by the domain's contract of it. The
 // engine is handed in.
 
+// StoreJournal is what of a journal is measured; see im.Journal and im.Marks.
+type StoreJournal interface {
+	Append(ctx context.Context, batch []im.Append, out []im.Appended) error
+	Read(ctx context.Context, c im.ConversationID, from uint64, backward bool, limit int) ([]im.Entry, error)
+	Heads(ctx context.Context, cs []im.ConversationID, out []im.Head) error
+	SetMarks(ctx context.Context, marks []im.Mark, w im.MarkWait) error
+}
+
 // StoreEngine opens the journal in a directory, or in the database with a URL,
 // making it if there is none, and returns it with the function that closes it.
-type StoreEngine func(where string) (im.Journal, func() error, error)
+type StoreEngine func(where string) (StoreJournal, func() error, error)
 
 // StoreOptions are the settings of the store scenario. Zero values mean the
 // defaults in brackets; Resends and Rate may be zero.
@@ -196,7 +204,7 @@ type storeRun struct {
 	load           *storeLoad
 	book           *storeBook
 	rng            *rand.Rand
-	j              im.Journal
+	j              StoreJournal
 	close          func() error
 	made           time.Duration // CPU time to make a message
 

@@ -19,8 +19,8 @@ import (
 )
 
 // storeEngine opens real journals, with Append changed by wrap.
-func storeEngine(wrap func(im.Journal) im.Journal) map[string]StoreEngine {
-	return map[string]StoreEngine{"pebble": func(dir string) (im.Journal, func() error, error) {
+func storeEngine(wrap func(StoreJournal) StoreJournal) map[string]StoreEngine {
+	return map[string]StoreEngine{"pebble": func(dir string) (StoreJournal, func() error, error) {
 		j, err := pebble.Open(dir, pebble.Options{MinFree: -1})
 		if err != nil {
 			return nil, nil, err
@@ -29,7 +29,7 @@ func storeEngine(wrap func(im.Journal) im.Journal) map[string]StoreEngine {
 	}}
 }
 
-func honestJournal(j im.Journal) im.Journal { return j }
+func honestJournal(j StoreJournal) StoreJournal { return j }
 
 func smallStore(engines map[string]StoreEngine) StoreOptions {
 	return StoreOptions{
@@ -106,7 +106,7 @@ func requireStoreJSON(t *testing.T, r *StoreReport) {
 // The scenario on a PostgreSQL server: in a database of its own, which is gone
 // afterwards, against a bare insert there.
 func TestStorePostgres(t *testing.T) {
-	o := smallStore(map[string]StoreEngine{"postgres": func(url string) (im.Journal, func() error, error) {
+	o := smallStore(map[string]StoreEngine{"postgres": func(url string) (StoreJournal, func() error, error) {
 		j, err := postgres.Open(t.Context(), url, postgres.Options{})
 		if err != nil {
 			return nil, nil, err
@@ -146,7 +146,7 @@ func TestStorePostgres(t *testing.T) {
 
 // dishonest is a journal whose Append is another.
 type dishonest struct {
-	im.Journal
+	StoreJournal
 	append func(ctx context.Context, batch []im.Append, out []im.Appended) error
 }
 
@@ -157,7 +157,7 @@ func (d dishonest) Append(ctx context.Context, batch []im.Append, out []im.Appen
 // TestStoreNotices: what a journal may do wrong is counted as what it is.
 func TestStoreNotices(t *testing.T) {
 	for name, test := range map[string]struct {
-		wrap func(im.Journal) im.Journal
+		wrap func(StoreJournal) StoreJournal
 		seen func(r *StoreReport) uint64
 	}{
 		"an entry acknowledged and not stored": {losing, func(r *StoreReport) uint64 { return r.Lost }},
@@ -181,7 +181,7 @@ func TestStoreNotices(t *testing.T) {
 }
 
 // losing drops the last entry of a batch, once, and says it was stored.
-func losing(j im.Journal) im.Journal {
+func losing(j StoreJournal) StoreJournal {
 	lost := false
 	return dishonest{j, func(ctx context.Context, batch []im.Append, out []im.Appended) error {
 		last := len(batch) - 1
@@ -201,7 +201,7 @@ func losing(j im.Journal) im.Journal {
 	}}
 }
 
-func refusing(j im.Journal) im.Journal {
+func refusing(j StoreJournal) StoreJournal {
 	return dishonest{j, func(ctx context.Context, batch []im.Append, out []im.Appended) error {
 		err := j.Append(ctx, batch, out)
 		out[0] = im.Appended{Status: im.RosterChanged}
@@ -210,7 +210,7 @@ func refusing(j im.Journal) im.Journal {
 }
 
 // forgetting knows no id.
-func forgetting(j im.Journal) im.Journal {
+func forgetting(j StoreJournal) StoreJournal {
 	n := byte(0)
 	return dishonest{j, func(ctx context.Context, batch []im.Append, out []im.Appended) error {
 		n++
@@ -222,7 +222,7 @@ func forgetting(j im.Journal) im.Journal {
 	}}
 }
 
-func exchanging(j im.Journal) im.Journal {
+func exchanging(j StoreJournal) StoreJournal {
 	return dishonest{j, func(ctx context.Context, batch []im.Append, out []im.Appended) error {
 		err := j.Append(ctx, batch, out)
 		if n := len(out) - 1; n > 0 {
@@ -232,7 +232,7 @@ func exchanging(j im.Journal) im.Journal {
 	}}
 }
 
-func garbling(j im.Journal) im.Journal {
+func garbling(j StoreJournal) StoreJournal {
 	return dishonest{j, func(ctx context.Context, batch []im.Append, out []im.Appended) error {
 		for i := range batch {
 			batch[i].Entry.Body = []byte("something else")
@@ -245,7 +245,7 @@ func garbling(j im.Journal) im.Journal {
 func TestStoreNoticesLossAtReopen(t *testing.T) {
 	o := smallStore(nil)
 	opened := 0
-	o.Engines = map[string]StoreEngine{"pebble": func(dir string) (im.Journal, func() error, error) {
+	o.Engines = map[string]StoreEngine{"pebble": func(dir string) (StoreJournal, func() error, error) {
 		opened++
 		return storeEngine(honestJournal)["pebble"](filepath.Join(dir, string(rune('a'+opened))))
 	}}

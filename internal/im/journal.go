@@ -52,22 +52,6 @@ type Journal interface {
 	// len(out) == len(cs).
 	Heads(ctx context.Context, cs []ConversationID, out []Head) error
 
-	// SetMarks moves marks forward (Received and Read each by itself, never back;
-	// ReadCount goes with Read; Mine, if not empty, replaces what was there; Pos is given
-	// by the journal) and makes them durable within a second or so, and at Close. A crash may lose those that are not: who
-	// answers for a mark, or tells of it, waits as w says; see MarkWait.
-	// ErrJournalFull, only to who waits: the marks have moved for readers, and there
-	// is no room to store them now.
-	SetMarks(ctx context.Context, marks []Mark, w MarkWait) error
-
-	// UserMarks returns all marks of a user, in any order.
-	UserMarks(ctx context.Context, u UserID) ([]Mark, error)
-
-	// Marks fills out[i] with the mark of keys[i], zero if there is none: never less
-	// than what was durable before the call, whoever set it, or with recent, than
-	// what was so a second or so before. len(out) == len(keys).
-	Marks(ctx context.Context, keys []MarkKey, out []Mark, recent bool) error
-
 	// Position returns a position such that every entry and mark with Pos ≤ it is
 	// visible to later reads, whoever stored it, and durable: no crash takes it
 	// away. It never goes back within a timeline. It is at least that of the last
@@ -86,6 +70,26 @@ type Journal interface {
 	Timeline() string
 
 	Close() error
+}
+
+// Marks is where a journal keeps how far users have received and read. Every engine
+// has it; the conformance suite checks it, too. Its positions are the Journal's.
+type Marks interface {
+	// SetMarks moves marks forward (Received and Read each by itself, never back;
+	// ReadCount goes with Read; Mine, if not empty, replaces what was there; Pos is given
+	// by the journal) and makes them durable within a second or so, and at Close. A crash may lose those that are not: who
+	// answers for a mark, or tells of it, waits as w says; see MarkWait.
+	// ErrJournalFull, only to who waits: the marks have moved for readers, and there
+	// is no room to store them now.
+	SetMarks(ctx context.Context, marks []Mark, w MarkWait) error
+
+	// UserMarks returns all marks of a user, in any order.
+	UserMarks(ctx context.Context, u UserID) ([]Mark, error)
+
+	// Marks fills out[i] with the mark of keys[i], zero if there is none: never less
+	// than what was durable before the call, whoever set it, or with recent, than
+	// what was so a second or so before. len(out) == len(keys).
+	Marks(ctx context.Context, keys []MarkKey, out []Mark, recent bool) error
 }
 
 // Recalls is what a journal tells of recalled messages, which do not count as

@@ -117,7 +117,7 @@ func (s *Service) isPast(ctx context.Context, a *ask, m *im.Mark, end uint64) (b
 		return false, nil
 	}
 	a.key[0] = im.MarkKey{User: m.User, Conversation: m.Conversation}
-	if err := s.journal.Marks(ctx, a.key[:], a.mark[:], true); err != nil {
+	if err := s.markStore.Marks(ctx, a.key[:], a.mark[:], true); err != nil {
 		return false, err
 	}
 	return m.Received <= a.mark[0].Received && m.Read <= a.mark[0].Read, nil
@@ -126,10 +126,10 @@ func (s *Service) isPast(ctx context.Context, a *ask, m *im.Mark, end uint64) (b
 // setMark stores a mark and remembers where it moved.
 func (s *Service) setMark(ctx context.Context, c im.ConversationID, mark []im.Mark, w im.MarkWait) error {
 	if s.known != nil {
-		return s.journal.SetMarks(ctx, mark, w)
+		return s.markStore.SetMarks(ctx, mark, w)
 	}
 	s.touched.begin(c)
-	err := s.journal.SetMarks(ctx, mark, w)
+	err := s.markStore.SetMarks(ctx, mark, w)
 	// The journal gave the mark the position after the one of that moment.
 	at, perr := s.journal.Position(ctx)
 	if err != nil || perr != nil {
@@ -158,7 +158,7 @@ func (s *Service) settleMarks(ctx context.Context, pairs []markPair) error {
 		return nil
 	}
 	done := make(chan error, 1)
-	err := s.journal.SetMarks(ctx, told, im.MarkWait{Stored: func(err error) { done <- err }, Soon: true})
+	err := s.markStore.SetMarks(ctx, told, im.MarkWait{Stored: func(err error) { done <- err }, Soon: true})
 	if errors.Is(err, im.ErrJournalFull) {
 		return nil
 	}

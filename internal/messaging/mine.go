@@ -47,7 +47,7 @@ func (s *Service) SetMyState(ctx context.Context, from im.Actor, c im.Conversati
 // tells when it is durable.
 func (s *Service) storeMine(ctx context.Context, key im.Mark, change *im.MyChange) (im.MyState, <-chan error, error) {
 	var now [1]im.Mark
-	if err := s.journal.Marks(ctx, []im.MarkKey{{User: key.User, Conversation: key.Conversation}}, now[:], false); err != nil {
+	if err := s.markStore.Marks(ctx, []im.MarkKey{{User: key.User, Conversation: key.Conversation}}, now[:], false); err != nil {
 		return im.MyState{}, nil, err
 	}
 	next, state, changed, err := entrycodec.SetMyState(now[0].Mine, key.Conversation, change)

@@ -109,6 +109,7 @@ type Deliverer interface {
 // Options of a Service.
 type Options struct {
 	Journal     im.Journal
+	Marks       im.Marks   // of the same store
 	Recalls     im.Recalls // of the same store
 	Lookups     im.Lookups // of the same store
 	Pages       im.Pages   // of the same store
@@ -138,6 +139,7 @@ type Options struct {
 // Service is the messaging part of the logic role. Use New.
 type Service struct {
 	journal     im.Journal
+	markStore   im.Marks
 	recalls     im.Recalls
 	lookups     im.Lookups
 	pages       im.Pages
@@ -200,6 +202,7 @@ func New(o Options) *Service {
 	}
 	s := &Service{
 		journal:     o.Journal,
+		markStore:   o.Marks,
 		recalls:     o.Recalls,
 		lookups:     o.Lookups,
 		pages:       o.Pages,

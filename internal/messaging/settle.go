@@ -119,7 +119,7 @@ func (s *Service) markOwn(ctx context.Context, r *round) {
 	if len(r.marks) == 0 {
 		return
 	}
-	if err := s.journal.SetMarks(ctx, r.marks, im.MarkWait{}); err != nil {
+	if err := s.markStore.SetMarks(ctx, r.marks, im.MarkWait{}); err != nil {
 		s.log.Warn("marks not kept; devices repeat theirs", "err", err)
 	}
 }

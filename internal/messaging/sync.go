@@ -430,7 +430,7 @@ func (s *Service) state(ctx context.Context, v *view, own, peer im.Mark, n int, 
 
 // moved tells where a user's own marks moved after since.
 func (s *Service) moved(ctx context.Context, u im.UserID, since uint64) (map[im.ConversationID]bool, error) {
-	list, err := s.journal.UserMarks(ctx, u)
+	list, err := s.markStore.UserMarks(ctx, u)
 	if err != nil {
 		return nil, err
 	}
@@ -463,7 +463,7 @@ func (s *Service) marks(ctx context.Context, u im.UserID, all []view) ([]markPai
 		}
 	}
 	out := make([]im.Mark, len(keys))
-	if err := s.journal.Marks(ctx, keys, out, false); err != nil {
+	if err := s.markStore.Marks(ctx, keys, out, false); err != nil {
 		return nil, err
 	}
 	pairs := make([]markPair, len(all))

@@ -51,10 +51,10 @@ func testEmpty(t *testing.T, f *fixture) {
 		}
 	}
 	out := []im.Mark{{Read: 9}}
-	if err := f.j.Marks(f.ctx, []im.MarkKey{{User: "nobody", Conversation: c}}, out, false); err != nil || out[0] != (im.Mark{}) {
+	if err := f.marks.Marks(f.ctx, []im.MarkKey{{User: "nobody", Conversation: c}}, out, false); err != nil || out[0] != (im.Mark{}) {
 		t.Fatalf("Marks: %+v, %v; want the zero mark", out[0], err)
 	}
-	if marks, err := f.j.UserMarks(f.ctx, "nobody"); err != nil || len(marks) != 0 {
+	if marks, err := f.marks.UserMarks(f.ctx, "nobody"); err != nil || len(marks) != 0 {
 		t.Fatalf("UserMarks: %v, %v", marks, err)
 	}
 	before := f.position()

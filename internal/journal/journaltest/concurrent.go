@@ -40,7 +40,7 @@ func testConcurrency(t *testing.T, f *fixture) {
 					}
 				}
 				before = batch[len(batch)-2:]
-				if err := f.j.SetMarks(f.ctx, []im.Mark{{User: sender, Conversation: batch[0].Entry.Conversation, Read: out[0].Seq}}, im.MarkWait{}); err != nil {
+				if err := f.marks.SetMarks(f.ctx, []im.Mark{{User: sender, Conversation: batch[0].Entry.Conversation, Read: out[0].Seq}}, im.MarkWait{}); err != nil {
 					errs <- err
 					return
 				}

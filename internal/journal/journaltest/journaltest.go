@@ -120,11 +120,16 @@ type fixture struct {
 	store Store
 	ctx   context.Context
 	j     im.Journal
+	marks im.Marks // the same engine
 }
 
 func (f *fixture) open() {
 	f.Helper()
 	f.j = f.store.Open(f)
+	var ok bool
+	if f.marks, ok = f.j.(im.Marks); !ok {
+		f.Fatal("the engine keeps no marks")
+	}
 }
 
 func (f *fixture) reopen() {

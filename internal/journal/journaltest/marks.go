@@ -11,7 +11,7 @@ import (
 
 func (f *fixture) setMarks(marks ...im.Mark) {
 	f.Helper()
-	if err := f.j.SetMarks(f.ctx, marks, im.MarkWait{}); err != nil {
+	if err := f.marks.SetMarks(f.ctx, marks, im.MarkWait{}); err != nil {
 		f.Fatalf("SetMarks: %v", err)
 	}
 }
@@ -19,7 +19,7 @@ func (f *fixture) setMarks(marks ...im.Mark) {
 func (f *fixture) mark(u im.UserID, c im.ConversationID) im.Mark {
 	f.Helper()
 	out := make([]im.Mark, 1)
-	if err := f.j.Marks(f.ctx, []im.MarkKey{{User: u, Conversation: c}}, out, false); err != nil {
+	if err := f.marks.Marks(f.ctx, []im.MarkKey{{User: u, Conversation: c}}, out, false); err != nil {
 		f.Fatalf("Marks: %v", err)
 	}
 	for _, m := range f.userMarks(u) {
@@ -33,7 +33,7 @@ func (f *fixture) mark(u im.UserID, c im.ConversationID) im.Mark {
 
 func (f *fixture) userMarks(u im.UserID) []im.Mark {
 	f.Helper()
-	marks, err := f.j.UserMarks(f.ctx, u)
+	marks, err := f.marks.UserMarks(f.ctx, u)
 	if err != nil {
 		f.Fatalf("UserMarks: %v", err)
 	}
@@ -119,7 +119,7 @@ func testUserMarks(t *testing.T, f *fixture) {
 		{User: "u", Conversation: "grp:7"}, {User: "u", Conversation: "grp:none"}, {User: "u", Conversation: "grp:3"},
 	}
 	out := make([]im.Mark, len(keys))
-	if err := f.j.Marks(f.ctx, keys, out, false); err != nil {
+	if err := f.marks.Marks(f.ctx, keys, out, false); err != nil {
 		t.Fatal(err)
 	}
 	if out[0].Received != 1000 || out[1] != (im.Mark{}) || out[2].Received != 300 || out[3].Received != 8 || out[4] != (im.Mark{}) || out[5] != out[2] {
@@ -167,7 +167,7 @@ func testManyMarksReopen(t *testing.T, f *fixture) {
 		keys = append(keys, im.MarkKey{User: name(i), Conversation: c})
 	}
 	out := make([]im.Mark, users)
-	if err := f.j.Marks(f.ctx, keys, out, false); err != nil {
+	if err := f.marks.Marks(f.ctx, keys, out, false); err != nil {
 		t.Fatal(err)
 	}
 	for i := range out {
@@ -281,7 +281,7 @@ func testMine(t *testing.T, f *fixture) {
 	}
 	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 9})
 	f.wantMark(im.Mark{User: "u", Conversation: c, Received: 9, Read: 5, ReadCount: 4, Mine: "a draft"})
-	if err := f.j.SetMarks(f.ctx, []im.Mark{{User: "u", Conversation: c, Mine: long + "x"}}, im.MarkWait{}); err == nil {
+	if err := f.marks.SetMarks(f.ctx, []im.Mark{{User: "u", Conversation: c, Mine: long + "x"}}, im.MarkWait{}); err == nil {
 		t.Error("more than im.MaxMine bytes were taken")
 	}
 }

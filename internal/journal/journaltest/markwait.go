@@ -13,7 +13,7 @@ import (
 func (f *fixture) waitMarks(marks ...im.Mark) {
 	f.Helper()
 	done := make(chan error, 2) // a second call would be a bug the test can see
-	if err := f.j.SetMarks(f.ctx, marks, im.MarkWait{Stored: func(err error) { done <- err }, Soon: true}); err != nil {
+	if err := f.marks.SetMarks(f.ctx, marks, im.MarkWait{Stored: func(err error) { done <- err }, Soon: true}); err != nil {
 		f.Fatalf("SetMarks: %v", err)
 	}
 	select {
@@ -48,7 +48,7 @@ func testMarkWait(_ *testing.T, f *fixture) {
 	f.wantMark(im.Mark{User: "v", Conversation: c, Received: 7})
 	// Not soon is soon enough for who has time.
 	done := make(chan error, 1)
-	if err := f.j.SetMarks(f.ctx, []im.Mark{{User: "u", Conversation: c, Received: 8}}, im.MarkWait{Stored: func(err error) { done <- err }}); err != nil {
+	if err := f.marks.SetMarks(f.ctx, []im.Mark{{User: "u", Conversation: c, Received: 8}}, im.MarkWait{Stored: func(err error) { done <- err }}); err != nil {
 		f.Fatalf("SetMarks: %v", err)
 	}
 	select {
@@ -94,11 +94,11 @@ func testManyMarkWaits(t *testing.T, f *fixture) {
 				done := make(chan error, 1)
 				mark := im.Mark{User: user, Conversation: "grp:g", Received: n, Read: n, ReadCount: n}
 				rest := im.Mark{User: user, Conversation: im.Group(fmt.Sprint(n)), Received: n}
-				if err := f.j.SetMarks(f.ctx, []im.Mark{rest}, im.MarkWait{}); err != nil {
+				if err := f.marks.SetMarks(f.ctx, []im.Mark{rest}, im.MarkWait{}); err != nil {
 					t.Errorf("SetMarks: %v", err)
 					return
 				}
-				if err := f.j.SetMarks(f.ctx, []im.Mark{mark}, im.MarkWait{Stored: func(err error) { done <- err }, Soon: true}); err != nil {
+				if err := f.marks.SetMarks(f.ctx, []im.Mark{mark}, im.MarkWait{Stored: func(err error) { done <- err }, Soon: true}); err != nil {
 					t.Errorf("SetMarks: %v", err)
 					return
 				}

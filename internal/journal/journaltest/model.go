@@ -237,7 +237,7 @@ func (w *walk) setMarks(rt *rapid.T) {
 			w.m.marks[key] = mark
 		}
 	}
-	if err := w.f.j.SetMarks(w.f.ctx, marks, im.MarkWait{}); err != nil {
+	if err := w.f.marks.SetMarks(w.f.ctx, marks, im.MarkWait{}); err != nil {
 		rt.Fatalf("SetMarks: %v", err)
 	}
 }

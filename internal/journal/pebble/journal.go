@@ -78,7 +78,10 @@ type Journal struct {
 	marks   markTable
 }
 
-var _ im.Journal = (*Journal)(nil)
+var (
+	_ im.Journal = (*Journal)(nil)
+	_ im.Marks   = (*Journal)(nil)
+)
 
 // Open opens the journal in dir, making it if there is none. The errors an
 // operator can do something about are *LockedError, *VersionError,

@@ -248,4 +248,7 @@ func (j *Journal) acquire(ctx context.Context, p *pgxpool.Pool) (*pgxpool.Conn, 
 	return c, nil
 }
 
-var _ im.Journal = (*Journal)(nil)
+var (
+	_ im.Journal = (*Journal)(nil)
+	_ im.Marks   = (*Journal)(nil)
+)
