@@ -26,7 +26,7 @@ import (
 const (
 	// beaconDelay is how long a conversation is quiet before its head is told again.
 	beaconDelay = time.Second
-	// remindDelay is how soon a head is told again that was perhaps never told.
+	// remindDelay is how soon a head is told again when it may never have been told.
 	remindDelay = 100 * time.Millisecond
 	// maxBeacons bounds the conversations waiting for their beacon.
 	maxBeacons = 200_000

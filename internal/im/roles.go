@@ -52,8 +52,8 @@ type Logic interface {
 
 // Dispatch is what logic asks of the gateways, wherever they are. Calls never
 // block and never fail: what cannot be passed on is dropped and repaired by
-// beacons and digests. Nothing of a parcel, nor users, is kept after the call,
-// but for what its entries' contents point to, which nobody writes to.
+// beacons and digests. After the call neither users nor anything of the parcel is
+// kept, except the memory that its entries' contents point to: nobody changes that.
 type Dispatch interface {
 	// ToUsers passes a parcel to all connections of the users.
 	ToUsers(users []UserID, p Parcel)

@@ -96,7 +96,8 @@ func (s *Service) look(items []*item) {
 	s.queue.admitted(items)
 }
 
-// late says what a client can use of an error that is the end of our patience.
+// late turns the error of a time that ran out here into one that tells the client
+// when to come again.
 func (s *Service) late(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
 		return err

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	// maxBatch is how many entries one commit takes. Larger batches gain nothing
-	// (05) and make the first of them wait.
+	// maxBatch is how many entries one commit takes. Larger batches store no more in
+	// the same time, and make the first of them wait.
 	maxBatch = 1024
 	// maxBatchBytes bounds a commit in memory and time when messages are large.
 	maxBatchBytes = 4 << 20

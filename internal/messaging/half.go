@@ -19,11 +19,11 @@ const helpAfter = time.Second
 // half looks for changes of the user's places that are half done: the journal has
 // the entry, and the directory did not show what it did when it was asked. No
 // position may pass such an entry, or the device that has it never hears of the
-// group: held is the position before the first one. It concerns who is named in
-// the change and nobody else.
+// group: held is the position before the first one. It concerns only those whom
+// the change names.
 //
-// promised was read after the position that is to be told, heads after promised:
-// what is not in the journal then is beyond that position.
+// The position that is to be told was read first, then promised, then heads. So a
+// promised entry that heads do not show is stored beyond that position.
 func (s *Service) half(ctx context.Context, promised []im.Promised, heads []im.Head) (held uint64, err error) {
 	held = notHeld
 	for i, p := range promised {

@@ -11,7 +11,7 @@ const (
 	// retryDelay · attempts, retryAttempts times: 2 s in all.
 	retryDelay    = 5 * time.Millisecond
 	retryAttempts = 28
-	// At its helpAttempt'th attempt whoever changes the roster has had 100 ms.
+	// At attempt helpAttempt whoever changes the roster has had 100 ms for it.
 	helpAttempt = 6
 )
 

@@ -16,8 +16,8 @@ const markPatience = 5 * time.Second
 
 // Mark moves the actor's marks forward; see im.Logic. They are written behind: a
 // crash may lose the last ones, devices repeat theirs after a reconnect (SPEC
-// §6.3). Whom it concerns is told once the mark is durable: what anybody was told
-// is never followed by less.
+// §6.3). Those whom a mark concerns are told of it once it is durable, so nobody
+// is told of a mark and later of one that is behind it.
 func (s *Service) Mark(ctx context.Context, from im.Actor, c im.ConversationID, received, read uint64) error {
 	return s.mark(ctx, from, c, received, read, nil)
 }
@@ -109,9 +109,9 @@ func (s *Service) mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	return e
 }
 
-// isPast tells whether the user's marks are as far as this one already. One at the
-// end is not past in a store that is somewhere else: looking would cost more than
-// telling it twice.
+// isPast tells whether the user's marks are as far as this one already. Where the
+// store is another process, a mark at the end of the conversation is taken to be
+// new: to look it up would cost more than to tell it twice.
 func (s *Service) isPast(ctx context.Context, a *ask, m *im.Mark, end uint64) (bool, error) {
 	if s.known != nil && m.Received >= end && (m.Read == 0 || m.Read >= end) {
 		return false, nil
@@ -172,8 +172,8 @@ func (s *Service) settleMarks(ctx context.Context, pairs []markPair) error {
 	return err
 }
 
-// headFor is headAs for a mark at seq: a head that is known to be as far needs no
-// look into a store that is somewhere else.
+// headFor is headAs for a mark at seq: if the head is known to be at least there,
+// a store in another process is not asked.
 func (s *Service) headFor(ctx context.Context, u im.UserID, c im.ConversationID, seq uint64) (im.Head, im.Membership, error) {
 	if s.known != nil {
 		if head, ok := s.known(c); ok && seq <= head.Seq {

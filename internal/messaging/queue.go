@@ -37,7 +37,7 @@ type item struct {
 }
 
 // anew has an item decided anew, as its conversation's roster changed. What is
-// refused for now stays so: what is behind it was refused as well.
+// refused for now stays refused: what is behind it was refused as well.
 func (it *item) anew() {
 	it.res, it.found = im.Appended{}, im.Appended{}
 	if !im.ForNow(it.err) {
@@ -117,7 +117,7 @@ func (q *queue) done(it *item) {
 	q.mu.Unlock()
 }
 
-// due is a held conversation whose items come again: with those that an admitter
+// due is a held conversation whose items are decided again: with those that an admitter
 // had, or because its roster is to be tried.
 type due struct {
 	conversation im.ConversationID

@@ -12,8 +12,8 @@
 // A crash anywhere leaves the promise, and the Runner takes the steps 2 and 3
 // again: the id makes 2 harmless, the missing row makes 3 harmless. So several
 // processes over one store may drive the same promise at the same time, each
-// from wherever it got to. A promise of another process is left to it for a
-// while (Options.Shared), except by one who cannot go on without it (Help).
+// from wherever it got to. A promise of another process is left to that process for
+// a while (Options.Shared), unless somebody cannot go on without it (Help).
 //
 // It must not know what a promise is about; the business packages make them,
 // the store applies them.

@@ -186,7 +186,7 @@ func (w *watched) anywhere() bool { return len(w.nodes) > 0 || w.p.users.Online(
 
 func (w *watched) Node() *WheelNode { return &w.closing }
 
-// Expire ends the grace. Who came back meanwhile was never gone.
+// Expire ends the grace. Nobody is told of a user who came back before it ended.
 func (w *watched) Expire() int64 {
 	w.p.mu.Lock()
 	defer w.p.mu.Unlock()

@@ -138,7 +138,7 @@ func (o *Queue) unanswered() []*sending {
 	return *o.sends
 }
 
-// tell queues the answer of x, which is in nobody's list any more.
+// tell queues the answer of x, which no list holds any more.
 func (o *Queue) tell(x *sending, now time.Time) {
 	if x.err != nil {
 		if im.CodeOf(x.err) == im.CodeInternal {
@@ -202,7 +202,7 @@ func (o *Queue) tellUpTo(c im.ConversationID, seq uint64, own *im.Entry) {
 	o.tellAll(due)
 }
 
-// tellAll queues answers that are in nobody's list any more.
+// tellAll queues answers that no list holds any more.
 func (o *Queue) tellAll(due []*sending) {
 	if len(due) == 0 {
 		return

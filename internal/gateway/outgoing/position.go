@@ -124,8 +124,8 @@ func (o *Queue) beginPlace(position string) {
 	o.place.at, o.place.next = position, o.sh.o.Tick()+o.sh.o.PlaceEvery
 }
 
-// Compared notes the position that a comparison told: who compares in time is
-// looked nothing up for.
+// Compared notes the position that a comparison told. For a connection that
+// compares in time nothing is looked up.
 func (o *Queue) Compared(position string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

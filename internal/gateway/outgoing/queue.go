@@ -462,7 +462,7 @@ func (o *Queue) Finish(cause string, code wire.Code, reason string, final *wire.
 	if !graceful {
 		o.owner.Over()
 	}
-	if o.hold { // before the Welcome: nothing but the reason is told
+	if o.hold { // before the Welcome: only the reason is told
 		o.drop(&o.sh.pools)
 		o.hold = false
 	}

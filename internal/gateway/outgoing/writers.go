@@ -10,7 +10,7 @@ const (
 	// writeHere is how many sessions a Flush writes to itself: handing so few over
 	// would cost more than it spares.
 	writeHere = 8
-	// pushesFirst is how many sessions with nothing but pushes one Flush has written
+	// pushesFirst is how many sessions that have only pushes to write one Flush has written
 	// in their turn: about a millisecond's work. Those beyond are written when no
 	// other session waits for its writer.
 	pushesFirst = 256
@@ -70,7 +70,7 @@ func (sh *Queues) Flush() {
 type flushing struct {
 	sh     *Queues
 	now    time.Time
-	pushes int // sessions with nothing but pushes
+	pushes int // sessions that have only pushes to write
 	// few[:n] are written by the Flush itself; many: they were too many, so all are
 	// the writers'; handed: some are.
 	few          [writeHere]*Queue
@@ -150,7 +150,7 @@ func newWriters(sh *Queues, n int) *writers {
 func (w *writers) shard(n uint64) uint16 { return uint16(n % uint64(len(w.all))) }
 
 // add queues a session with its writer, once; if it must not wake the writer, only
-// while that is at work, else false. What is first leaves before what is not.
+// while that is at work, else false. Sessions added as first are written before the others.
 func (w *writers) add(o *Queue, first, wake bool) bool {
 	return w.all[o.writer].add(o, first, wake)
 }
