@@ -230,7 +230,7 @@ func (r *request) plan(batch []im.Append) {
 		if !ok {
 			k = int32(len(r.state))
 			r.byName[a.Entry.Conversation] = k
-			r.state = append(r.state, convState{name: a.Entry.Conversation, slot: slotOf(a.Entry.Conversation), ifRoster: a.IfRoster})
+			r.state = append(r.state, convState{name: a.Entry.Conversation, slot: im.SlotOf(a.Entry.Conversation), ifRoster: a.IfRoster})
 		}
 		r.conv = append(r.conv, k)
 		s := &r.state[k]

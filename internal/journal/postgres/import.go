@@ -265,7 +265,7 @@ func importHeads(ctx context.Context, tx pgx.Tx, page []ImportedEntry) (map[im.C
 	var in []int16
 	var seqs, counts, times, rosters, positions []int64
 	for c, e := range last {
-		names, in, seqs, counts = append(names, string(c)), append(in, int16(slotOf(c))), append(seqs, int64(e.Seq)), append(counts, int64(e.Count))
+		names, in, seqs, counts = append(names, string(c)), append(in, int16(im.SlotOf(c))), append(seqs, int64(e.Seq)), append(counts, int64(e.Count))
 		times, rosters, positions = append(times, msOf(e.Stored)), append(rosters, int64(e.Roster)), append(positions, int64(e.Pos))
 	}
 	// Not by ON CONFLICT: a head that is there must not use up a number.
@@ -293,7 +293,7 @@ func importHeads(ctx context.Context, tx pgx.Tx, page []ImportedEntry) (map[im.C
 func entryRow(x *ImportedEntry, no int32) []any {
 	e := &x.Entry
 	row := []any{
-		int16(slotOf(e.Conversation)), no, int64(e.Seq), int64(e.Count), msOf(e.Stored), int64(e.Pos), int64(x.Hash), nil, [16]byte(e.ID), int16(e.Kind),
+		int16(im.SlotOf(e.Conversation)), no, int64(e.Seq), int64(e.Count), msOf(e.Stored), int64(e.Pos), int64(x.Hash), nil, [16]byte(e.ID), int16(e.Kind),
 		e.Body, string(e.Sender), nil, nil, nil,
 	}
 	if e.Body == nil {
@@ -323,7 +323,7 @@ func (m *Importer) Marks(ctx context.Context, page []im.Mark, place []byte) erro
 	return pgx.BeginFunc(ctx, m.c, func(tx pgx.Tx) error {
 		rows := pgx.CopyFromSlice(len(page), func(i int) ([]any, error) {
 			k := &page[i]
-			row := []any{int16(slotOf(k.User)), string(k.User), string(k.Conversation), int64(k.Received), int64(k.Read), int64(k.ReadCount), int64(k.Pos), nil}
+			row := []any{int16(im.SlotOf(k.User)), string(k.User), string(k.Conversation), int64(k.Received), int64(k.Read), int64(k.ReadCount), int64(k.Pos), nil}
 			if k.Mine != "" {
 				row[7] = []byte(k.Mine)
 			}

@@ -40,7 +40,7 @@ func (j *Journal) Lookup(ctx context.Context, batch []im.Append, out []im.Append
 	hashes.begin(oidInt8)
 	for i := range batch {
 		e := &batch[i].Entry
-		in.int2(slotOf(e.Conversation))
+		in.int2(im.SlotOf(e.Conversation))
 		add(&names, e.Conversation)
 		add(&ids, e.ID[:])
 		add(&senders, e.Sender)

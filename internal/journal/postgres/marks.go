@@ -143,7 +143,7 @@ func (j *Journal) storedMarks(ctx context.Context, keys []im.MarkKey, which []in
 	users.begin(oidText)
 	conversations.begin(oidText)
 	for _, i := range which {
-		in.int2(slotOf(keys[i].User))
+		in.int2(im.SlotOf(keys[i].User))
 		add(&users, keys[i].User)
 		add(&conversations, keys[i].Conversation)
 	}
@@ -178,7 +178,7 @@ func (j *Journal) UserMarks(ctx context.Context, u im.UserID) ([]im.Mark, error)
 	}
 	m.mu.Unlock()
 	var all []im.Mark
-	err := j.query(ctx, stmtUserMarks, [][]byte{binary.BigEndian.AppendUint16(nil, slotOf(u)), []byte(u)}, func(v [][]byte) error {
+	err := j.query(ctx, stmtUserMarks, [][]byte{binary.BigEndian.AppendUint16(nil, im.SlotOf(u)), []byte(u)}, func(v [][]byte) error {
 		mark := scanMark(u, im.ConversationID(v[0]), v[1:])
 		mark, _ = forward(mark, newer[mark.Conversation])
 		delete(newer, mark.Conversation)
@@ -261,7 +261,7 @@ func (j *Journal) writeFree(ctx context.Context, set []im.Mark, dropped int) (st
 	users.begin(oidText)
 	conversations.begin(oidText)
 	for i := range set {
-		in.int2(slotOf(set[i].User))
+		in.int2(im.SlotOf(set[i].User))
 		add(&users, set[i].User)
 		add(&conversations, set[i].Conversation)
 	}
@@ -400,7 +400,7 @@ func markParams(set []im.Mark) [][]byte {
 	}
 	for i := range set {
 		m := &set[i]
-		cols[0].int2(slotOf(m.User))
+		cols[0].int2(im.SlotOf(m.User))
 		add(&cols[1], m.User)
 		add(&cols[2], m.Conversation)
 		cols[3].int8(m.Received)

@@ -131,7 +131,7 @@ func (um *userMarks) take() []im.Mark {
 		if a.User == b.User {
 			return cmp.Compare(a.Conversation, b.Conversation)
 		}
-		return cmp.Or(cmp.Compare(slotOf(a.User), slotOf(b.User)), cmp.Compare(a.User, b.User))
+		return cmp.Or(cmp.Compare(im.SlotOf(a.User), im.SlotOf(b.User)), cmp.Compare(a.User, b.User))
 	})
 	return taken
 }

@@ -39,7 +39,7 @@ func (j *Journal) Recalled(ctx context.Context, spans []im.Span, limit int, out 
 	after.begin(oidInt8)
 	until.begin(oidInt8)
 	for i := range spans {
-		in.int2(slotOf(spans[i].Conversation))
+		in.int2(im.SlotOf(spans[i].Conversation))
 		add(&names, spans[i].Conversation)
 		after.int8(min(spans[i].After, math.MaxInt64))
 		until.int8(min(spans[i].Until, math.MaxInt64))

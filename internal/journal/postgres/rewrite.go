@@ -137,7 +137,7 @@ func (w *rewriter) heads(ctx context.Context) error {
 			n = int32(int8Of(v[0]))
 		}
 		name := string(v[1])
-		return []any{n, int16(slotOf(name)), name, int64(int8Of(v[2])), int64(int8Of(v[3])), int64(int8Of(v[4])), int64(int8Of(v[5])), int64(int8Of(v[6]))}, nil
+		return []any{n, int16(im.SlotOf(name)), name, int64(int8Of(v[2])), int64(int8Of(v[3])), int64(int8Of(v[4])), int64(int8Of(v[5])), int64(int8Of(v[6]))}, nil
 	})
 	if err != nil || n == 0 {
 		return err
@@ -216,7 +216,7 @@ func (w *rewriter) marks(ctx context.Context) error {
 	columns := []string{"slot", "user", "conversation", "received", "read", "read_count", "pos"}
 	_, err := w.each(ctx, `SELECT "user", conversation, received, read, read_count, pos FROM old_journal_marks`, "journal_marks", columns, func(v [][]byte) ([]any, error) {
 		user := string(v[0])
-		return []any{int16(slotOf(user)), user, string(v[1]), int64(int8Of(v[2])), int64(int8Of(v[3])), int64(int8Of(v[4])), int64(int8Of(v[5]))}, nil
+		return []any{int16(im.SlotOf(user)), user, string(v[1]), int64(int8Of(v[2])), int64(int8Of(v[3])), int64(int8Of(v[4])), int64(int8Of(v[5]))}, nil
 	})
 	return err
 }
