@@ -41,10 +41,6 @@ func (s *session) lookUpPlace() {
 // toldUpTo asks what changed for the user since a position, and returns the new one
 // if all of it was queued for this session before, or is now; otherwise "".
 func (s *session) toldUpTo(from string) (to string) {
-	since, ok := im.ParsePlace(from)
-	if !ok {
-		return ""
-	}
 	ctx, answered := s.asking(readTime)
 	defer answered()
 	res, err := s.g.o.Logic.Sync(ctx, s.Actor, im.SyncQuery{Position: from, Timeline: s.g.o.Timeline(), Heads: true})
@@ -61,7 +57,7 @@ func (s *session) toldUpTo(from string) (to string) {
 			s.Misses()
 			return ""
 		}
-		if st.Head.Pos > since.Pos && !s.toldOf(st.Conversation, st.Head.Seq) {
+		if !st.MarksOnly && !s.toldOf(st.Conversation, st.Head.Seq) {
 			return ""
 		}
 	}

@@ -184,7 +184,7 @@ func TestPlacesTellMarks(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newLooked(t)
 		w.pos = 6
-		w.states = []im.ConversationState{{Conversation: dm, Head: im.Head{Seq: 9, Pos: 2}, First: 1, Read: 4, PeerReceived: 9, PeerRead: 8}}
+		w.states = []im.ConversationState{{Conversation: dm, Head: im.Head{Seq: 9, Pos: 2}, MarksOnly: true, First: 1, Read: 4, PeerReceived: 9, PeerRead: 8}}
 		w.want("marks", "receipt dm:ann:bob ann 0 4", "receipt dm:ann:bob bob 9 8", "push @"+at(6))
 	})
 }

@@ -13,9 +13,11 @@ import (
 // All methods may be called concurrently. Errors of Append other than those
 // named leave the engine unusable: the process stops serving (see ErrJournalFailed).
 type Journal interface {
-	// Append stores a batch in one atomic, durable step (it returns after fsync or
-	// commit) and fills out[i] for batch[i]; len(out) == len(batch). Items are
-	// treated in their order:
+	// Append stores a batch in one atomic, durable step for each shard it concerns (it
+	// returns after fsync or commit) and fills out[i] for batch[i]; len(out) ==
+	// len(batch). So what is stored of a conversation is always all of it, in one step;
+	// of two conversations it is where they lie in one shard. Items are treated in their
+	// order:
 	//   - (sender, id) stored before in this conversation, also earlier in the batch:
 	//     Duplicate with the original's seq and time, or IDConflict when the hash
 	//     differs (then nothing of the original is revealed). The same id in another
@@ -29,7 +31,9 @@ type Journal interface {
 	// needs: then all its items, also earlier ones and resends, are Busy within about
 	// a second, nothing of them was stored, and the other conversations go on.
 	// On an error nothing of the batch is visible, now or after a restart, except
-	// when the error is ErrOutcomeUnknown; out means nothing then.
+	// when the error is ErrOutcomeUnknown, or in a journal of several shards
+	// ErrJournalFailed; out means nothing then. Another exception is a *PartlyError: some
+	// shards stored their items, and others did not.
 	// ErrJournalFull: there is no room; nothing was stored, reading still works.
 	// ErrJournalUnavailable: the store cannot be reached now; nothing was stored.
 	// ErrAppendInvalid: an item no journal can store, e.g. one that amends a seq
@@ -52,21 +56,24 @@ type Journal interface {
 	// len(out) == len(cs).
 	Heads(ctx context.Context, cs []ConversationID, out []Head) error
 
-	// Position returns a position such that every entry and mark with Pos ≤ it is
-	// visible to later reads, whoever stored it, and durable: no crash takes it
-	// away. It never goes back within a timeline. It is at least that of the last
-	// durable Append once no append is under way; a store that several processes
-	// append to may tell less until then and for a moment after it, so that what was
+	// Position returns a position such that in each shard every entry and mark that it
+	// covers is visible to later reads, whoever stored it, and durable: no crash takes it
+	// away. It names every shard, and in none does it go back within a timeline. In each
+	// it is at least that of the last durable Append once no append is under way; a
+	// store that several processes append to may tell less until then and for a moment
+	// after it, and one that cannot be reached now what it told last, so that what was
 	// stored meanwhile is told twice rather than not at all.
-	Position(ctx context.Context) (Place, error)
+	Position(ctx context.Context) (Position, error)
 
-	// Holds tells whether this history is the one that gave out a place: whether
-	// everything that was stored up to it is here. It may be asked at any time later,
-	// after any number of restarts; see Eras for those that are forgotten.
-	Holds(ctx context.Context, p Place) (bool, error)
+	// Holds tells whether this history is the one that gave out a position: whether
+	// everything that it covers is here, in all shards that it names. One with a shard
+	// that the journal does not have, or with none, is not of its history. It may be asked
+	// at any time later, after any number of restarts; see Eras for those that are
+	// forgotten.
+	Holds(ctx context.Context, p Position) (bool, error)
 
 	// Timeline names this history. It changes when acknowledged entries are known
-	// to be lost.
+	// to be lost, in any shard.
 	Timeline() string
 
 	Close() error
@@ -80,7 +87,8 @@ type Marks interface {
 	// by the journal) and makes them durable within a second or so, and at Close. A crash may lose those that are not: who
 	// answers for a mark, or tells of it, waits as w says; see MarkWait.
 	// ErrJournalFull, only to who waits: the marks have moved for readers, and there
-	// is no room to store them now.
+	// is no room to store them now. Where a journal has several shards, some of the marks
+	// may have moved on any error.
 	SetMarks(ctx context.Context, marks []Mark, w MarkWait) error
 
 	// UserMarks returns all marks of a user, in any order.
@@ -90,6 +98,17 @@ type Marks interface {
 	// than what was durable before the call, whoever set it, or with recent, than
 	// what was so a second or so before. len(out) == len(keys).
 	Marks(ctx context.Context, keys []MarkKey, out []Mark, recent bool) error
+}
+
+// Shards is what a journal tells of the stores that it is made of. One without it is
+// one store, shard 0.
+type Shards interface {
+	// Shard is where a conversation's entries are: the Pos of its entries and of its
+	// head are that shard's.
+	Shard(c ConversationID) Shard
+	// UserShard is where a user's marks are, in whatever conversation: the Pos of a mark
+	// is its user's shard's, whichever shard the conversation is in.
+	UserShard(u UserID) Shard
 }
 
 // Recalls is what a journal tells of recalled messages, which do not count as
@@ -183,6 +202,22 @@ var (
 	ErrJournalFailed = errors.New("journal: failed, stopped storing")
 )
 
+// PartlyError is why a part of a batch was not stored by a journal of several shards:
+// Errs[i] is why batch[i] was not, and nil where out[i] tells what became of it. All
+// items of a shard were stored, or none. The errors are those of Append that say
+// that nothing was stored; more than one shard was concerned, or one alone would have
+// given its own.
+type PartlyError struct{ Errs []error }
+
+func (e *PartlyError) Error() string {
+	for _, err := range e.Errs {
+		if err != nil {
+			return "journal: a part of the batch was not stored: " + err.Error()
+		}
+	}
+	return "journal: a part of the batch was not stored"
+}
+
 // Append is one entry to store. Seq, Stored, Count, Pos and Roster of the
 // entry are given by the journal.
 type Append struct {
@@ -254,7 +289,7 @@ type Head struct {
 	Count  uint64
 	Time   time.Time
 	Roster uint64
-	// Pos is the position of the last append.
+	// Pos is the position of the last append, in the conversation's shard.
 	Pos uint64
 	// Damaged: it cannot be read.
 	Damaged bool
@@ -295,7 +330,7 @@ type Mark struct {
 	// journal does not look into; the last one counts, "" is none. At most MaxMine
 	// bytes.
 	Mine string
-	// Pos orders mark changes among appends: a device that synced at a position
-	// ≥ Pos knows this mark.
+	// Pos orders mark changes among the appends of the user's shard: a device that synced
+	// at a position which covers it there knows this mark.
 	Pos uint64
 }

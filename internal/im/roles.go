@@ -182,6 +182,9 @@ type ConversationState struct {
 	Unread                 uint64
 	PeerReceived, PeerRead uint64
 	Title                  string
+	// MarksOnly, of a conversation that changed since a position: it has no entry after
+	// it.
+	MarksOnly bool
 	// Recalled is how many messages of these windows above Read were recalled, which
 	// Unread leaves out; RecalledSeqs are the first of them.
 	Recalled     uint64

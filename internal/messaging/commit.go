@@ -305,9 +305,26 @@ func (s *Service) store(ctx context.Context, r *round) error {
 	r.out = r.out[:len(r.batch)]
 	clear(r.out)
 	err := s.appendSettled(ctx, r)
-	switch {
-	case err == nil:
+	if err == nil {
 		return nil
+	}
+	if partly := (*im.PartlyError)(nil); errors.As(err, &partly) {
+		return s.storeEach(ctx, r, partly.Errs)
+	}
+	if refused := s.notStored(r, err); refused != nil {
+		return refused
+	}
+	if len(r.batch) > 1 {
+		return s.storeEach(ctx, r, nil)
+	}
+	s.log.Error("an entry cannot be stored", "conversation", r.batch[0].Entry.Conversation, "err", err)
+	return im.Wrap(err, im.CodeInternal, "the server cannot store in this conversation")
+}
+
+// notStored is how a batch is refused that the journal did not store for a reason
+// which is not one of its items'; nil: it may be one.
+func (s *Service) notStored(r *round, err error) error {
+	switch {
 	case errors.Is(err, im.ErrJournalFull):
 		e := im.Wrap(err, im.CodeStorageFull, "the server's disk is full; nothing was stored")
 		e.RetryAfter = time.Second
@@ -323,12 +340,8 @@ func (s *Service) store(ctx context.Context, r *round) error {
 	case errors.Is(err, im.ErrJournalFailed) || errors.Is(err, im.ErrOutcomeUnknown):
 		s.fail(err)
 		return im.Wrap(err, im.CodeUnknown, "the server failed while storing; repeat the message with the same id")
-	case len(r.batch) > 1:
-		return s.storeEach(ctx, r)
-	default:
-		s.log.Error("an entry cannot be stored", "conversation", r.batch[0].Entry.Conversation, "err", err)
-		return im.Wrap(err, im.CodeInternal, "the server cannot store in this conversation")
 	}
+	return nil
 }
 
 // appendSettled appends the batch, and asks again while its outcome is unknown:
@@ -363,9 +376,12 @@ func onlyLook(batch []im.Append) {
 
 // storeEach stores the items of a batch one by one, after the journal refused
 // the batch without storing anything: one damaged conversation must not keep the
-// others from storing.
-func (s *Service) storeEach(ctx context.Context, r *round) error {
-	batch, out, asked := r.batch, r.out, false
+// others from storing. With refused, only a part of it was refused (im.PartlyError),
+// and what was stored stays as it is; what a shard that is full or away refused is not
+// asked for again.
+func (s *Service) storeEach(ctx context.Context, r *round, refused []error) error {
+	batch, out, whole := r.batch, r.out, r.asked
+	asked := whole && refused != nil
 	defer func() { r.batch, r.out, r.asked = batch, out, asked }()
 	r.out = make([]im.Appended, 1) // not out, which store would write over
 	r.errs = append(r.errs[:0], make([]error, len(batch))...)
@@ -373,6 +389,17 @@ func (s *Service) storeEach(ctx context.Context, r *round) error {
 	moved := map[im.ConversationID]bool{} // their later items wait, as in a batch
 	for i := range batch {
 		c, it := batch[i].Entry.Conversation, r.items[r.index[i]]
+		if refused != nil {
+			if refused[i] == nil {
+				continue
+			}
+			r.asked = whole
+			if errs[i] = s.notStored(r, refused[i]); errs[i] != nil {
+				it.refused(errs[i])
+				out[i] = im.Appended{}
+				continue
+			}
+		}
 		switch {
 		case moved[c]:
 			out[i] = im.Appended{Status: im.RosterChanged}

@@ -3,14 +3,10 @@ package messaging
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
-
-// notHeld is where a position may go when nothing holds it back.
-const notHeld = math.MaxUint64
 
 // helpAfter is how long whoever changes a roster has for the directory's part
 // before one who waits for it helps.
@@ -19,13 +15,13 @@ const helpAfter = time.Second
 // half looks for changes of the user's places that are half done: the journal has
 // the entry, and the directory did not show what it did when it was asked. No
 // position may pass such an entry, or the device that has it never hears of the
-// group: held is the position before the first one. It concerns only those whom
-// the change names.
+// group. So it returns how much of a position may be told: in the shards of such
+// entries up to before the first one. It concerns only those whom the change names.
 //
 // The position that is to be told was read first, then promised, then heads. So a
 // promised entry that heads do not show is stored beyond that position.
-func (s *Service) half(ctx context.Context, promised []im.Promised, heads []im.Head) (held uint64, err error) {
-	held = notHeld
+func (s *Service) half(ctx context.Context, at im.Position, promised []im.Promised, heads []im.Head) (im.Position, error) {
+	held := false
 	for i, p := range promised {
 		if heads[i].Roster < p.Roster {
 			continue
@@ -35,17 +31,17 @@ func (s *Service) half(ctx context.Context, promised []im.Promised, heads []im.H
 			continue // nobody can be shown it
 		}
 		if err != nil {
-			return 0, err
+			return im.Position{}, err
 		}
-		held = min(held, pos-1)
+		at, held = at.Upto(s.shard(p.Conversation), pos-1), true
 		if s.now().Sub(heads[i].Time) > helpAfter {
 			s.permissions.Help(p.Conversation)
 		}
 	}
-	if held != notHeld {
+	if held {
 		s.metrics.held.Inc()
 	}
-	return held, nil
+	return at, nil
 }
 
 // changedAt is the position of the entry that set a revision. Mostly it is the

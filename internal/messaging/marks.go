@@ -125,17 +125,18 @@ func (s *Service) isPast(ctx context.Context, a *ask, m *im.Mark, end uint64) (b
 
 // setMark stores a mark and remembers where it moved.
 func (s *Service) setMark(ctx context.Context, c im.ConversationID, mark []im.Mark, w im.MarkWait) error {
-	if s.known != nil {
+	if s.touched.shared {
 		return s.markStore.SetMarks(ctx, mark, w)
 	}
 	s.touched.begin(c)
 	err := s.markStore.SetMarks(ctx, mark, w)
 	// The journal gave the mark the position after the one of that moment.
 	at, perr := s.journal.Position(ctx)
+	pos := at.At(0)
 	if err != nil || perr != nil {
-		at.Pos = math.MaxUint64 - 1 // not known: look every time
+		pos = math.MaxUint64 - 1 // not known: look every time
 	}
-	s.touched.end(c, at.Pos+1)
+	s.touched.end(c, pos+1)
 	return err
 }
 
@@ -237,7 +238,8 @@ type touched struct {
 	moving map[im.ConversationID]int
 	floor  uint64 // changes at or below it are not all remembered
 	known  bool   // floor is set
-	// shared: others move marks too, which nothing here remembers.
+	// shared: others move marks too, or there are several shards, whose positions do not
+	// compare: nothing is remembered here.
 	shared bool
 }
 

@@ -359,19 +359,20 @@ func (j *memJournal) Recalled(_ context.Context, spans []im.Span, limit int, out
 	return nil
 }
 
-func (j *memJournal) Position(context.Context) (im.Place, error) {
+func (j *memJournal) Position(context.Context) (im.Position, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return im.Place{Era: j.eras[len(j.eras)-1].ID, Pos: j.pos}, nil
+	return im.PositionAt(im.Place{Era: j.eras[len(j.eras)-1].ID, Pos: j.pos}), nil
 }
 
 // begin is the place of a journal without entries.
 func (j *memJournal) begin() string { return im.Place{Era: 1}.String() }
 
-func (j *memJournal) Holds(_ context.Context, p im.Place) (bool, error) {
+func (j *memJournal) Holds(_ context.Context, p im.Position) (bool, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.eras.Hold(p, j.pos), nil
+	at, one := p.One()
+	return one && j.eras.Hold(at, j.pos), nil
 }
 func (j *memJournal) Timeline() string { return j.timeline }
 func (j *memJournal) Close() error     { return nil }

@@ -32,7 +32,7 @@ func (s *Service) tellPositions(p *Positions) {
 	defer s.stopped.Done()
 	ticker := time.NewTicker(positionEvery)
 	defer ticker.Stop()
-	var last im.Place
+	var last im.Position
 	for {
 		select {
 		case <-ticker.C:
@@ -57,11 +57,11 @@ func (s *Service) tellPositions(p *Positions) {
 //     mark was ever moved that could not be told (the disk was full).
 //
 // Where one of these is not so, there is no position this time.
-func (s *Service) reached(p *Positions, last im.Place) (at im.Place, ok bool) {
+func (s *Service) reached(p *Positions, last im.Position) (at im.Position, ok bool) {
 	ctx, cancel := context.WithTimeout(s.life, positionTime)
 	defer cancel()
 	at, err := s.journal.Position(ctx)
-	if err != nil || at == last {
+	if err != nil || at.Equal(last) {
 		return at, false
 	}
 	promised, err := p.Promised(ctx)

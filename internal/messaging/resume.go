@@ -21,27 +21,27 @@ const (
 // stays while conversations change: what changes after its page was passed is
 // beyond the position of the first page, and that position is told with the last.
 type resumePages struct {
-	at    im.Place // of the first page
+	at    im.Position // of the first page, as far as it may be told
 	after im.ConversationID
 	size  int
 }
 
 // begin takes up a resume where the page before ended. A cursor that is not of
 // this history, or of none, begins it again: the position did not move yet.
-func (s *Service) begin(ctx context.Context, cursor string, at im.Place) (resumePages, error) {
+func (s *Service) begin(ctx context.Context, cursor string, at im.Position) (resumePages, error) {
 	p := resumePages{at: at}
 	first, after, ok := strings.Cut(cursor, ".")
 	if !ok {
 		return p, nil
 	}
-	place, ok1 := im.ParsePlace(first)
+	began, ok1 := im.ParsePosition(first)
 	c, err := im.ParseConversationID(after)
 	if !ok1 || err != nil {
 		return p, nil
 	}
-	held, err := s.journal.Holds(ctx, place)
-	if err == nil && held && place.Pos <= at.Pos {
-		p.at, p.after = place, c
+	held, err := s.journal.Holds(ctx, began)
+	if err == nil && held && began.Within(at) {
+		p.at, p.after = began, c
 	}
 	return p, err
 }
@@ -64,8 +64,7 @@ func (p *resumePages) add(st *im.ConversationState) {
 // full reports whether the page ends, with this many conversations, before the next one.
 func (p *resumePages) full(n int) bool { return n >= resumePage || p.size >= resumePageBytes }
 
-// cursor is where the page ends: after the last conversation it told. Held bounds
-// the position to come.
-func (p *resumePages) cursor(held uint64, last im.ConversationID) string {
-	return p.at.At(min(held, p.at.Pos)).String() + "." + string(last)
+// cursor is where the page ends: after the last conversation it told.
+func (p *resumePages) cursor(last im.ConversationID) string {
+	return p.at.String() + "." + string(last)
 }

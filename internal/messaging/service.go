@@ -113,6 +113,7 @@ type Options struct {
 	Recalls     im.Recalls // of the same store
 	Lookups     im.Lookups // of the same store
 	Pages       im.Pages   // of the same store
+	Shards      im.Shards  // of the same store; nil: it is one
 	Permissions Permissions
 	Members     Members
 	Deliverer   Deliverer
@@ -143,6 +144,7 @@ type Service struct {
 	recalls     im.Recalls
 	lookups     im.Lookups
 	pages       im.Pages
+	shards      im.Shards // nil: there is one
 	permissions Permissions
 	members     Members
 	deliverer   Deliverer
@@ -206,6 +208,7 @@ func New(o Options) *Service {
 		recalls:     o.Recalls,
 		lookups:     o.Lookups,
 		pages:       o.Pages,
+		shards:      o.Shards,
 		permissions: o.Permissions,
 		members:     o.Members,
 		deliverer:   o.Deliverer,
@@ -225,7 +228,7 @@ func New(o Options) *Service {
 	s.opened.init()
 	s.settling.applying = map[im.ConversationID]*applying{}
 	s.queue.init(o.MaxQueued)
-	s.touched.init(s.known != nil)
+	s.touched.init(s.known != nil || s.shards != nil)
 	s.marking.init()
 	s.life, s.end = context.WithCancel(context.Background())
 	s.closing = s.life.Done()

@@ -29,6 +29,8 @@ const (
 type view struct {
 	m    im.Membership
 	head im.Head
+	// active is what the list is ordered by; see Service.activity.
+	active uint64
 }
 
 // Sync answers what changed since a position, or a page of the list; see im.Logic.
@@ -50,43 +52,42 @@ func (s *Service) Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.S
 		}
 		return res, err
 	}
-	held, err := s.page(ctx, from.User, q, &res)
-	if held < at.Pos {
-		res.Position = at.At(held).String()
+	told, err := s.page(ctx, from.User, q, at, &res)
+	if err == nil && !told.Equal(at) {
+		res.Position = told.String()
 	}
 	return res, err
 }
 
 // proved makes a query cold, and its answer a reset, unless all that it says to
 // know is of this history (SPEC §7.3).
-func (s *Service) proved(ctx context.Context, q *im.SyncQuery, res *im.SyncResult) (since uint64, err error) {
-	var at im.Place
+func (s *Service) proved(ctx context.Context, q *im.SyncQuery, res *im.SyncResult) (since im.Position, err error) {
 	ok := true
 	switch {
 	case q.Position != "":
-		at, ok = im.ParsePlace(q.Position)
+		since, ok = im.ParsePosition(q.Position)
 		ok = ok && q.Timeline == res.Timeline
 	case q.Cursor != "":
 		c, known := parseCursor(q.Cursor)
 		if !known {
-			return 0, im.Errorf(im.CodeInvalidArgument, "cursor is not one of this server's")
+			return since, im.Errorf(im.CodeInvalidArgument, "cursor is not one of this server's")
 		}
-		at, ok = c.at, q.Timeline == "" || q.Timeline == res.Timeline
+		since, ok = c.at, q.Timeline == "" || q.Timeline == res.Timeline
 	}
-	if ok && at != (im.Place{}) {
-		ok, err = s.journal.Holds(ctx, at)
+	if ok && !since.IsZero() {
+		ok, err = s.journal.Holds(ctx, since)
 	}
 	if ok && err == nil && q.Newest.Seq > 0 {
 		ok, err = s.has(ctx, &q.Newest)
 	}
 	if err != nil {
-		return 0, err
+		return since, err
 	}
 	if !ok {
 		q.Position, q.Cursor, res.Reset = "", "", true
 		s.metrics.resets.Inc()
 	}
-	return at.Pos, nil
+	return since, nil
 }
 
 // has tells whether the journal has an entry that a device says to have. A
@@ -102,14 +103,14 @@ func (s *Service) Compare(ctx context.Context, from im.Actor, position string, d
 	if err != nil {
 		return false, "", err
 	}
-	since, ok := im.ParsePlace(position)
+	since, ok := im.ParsePosition(position)
 	if ok {
 		ok, err = s.journal.Holds(ctx, since)
 	}
 	if err != nil || !ok {
 		return false, "", err
 	}
-	changed, held, err := s.changedEntries(ctx, from.User, since.Pos)
+	changed, told, err := s.changedEntries(ctx, from.User, since, at)
 	if err != nil {
 		return false, "", err
 	}
@@ -117,7 +118,7 @@ func (s *Service) Compare(ctx context.Context, from im.Actor, position string, d
 	for _, v := range changed {
 		sum += im.HeadHash(v.m.Conversation, v.head.Seq)
 	}
-	if sum == digest && held < at.Pos {
+	if sum == digest && !told.Equal(at) {
 		return true, "", nil // the next one compares from the old position
 	}
 	return sum == digest, at.String(), nil
@@ -169,12 +170,13 @@ func (s *Service) headAs(ctx context.Context, u im.UserID, c im.ConversationID) 
 }
 
 // views returns the conversations of u that are wanted, with their heads, and
-// how far a position may go that was read before: see half. The memberships are
-// older than the heads: settle or settleAll before anything is told of a view.
-func (s *Service) views(ctx context.Context, u im.UserID, wanted func(c im.ConversationID, head *im.Head) bool) (views []view, held uint64, err error) {
+// how much may be told of the position at, which was read before: see half. The
+// memberships are older than the heads: settle or settleAll before anything is told of
+// a view.
+func (s *Service) views(ctx context.Context, u im.UserID, at im.Position, wanted func(c im.ConversationID, head *im.Head) bool) (views []view, told im.Position, err error) {
 	ms, promised, err := s.members.Memberships(ctx, u)
 	if err != nil {
-		return nil, 0, err
+		return nil, at, err
 	}
 	ms = append(ms, im.Membership{Conversation: im.Me(u), First: 1})
 	ids := make([]im.ConversationID, 0, len(ms)+len(promised))
@@ -186,10 +188,10 @@ func (s *Service) views(ctx context.Context, u im.UserID, wanted func(c im.Conve
 	}
 	heads := make([]im.Head, len(ids))
 	if err := s.journal.Heads(ctx, ids, heads); err != nil {
-		return nil, 0, err
+		return nil, at, err
 	}
-	held, err = s.half(ctx, promised, heads[len(ms):])
-	return visible(ms, heads, wanted), held, err
+	told, err = s.half(ctx, at, promised, heads[len(ms):])
+	return visible(ms, heads, wanted), told, err
 }
 
 // visible keeps the conversations that are wanted and not before their first
@@ -281,37 +283,37 @@ func (s *Service) cut(ctx context.Context, v *view) (bool, error) {
 }
 
 // changedEntries returns the conversations with visible entries after since, and
-// what views says of positions.
-func (s *Service) changedEntries(ctx context.Context, u im.UserID, since uint64) (changed []view, held uint64, err error) {
-	all, held, err := s.views(ctx, u, func(_ im.ConversationID, head *im.Head) bool { return head.Pos > since })
+// what views says of the position at.
+func (s *Service) changedEntries(ctx context.Context, u im.UserID, since, at im.Position) (changed []view, told im.Position, err error) {
+	all, told, err := s.views(ctx, u, at, func(c im.ConversationID, head *im.Head) bool { return s.isNew(c, head, since) })
 	if err != nil {
-		return nil, 0, err
+		return nil, at, err
 	}
 	changed = all[:0]
 	for _, v := range all {
 		ok, err := s.settle(ctx, u, &v)
 		if err != nil {
-			return nil, 0, err
+			return nil, at, err
 		}
-		if ok && v.head.Pos > since {
+		if ok && s.isNew(v.m.Conversation, &v.head, since) {
 			changed = append(changed, v)
 		}
 	}
-	return changed, held, nil
+	return changed, told, nil
 }
 
 // changes answers a page of a resume. Only the last one has a position.
-func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, whole bool, pages *resumePages, res *im.SyncResult) error {
+func (s *Service) changes(ctx context.Context, u im.UserID, since im.Position, whole bool, pages *resumePages, res *im.SyncResult) error {
 	moved, err := s.moved(ctx, u, since)
 	if err != nil {
 		return err
 	}
-	all, held, err := s.views(ctx, u, func(c im.ConversationID, head *im.Head) bool {
-		if head.Pos > since || moved[c] {
+	all, told, err := s.views(ctx, u, pages.at, func(c im.ConversationID, head *im.Head) bool {
+		if s.isNew(c, head, since) || moved[c] {
 			return true
 		}
 		_, dm := c.Peer(u)
-		return dm && s.touched.since(c, since)
+		return dm && s.touched.since(c, since.At(0))
 	})
 	if err != nil {
 		return err
@@ -322,63 +324,69 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since uint64, whole 
 		return err
 	}
 	budget := newBudget(resumeEntriesTotal)
-	var told []markPair
+	var shown []markPair
 	var ask recallAsk
-	res.Position = pages.at.At(min(held, pages.at.Pos)).String()
+	pages.at = told
+	res.Position = told.String()
 	for i := range all {
 		if pages.full(len(res.Conversations)) {
-			res.Position, res.Next = "", pages.cursor(held, all[i-1].m.Conversation)
+			res.Position, res.Next = "", pages.cursor(all[i-1].m.Conversation)
 			break
 		}
 		v, own, peer := &all[i], marks[i].own, marks[i].peer
-		if v.head.Pos <= since && own.Pos <= since && peer.Pos <= since {
+		marked := s.isMoved(&own, since) || s.isMoved(&peer, since)
+		if !marked && !s.isNew(v.m.Conversation, &v.head, since) {
 			continue
 		}
 		ok, err := s.settle(ctx, u, v)
 		if err != nil {
 			return err
 		}
-		entries := v.head.Pos > since
-		if !ok || !entries && own.Pos <= since && peer.Pos <= since {
+		entries := s.isNew(v.m.Conversation, &v.head, since)
+		if !ok || !entries && !marked {
 			continue
 		}
 		st, err := s.state(ctx, v, own, peer, len(res.Conversations), &ask)
 		if err != nil {
 			return err
 		}
+		st.MarksOnly = !entries
 		if entries && whole {
-			if st.Told, err = s.missed(ctx, u, v, since, resumeEntries, budget); err != nil {
+			if st.Told, err = s.missed(ctx, u, v, since.At(s.shard(v.m.Conversation)), resumeEntries, budget); err != nil {
 				return err
 			}
 		}
 		pages.add(&st)
-		res.Conversations, told = append(res.Conversations, st), append(told, marks[i])
+		res.Conversations, shown = append(res.Conversations, st), append(shown, marks[i])
 	}
 	if err := s.leaveOut(ctx, &ask, res.Conversations); err != nil {
 		return err
 	}
-	return s.settleMarks(ctx, told)
+	return s.settleMarks(ctx, shown)
 }
 
 // page answers a cold start: conversations, newest activity first, and what views
-// says of positions.
-func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im.SyncResult) (held uint64, err error) {
-	all, held, err := s.views(ctx, u, func(im.ConversationID, *im.Head) bool { return true })
+// says of the position at.
+func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, at im.Position, res *im.SyncResult) (told im.Position, err error) {
+	all, told, err := s.views(ctx, u, at, func(im.ConversationID, *im.Head) bool { return true })
 	if err != nil {
-		return 0, err
+		return at, err
 	}
 	if all, err = s.settleAll(ctx, u, all); err != nil {
-		return 0, err
+		return at, err
+	}
+	for i := range all {
+		all[i].active = s.activity(&all[i].head)
 	}
 	slices.SortFunc(all, newestFirst)
 	if q.Cursor != "" {
 		c, _ := parseCursor(q.Cursor) // Sync did, too
 		after := c.view()
-		at, _ := slices.BinarySearchFunc(all, after, newestFirst)
-		for at < len(all) && newestFirst(all[at], after) <= 0 {
-			at++
+		next, _ := slices.BinarySearchFunc(all, after, newestFirst)
+		for next < len(all) && newestFirst(all[next], after) <= 0 {
+			next++
 		}
-		all = all[at:]
+		all = all[next:]
 	}
 	limit := q.Limit
 	if limit <= 0 {
@@ -391,24 +399,24 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, res *im
 	}
 	marks, err := s.marks(ctx, u, all)
 	if err != nil {
-		return 0, err
+		return at, err
 	}
 	budget := newBudget(maxPage)
 	var ask recallAsk
 	for i := range all {
 		st, err := s.state(ctx, &all[i], marks[i].own, marks[i].peer, i, &ask)
 		if err != nil {
-			return 0, err
+			return at, err
 		}
 		if st.Told, err = s.lastOne(ctx, u, &all[i], budget); err != nil {
-			return 0, err
+			return at, err
 		}
 		res.Conversations = append(res.Conversations, st)
 	}
 	if err := s.leaveOut(ctx, &ask, res.Conversations); err != nil {
-		return 0, err
+		return at, err
 	}
-	return held, s.settleMarks(ctx, marks)
+	return told, s.settleMarks(ctx, marks)
 }
 
 // state is a conversation with the user's own mark and, in a dm, the peer's. The
@@ -429,14 +437,14 @@ func (s *Service) state(ctx context.Context, v *view, own, peer im.Mark, n int, 
 }
 
 // moved tells where a user's own marks moved after since.
-func (s *Service) moved(ctx context.Context, u im.UserID, since uint64) (map[im.ConversationID]bool, error) {
+func (s *Service) moved(ctx context.Context, u im.UserID, since im.Position) (map[im.ConversationID]bool, error) {
 	list, err := s.markStore.UserMarks(ctx, u)
 	if err != nil {
 		return nil, err
 	}
 	moved := make(map[im.ConversationID]bool)
 	for i := range list {
-		if list[i].Pos > since {
+		if s.isMoved(&list[i], since) {
 			moved[list[i].Conversation] = true
 		}
 	}
@@ -479,36 +487,36 @@ func (s *Service) marks(ctx context.Context, u im.UserID, all []view) ([]markPai
 }
 
 func newestFirst(a, b view) int {
-	if n := cmp.Compare(b.head.Pos, a.head.Pos); n != 0 {
+	if n := cmp.Compare(b.active, a.active); n != 0 {
 		return n
 	}
 	return cmp.Compare(a.m.Conversation, b.m.Conversation)
 }
 
 // cursor is where a page of the list ends: after a conversation whose last
-// activity was at a position, as of a place of the journal. It is opaque to clients.
+// activity is named, as of a position of the journal. It is opaque to clients.
 type cursor struct {
-	at  im.Place
-	pos uint64
-	c   im.ConversationID
+	at     im.Position
+	active uint64
+	c      im.ConversationID
 }
 
 func cursorAfter(position string, v *view) string {
-	return position + "." + strconv.FormatUint(v.head.Pos, 36) + "." + string(v.m.Conversation)
+	return position + "." + strconv.FormatUint(v.active, 36) + "." + string(v.m.Conversation)
 }
 
 func parseCursor(s string) (c cursor, ok bool) {
 	at, rest, _ := strings.Cut(s, ".")
-	pos, id, _ := strings.Cut(rest, ".")
+	active, id, _ := strings.Cut(rest, ".")
 	var ok1 bool
 	var err1, err2 error
-	c.at, ok1 = im.ParsePlace(at)
-	c.pos, err1 = strconv.ParseUint(pos, 36, 64)
+	c.at, ok1 = im.ParsePosition(at)
+	c.active, err1 = strconv.ParseUint(active, 36, 64)
 	c.c, err2 = im.ParseConversationID(id)
 	return c, ok1 && err1 == nil && err2 == nil
 }
 
 // view is one that comes where the page ended.
 func (c *cursor) view() view {
-	return view{m: im.Membership{Conversation: c.c}, head: im.Head{Pos: c.pos}}
+	return view{m: im.Membership{Conversation: c.c}, active: c.active}
 }

@@ -142,7 +142,8 @@ func (s *source) fill(t testing.TB, entries int) {
 	}
 	must(t, j.SetMarks(t.Context(), marks, im.MarkWait{}))
 	s.timeline = j.Timeline()
-	s.place, err = j.Position(t.Context())
+	at, err := j.Position(t.Context())
+	s.place, _ = at.One()
 	s.position = s.place.Pos
 	must(t, errors.Join(err, j.Close()))
 }
@@ -256,11 +257,11 @@ func (s *source) compareJournals(t *testing.T, j *postgres.Journal) {
 func (s *source) goesOn(t *testing.T, j *postgres.Journal) {
 	t.Helper()
 	at, err := j.Position(t.Context())
-	if pos := at.Pos; err != nil || pos < s.position || s.position < 1e12 {
+	if pos := at.At(0); err != nil || pos < s.position || s.position < 1e12 {
 		t.Errorf("position %d, clients have up to %d: %v", pos, s.position, err)
 	}
-	held, err := j.Holds(t.Context(), s.place)
-	beyond, err2 := j.Holds(t.Context(), im.Place{Era: s.place.Era, Pos: s.position + 1000})
+	held, err := j.Holds(t.Context(), im.PositionAt(s.place))
+	beyond, err2 := j.Holds(t.Context(), im.PositionAt(im.Place{Era: s.place.Era, Pos: s.position + 1000}))
 	if err != nil || err2 != nil || !held || beyond {
 		t.Errorf("what clients have is of this history: %v, what they cannot have: %v, %v, %v", held, beyond, err, err2)
 	}

@@ -105,7 +105,8 @@ func putState(b []byte, s *im.ConversationState) []byte {
 		for _, seq := range s.RecalledSeqs {
 			b = binary.AppendUvarint(b, seq)
 		}
-		return putMyState(b, &s.Mine)
+		// What a state of one's own gets new comes behind it.
+		return putBool(putMyState(b, &s.Mine), s.MarksOnly)
 	})
 }
 
@@ -185,7 +186,7 @@ func (r *reader) state() im.ConversationState {
 	for range in.count() {
 		s.RecalledSeqs = append(s.RecalledSeqs, in.uint())
 	}
-	s.Mine = in.myState()
+	s.Mine, s.MarksOnly = in.myState(), in.bool()
 	r.also(in)
 	return s
 }

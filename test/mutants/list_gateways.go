@@ -157,7 +157,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "position-passes-a-loss", Breaks: "§7.7: no position passes what was lost between nodes",
-		Hunks:   []Hunk{{gatewayDir + "/place.go", "st.Head.Pos > since.Pos && !s.toldOf(st.Conversation, st.Head.Seq)", "st.Head.Pos < since.Pos && !s.toldOf(st.Conversation, st.Head.Seq)"}},
+		Hunks:   []Hunk{{gatewayDir + "/place.go", "!st.MarksOnly && !s.toldOf(st.Conversation, st.Head.Seq)", "st.MarksOnly && !s.toldOf(st.Conversation, st.Head.Seq)"}},
 		Package: gatewayDir, Test: "TestPlacesPassNothing",
 	},
 	{

@@ -143,12 +143,12 @@ var messages = []Mutant{
 	},
 	{
 		Name: "no-reset", Breaks: "24: a position of another timeline is reset",
-		Hunks:   []Hunk{{messagingDir + "/sync.go", "\tif !ok {\n\t\tq.Position, q.Cursor, res.Reset", "\tif !ok && at == (im.Place{}) {\n\t\tq.Position, q.Cursor, res.Reset"}},
+		Hunks:   []Hunk{{messagingDir + "/sync.go", "\tif !ok {\n\t\tq.Position, q.Cursor, res.Reset", "\tif !ok && since.IsZero() {\n\t\tq.Position, q.Cursor, res.Reset"}},
 		Package: messagingDir, Test: "TestPositionOfAnotherTimelineResets",
 	},
 	{
 		Name: "position-passes-a-half-done-change", Breaks: "19: no position passes a change whose directory half is pending",
-		Hunks:   []Hunk{{messagingDir + "/sync.go", "if held < at.Pos {\n\t\tres.Position", "if held < 0 {\n\t\tres.Position"}},
+		Hunks:   []Hunk{{messagingDir + "/sync.go", "if err == nil && !told.Equal(at) {\n\t\tres.Position", "if err != nil && !told.Equal(at) {\n\t\tres.Position"}},
 		Package: messagingDir, Test: "TestNoPositionPassesAHalfDoneChange",
 	},
 	{

@@ -202,7 +202,7 @@ func testTargetChanged(t *testing.T, f *fixture) {
 func testAmendRefused(t *testing.T, f *fixture) {
 	c := im.Group("g")
 	f.stored(text(c, "a", 1, "x"))
-	before := f.position()
+	before := f.position(f.shard(c))
 	nothing := recall(c, "a", 3, 0)
 	both := change(c, "a", 3, 1, 0, "both")
 	both.Amend.Recall = true
@@ -210,12 +210,15 @@ func testAmendRefused(t *testing.T, f *fixture) {
 		recall(c, "a", 3, 3), recall(c, "a", 3, 9), recall("grp:empty", "a", 3, 1), recall(c, "a", 3, ^uint64(0)),
 		change(c, "a", 3, 3, 0, "itself"), change("grp:empty", "a", 3, 1, 0, "none"), nothing, both,
 	} {
-		out := make([]im.Appended, 2)
-		if err := f.j.Append(f.ctx, []im.Append{text(c, "a", 2, "y"), bad}, out); !errors.Is(err, im.ErrAppendInvalid) {
+		batch := []im.Append{text(c, "a", 2, "y"), bad}
+		if f.shard(bad.Entry.Conversation) != f.shard(c) {
+			batch = batch[1:] // of the other shard nothing would be refused
+		}
+		if err := f.j.Append(f.ctx, batch, make([]im.Appended, len(batch))); !errors.Is(err, im.ErrAppendInvalid) {
 			t.Fatalf("amending %d: error %v, want ErrAppendInvalid", bad.Entry.Target, err)
 		}
 	}
-	if p := f.position(); p < before || len(f.checkConversation(c)) != 1 || f.head("grp:empty").Seq != 0 {
+	if p := f.position(f.shard(c)); p < before || len(f.checkConversation(c)) != 1 || f.head("grp:empty").Seq != 0 {
 		t.Fatal("something of a refused batch was stored")
 	}
 	f.reopen()

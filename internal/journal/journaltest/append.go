@@ -57,7 +57,7 @@ func testEmpty(t *testing.T, f *fixture) {
 	if marks, err := f.marks.UserMarks(f.ctx, "nobody"); err != nil || len(marks) != 0 {
 		t.Fatalf("UserMarks: %v, %v", marks, err)
 	}
-	before := f.position()
+	before := f.position(f.shard(c))
 	if out := f.stored(text(c, "a", 1, "x")); out[0].Pos <= before {
 		t.Fatalf("the first entry is at %d, the position was %d", out[0].Pos, before)
 	}
@@ -65,10 +65,11 @@ func testEmpty(t *testing.T, f *fixture) {
 
 func testEmptyBatch(t *testing.T, f *fixture) {
 	out := f.stored(text("grp:g", "a", 1, "x"))
-	before := f.reaches(out[0].Pos)
+	s := f.shard("grp:g")
+	before := f.reaches(s, out[0].Pos)
 	f.append()
 	same(t, f.append(text("grp:g", "a", 1, "x"))[0], out[0]) // stores nothing either
-	if p := f.position(); p < before {
+	if p := f.position(s); p < before {
 		t.Fatalf("position went back from %d to %d", before, p)
 	}
 	if n := len(f.checkConversation("grp:g")); n != 1 {
@@ -342,16 +343,25 @@ func testInvalid(t *testing.T, f *fixture) {
 	noID, noConversation := good, good
 	noID.Entry.ID = im.MessageID{}
 	noConversation.Entry.Conversation = ""
+	stored := uint64(0)
 	for name, batch := range map[string][]im.Append{"no id": {good, noID}, "no conversation": {good, noConversation}} {
-		if err := f.j.Append(f.ctx, batch, make([]im.Appended, len(batch))); !errors.Is(err, im.ErrAppendInvalid) {
+		out := make([]im.Appended, len(batch))
+		err := f.j.Append(f.ctx, batch, out)
+		if partly := new(im.PartlyError); errors.As(err, &partly) && f.shard(batch[1].Entry.Conversation) != f.shard("grp:g") {
+			if partly.Errs[0] != nil || out[0].Seq != 1 {
+				t.Errorf("%s: the other shard's item is %+v, %v", name, out[0], partly.Errs[0])
+			}
+			stored, err = 1, partly.Errs[1]
+		}
+		if !errors.Is(err, im.ErrAppendInvalid) {
 			t.Errorf("%s: error %v, want ErrAppendInvalid", name, err)
 		}
 	}
 	if err := f.j.Append(f.ctx, []im.Append{good}, nil); err == nil {
 		t.Error("out shorter than the batch was accepted")
 	}
-	if f.head("grp:g").Seq != 0 {
-		t.Error("something was stored")
+	if seq := f.head("grp:g").Seq; seq != stored {
+		t.Errorf("%d entries are stored, want %d", seq, stored)
 	}
 }
 

@@ -69,7 +69,8 @@ func testConcurrency(t *testing.T, f *fixture) {
 func testReaders(t *testing.T, f *fixture) {
 	const entries = 400
 	cs := []im.ConversationID{"grp:r1", "grp:r2"}
-	last := f.position()
+	s := f.shard(cs[1])
+	last := f.position(s)
 	done := make(chan struct{})
 	errs := make(chan error, 4)
 	var wg sync.WaitGroup
@@ -98,7 +99,7 @@ func testReaders(t *testing.T, f *fixture) {
 	for err := range errs {
 		t.Fatal(err)
 	}
-	f.reaches(last)
+	f.reaches(s, last)
 }
 
 // sight is what a reader saw of a conversation: at a position, and then up to a
@@ -114,13 +115,12 @@ func (f *fixture) observe(cs []im.ConversationID, seen *[2]sight) error {
 	if err != nil {
 		return err
 	}
-	pos := at.Pos
 	var heads [2]im.Head
 	if err := f.j.Heads(f.ctx, cs, heads[:]); err != nil {
 		return err
 	}
 	for i, c := range cs {
-		h, last := heads[i], seen[i]
+		h, last, pos := heads[i], seen[i], at.At(f.shard(c))
 		if h.Seq < last.head.Seq || h.Pos < last.head.Pos || pos < last.pos {
 			return fmt.Errorf("head of %s went back from %+v to %+v, or the position from %d to %d", c, last.head, h, last.pos, pos)
 		}

@@ -7,8 +7,11 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
+// said is the conversation that tests of the history store in.
+const said = im.ConversationID("grp:h")
+
 // place returns how far the journal is, and requires that it knows what it says.
-func (f *fixture) place() im.Place {
+func (f *fixture) place() im.Position {
 	f.Helper()
 	p, err := f.j.Position(f.ctx)
 	if err != nil {
@@ -18,22 +21,22 @@ func (f *fixture) place() im.Place {
 	return p
 }
 
-// reached is place, once it is not before pos.
-func (f *fixture) reached(pos uint64) im.Place {
+// reached is place, once it is not before pos where said is.
+func (f *fixture) reached(pos uint64) im.Position {
 	f.Helper()
-	f.reaches(pos)
+	f.reaches(f.shard(said), pos)
 	return f.place()
 }
 
-// holds requires that a place is of the journal's history, or is not.
-func (f *fixture) holds(p im.Place, want bool) {
+// holds requires that a position is of the journal's history, or is not.
+func (f *fixture) holds(p im.Position, want bool) {
 	f.Helper()
 	got, err := f.j.Holds(f.ctx, p)
 	if err != nil {
 		f.Fatalf("Holds: %v", err)
 	}
 	if got != want {
-		f.Fatalf("place %+v is of this history: %v, want %v", p, got, want)
+		f.Fatalf("position %q is of this history: %v, want %v", p, got, want)
 	}
 }
 
@@ -42,7 +45,7 @@ func (f *fixture) say(n *int, times int) (pos uint64) {
 	f.Helper()
 	for range times {
 		*n++
-		pos = f.stored(text("grp:h", "a", *n, fmt.Sprint("message ", *n)))[0].Pos
+		pos = f.stored(text(said, "a", *n, fmt.Sprint("message ", *n)))[0].Pos
 	}
 	return pos
 }
@@ -51,7 +54,7 @@ func (f *fixture) say(n *int, times int) (pos uint64) {
 // told is not.
 func testHolds(t *testing.T, f *fixture) {
 	n := 0
-	told := []im.Place{f.place()}
+	told := []im.Position{f.place()}
 	for range 20 {
 		told = append(told, f.place(), f.reached(f.say(&n, 1)))
 		f.reopen()
@@ -59,15 +62,22 @@ func testHolds(t *testing.T, f *fixture) {
 		f.reopen() // an era in which nothing happened
 	}
 	last := told[len(told)-1]
-	for _, p := range told {
-		f.holds(p, true)
-		f.holds(im.Place{Era: p.Era + 1, Pos: p.Pos}, false)
+	f.holds(im.Position{}, false)
+	f.holds(last.With(im.MaxShards+1, im.Place{Era: 1}), false) // a shard that nobody knows
+	for shard, at := range last.All() {
+		for _, p := range told {
+			f.holds(p, true)
+			x, _ := p.Place(shard)
+			f.holds(p.With(shard, im.Place{Era: x.Era + 1, Pos: x.Pos}), false)
+		}
+		f.holds(last.With(shard, im.Place{}), false)
+		f.holds(last.With(shard, im.Place{Era: at.Era, Pos: at.Pos + 1<<40}), false)
+		now, _ := f.place().Place(shard)
+		f.holds(last.With(shard, im.Place{Era: now.Era, Pos: at.Pos + 1<<40}), false)
 	}
-	f.holds(im.Place{}, false)
-	f.holds(im.Place{Era: last.Era, Pos: last.Pos + 1<<40}, false)
-	f.holds(im.Place{Era: f.place().Era, Pos: last.Pos + 1<<40}, false)
-	if told[1].Era != last.Era {
-		f.holds(im.Place{Era: told[1].Era, Pos: last.Pos}, false) // an era's positions end where the next one began
+	at, _ := last.Place(f.shard(said))
+	if first, _ := told[1].Place(f.shard(said)); first.Era != at.Era {
+		f.holds(last.With(f.shard(said), im.Place{Era: first.Era, Pos: at.Pos}), false) // an era's positions end where the next one began
 	}
 }
 
@@ -77,7 +87,7 @@ func testCrashHolds(t *testing.T, f *fixture) {
 		t.Skip("the database's durability is not this suite's")
 	}
 	n := 0
-	var told []im.Place
+	var told []im.Position
 	for range 5 {
 		told = append(told, f.place(), f.reached(f.say(&n, 3)))
 		f.store.Crash(f)
@@ -96,13 +106,13 @@ func testPutBack(t *testing.T, f *fixture) {
 		t.Skip("the harness does not know how to copy this store")
 	}
 	n := 0
-	before := []im.Place{f.place(), f.reached(f.say(&n, 5))}
+	before := []im.Position{f.place(), f.reached(f.say(&n, 5))}
 	f.close()
 	f.store.Save(f)
 	f.open()
 	// As long as the store is not put back, a copy means nothing.
 	atCopy := f.place()
-	lost := []im.Place{f.reached(f.say(&n, 1)), f.reached(f.say(&n, 1))}
+	lost := []im.Position{f.reached(f.say(&n, 1)), f.reached(f.say(&n, 1))}
 	f.reopen()
 	lost = append(lost, f.place(), f.reached(f.say(&n, 10)))
 	for _, p := range append(append(before, atCopy), lost...) {
@@ -111,7 +121,7 @@ func testPutBack(t *testing.T, f *fixture) {
 	f.close()
 	f.store.PutBack(f)
 	f.open()
-	if head := f.head("grp:h"); head.Seq != 5 {
+	if head := f.head(said); head.Seq != 5 {
 		t.Fatalf("the copy has %d messages, want 5", head.Seq)
 	}
 	check := func() {
@@ -147,9 +157,9 @@ func testPutBackCopyOfRunning(t *testing.T, f *fixture) {
 		t.Skip("the harness does not copy this store while it is used")
 	}
 	n := 0
-	before := []im.Place{f.place(), f.reached(f.say(&n, 5))}
+	before := []im.Position{f.place(), f.reached(f.say(&n, 5))}
 	f.store.Save(f)
-	lost := []im.Place{f.reached(f.say(&n, 1)), f.reached(f.say(&n, 10))}
+	lost := []im.Position{f.reached(f.say(&n, 1)), f.reached(f.say(&n, 10))}
 	f.close()
 	f.store.PutBack(f)
 	f.open()

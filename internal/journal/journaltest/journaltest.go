@@ -89,6 +89,7 @@ func Run(t *testing.T, h Harness) {
 		{"ManyMarksThatAreWaitedFor", testManyMarkWaits},
 		{"MarksMine", testMine},
 		{"MarkPosition", testMarkPosition},
+		{"MarkPositionElsewhere", testMarkPositionElsewhere},
 		{"ManyMarks", testManyMarks},
 		{"Concurrency", testConcurrency},
 		{"ReadersSeePrefixes", testReaders},
@@ -236,22 +237,41 @@ func (f *fixture) head(c im.ConversationID) im.Head {
 	return out[0]
 }
 
-func (f *fixture) position() uint64 {
+// shard is where a conversation's entries are, userShard where a user's marks are.
+func (f *fixture) shard(c im.ConversationID) im.Shard {
+	if s, ok := f.j.(im.Shards); ok {
+		return s.Shard(c)
+	}
+	return 0
+}
+
+func (f *fixture) userShard(u im.UserID) im.Shard {
+	if s, ok := f.j.(im.Shards); ok {
+		return s.UserShard(u)
+	}
+	return 0
+}
+
+// position is how far the journal is in a shard.
+func (f *fixture) position(s im.Shard) uint64 {
 	f.Helper()
 	p, err := f.j.Position(f.ctx)
 	if err != nil {
 		f.Fatalf("Position: %v", err)
 	}
-	return p.Pos
+	if _, named := p.Place(s); !named {
+		f.Fatalf("position %q does not name shard %d", p, s)
+	}
+	return p.At(s)
 }
 
-// reaches waits until the position is pos or more, and returns it: a store that
-// several processes append to tells less while something older is under way,
+// reaches waits until the position in a shard is pos or more, and returns it: a store
+// that several processes append to tells less while something older is under way,
 // whoever's.
-func (f *fixture) reaches(pos uint64) uint64 {
+func (f *fixture) reaches(s im.Shard, pos uint64) uint64 {
 	f.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
-		if p := f.position(); p >= pos {
+		if p := f.position(s); p >= pos {
 			return p
 		} else if time.Now().After(deadline) {
 			f.Fatalf("the position stays at %d, an entry or mark is at %d", p, pos)

@@ -184,7 +184,7 @@ func (f *fixture) settled(u im.UserID, c im.ConversationID) im.Mark {
 	f.Helper()
 	for deadline := time.Now().Add(time.Minute); ; {
 		m := f.mark(u, c)
-		if m.Pos <= f.position() {
+		if m.Pos <= f.position(f.userShard(u)) {
 			return m
 		} else if time.Now().After(deadline) {
 			f.Fatalf("the mark stays ahead of all positions: %+v", m)
@@ -192,9 +192,41 @@ func (f *fixture) settled(u im.UserID, c im.ConversationID) im.Mark {
 	}
 }
 
+// conversationWith is a conversation in the shard of a user's marks: entries there take
+// the position past a mark.
+func (f *fixture) conversationWith(u im.UserID) im.ConversationID {
+	for n := 0; ; n++ {
+		if c := im.Group(fmt.Sprint("with", n)); f.shard(c) == f.userShard(u) {
+			return c
+		}
+	}
+}
+
+// A mark has a position of its user's shard, in whichever shard the conversation is:
+// a device that synced before is told of it, and at some time one is past it.
+func testMarkPositionElsewhere(t *testing.T, f *fixture) {
+	n := 0
+	for _, c := range []im.ConversationID{"grp:g", "grp:h", "grp:i", "dm:u:v"} {
+		for _, u := range []im.UserID{"u", "v", "w"} {
+			for range 5 { // the conversation's shard goes ahead of the user's
+				n++
+				f.stored(text(c, "a", n, "x"))
+			}
+			p := f.position(f.userShard(u))
+			f.setMarks(im.Mark{User: u, Conversation: c, Received: 1})
+			if m := f.mark(u, c); m.Pos <= p {
+				t.Fatalf("%s's mark in %s is at %d of shard %d: a device that synced at %d would miss it", u, c, m.Pos, f.userShard(u), p)
+			}
+			n++
+			f.stored(text(f.conversationWith(u), "a", n, "x"))
+			f.settled(u, c)
+		}
+	}
+}
+
 func testMarkPosition(t *testing.T, f *fixture) {
-	c := im.Group("g")
-	p := f.reaches(f.stored(text(c, "a", 1, "x"))[0].Pos)
+	c, s := f.conversationWith("u"), f.userShard("u")
+	p := f.reaches(s, f.stored(text(c, "a", 1, "x"))[0].Pos)
 	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 1})
 	m := f.mark("u", c)
 	if m.Pos <= p {
@@ -214,7 +246,7 @@ func testMarkPosition(t *testing.T, f *fixture) {
 	if again := f.mark("u", c); again != m {
 		t.Fatalf("mark %+v became %+v by reopening", m, again)
 	}
-	p = f.position()
+	p = f.position(s)
 	f.setMarks(im.Mark{User: "u", Conversation: c, Received: 2})
 	if again := f.mark("u", c); again.Pos <= p {
 		t.Fatalf("mark at %d, set at position %d", again.Pos, p)

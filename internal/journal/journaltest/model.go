@@ -190,21 +190,35 @@ func (w *walk) item(rt *rapid.T) im.Append {
 
 func (w *walk) append(rt *rapid.T) {
 	batch := rapid.SliceOfN(rapid.Custom(w.item), 1, 6).Draw(rt, "batch")
-	next := w.m.clone()
-	want, wantErr := next.append(batch)
+	want, wantErrs := w.expect(batch)
 	got := make([]im.Appended, len(batch))
 	err := w.f.j.Append(w.f.ctx, batch, got)
-	if wantErr != nil {
-		if !errors.Is(err, wantErr) {
-			rt.Fatalf("error %v, want %v", err, wantErr)
+	if partly := new(im.PartlyError); errors.As(err, &partly) {
+		shards := map[im.Shard]bool{}
+		for i := range batch {
+			shards[w.f.shard(batch[i].Entry.Conversation)] = true
+			if !errors.Is(partly.Errs[i], wantErrs[i]) {
+				rt.Fatalf("item %d: error %v, want %v", i, partly.Errs[i], wantErrs[i])
+			}
+		}
+		if len(shards) < 2 {
+			rt.Fatalf("a part of one shard was refused: %v", err)
+		}
+	} else if refused := errors.Join(wantErrs...); refused != nil {
+		for i := range wantErrs {
+			if !errors.Is(err, wantErrs[i]) || wantErrs[i] == nil {
+				rt.Fatalf("error %v, want %v", err, refused)
+			}
 		}
 		return
-	}
-	if err != nil {
+	} else if err != nil {
 		rt.Fatalf("Append: %v", err)
 	}
 	for i := range got {
 		g := got[i]
+		if wantErrs[i] != nil {
+			continue
+		}
 		if (g.Status == im.Stored || g.Status == im.Duplicate) == (g.Pos == 0 || g.Time.IsZero()) {
 			rt.Fatalf("item %d: %+v", i, g)
 		}
@@ -212,7 +226,34 @@ func (w *walk) append(rt *rapid.T) {
 			rt.Fatalf("item %d: got %+v, want %+v", i, g, want[i])
 		}
 	}
-	w.m = next
+}
+
+// expect appends to the model, each shard's part by itself, and returns what is
+// expected of the items.
+func (w *walk) expect(batch []im.Append) (want []im.Appended, errs []error) {
+	want, errs = make([]im.Appended, len(batch)), make([]error, len(batch))
+	parts := map[im.Shard][]int{}
+	for i := range batch {
+		s := w.f.shard(batch[i].Entry.Conversation)
+		parts[s] = append(parts[s], i)
+	}
+	for _, places := range parts {
+		part := make([]im.Append, 0, len(places))
+		for _, i := range places {
+			part = append(part, batch[i])
+		}
+		next := w.m.clone()
+		out, err := next.append(part)
+		if err == nil {
+			w.m = next
+		}
+		for k, i := range places {
+			if errs[i] = err; err == nil {
+				want[i] = out[k]
+			}
+		}
+	}
+	return want, errs
 }
 
 func (w *walk) setMarks(rt *rapid.T) {

@@ -187,20 +187,21 @@ func testHeads(t *testing.T, f *fixture) {
 }
 
 func testPosition(t *testing.T, f *fixture) {
-	last := f.position()
+	g, h := f.shard("grp:g"), f.shard("grp:h")
+	last, lastOfG := f.position(h), f.position(g)
 	for n := 1; n <= 30; n++ {
 		out := f.stored(text("grp:g", "a", 2*n, "x"), text("grp:h", "a", 2*n+1, "x"))
-		p := f.reaches(out[1].Pos)
-		if p <= last || out[0].Pos <= last || out[1].Pos < out[0].Pos || out[1].Pos > p {
-			t.Fatalf("position %d → %d, entries at %d and %d", last, p, out[0].Pos, out[1].Pos)
+		p, ofG := f.reaches(h, out[1].Pos), f.reaches(g, out[0].Pos)
+		if p <= last || out[0].Pos <= lastOfG || g == h && out[1].Pos < out[0].Pos || out[1].Pos > p {
+			t.Fatalf("position %d → %d, and %d → %d, entries at %d and %d", lastOfG, ofG, last, p, out[0].Pos, out[1].Pos)
 		}
 		if h := f.head("grp:h"); h.Pos != out[1].Pos {
 			t.Fatalf("head at %d, want %d", h.Pos, out[1].Pos)
 		}
-		last = p
+		last, lastOfG = p, ofG
 		if n%10 == 0 {
 			f.reopen()
-			if p := f.position(); p < last {
+			if p := f.position(h); p < last {
 				t.Fatalf("position %d after reopening, it was %d", p, last)
 			}
 		}

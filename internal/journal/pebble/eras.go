@@ -102,8 +102,8 @@ func (j *Journal) place() im.Place {
 	return im.Place{Era: j.eras.list[len(j.eras.list)-1].ID, Pos: j.durable}
 }
 
-// Holds tells whether a place is of this history.
-func (j *Journal) Holds(_ context.Context, p im.Place) (bool, error) {
+// Holds tells whether a position is of this history.
+func (j *Journal) Holds(_ context.Context, p im.Position) (bool, error) {
 	if err := j.enter(); err != nil {
 		return false, err
 	}
@@ -111,7 +111,8 @@ func (j *Journal) Holds(_ context.Context, p im.Place) (bool, error) {
 	j.mu.Lock()
 	list, now := j.eras.list, j.durable
 	j.mu.Unlock()
-	return list.Hold(p, now), nil
+	at, one := p.One()
+	return one && list.Hold(at, now), nil
 }
 
 // renewEra begins an era if the one that goes on has given out anything.

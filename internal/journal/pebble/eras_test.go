@@ -24,12 +24,16 @@ func placeOf(t testing.TB, j *Journal) im.Place {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	at, one := p.One()
+	if !one {
+		t.Fatalf("%q is not of one store", p)
+	}
+	return at
 }
 
 func requireHeld(t testing.TB, j *Journal, p im.Place, want bool) {
 	t.Helper()
-	if held, err := j.Holds(t.Context(), p); err != nil || held != want {
+	if held, err := j.Holds(t.Context(), im.PositionAt(p)); err != nil || held != want {
 		t.Errorf("%+v is of this history: %v, want %v, %v", p, held, want, err)
 	}
 }

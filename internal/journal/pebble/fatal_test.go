@@ -148,7 +148,7 @@ func TestUnsyncedIsInvisible(t *testing.T) {
 	if err := j.Heads(ctx, []im.ConversationID{"grp:g"}, out); err != nil || out[0].Seq != 3 {
 		t.Errorf("head %+v, %v", out[0], err)
 	}
-	if p, err := j.Position(ctx); err != nil || p.Pos != 3 {
+	if p, err := j.Position(ctx); err != nil || p.At(0) != 3 {
 		t.Errorf("position %+v, %v", p, err)
 	}
 	close(release)

@@ -267,12 +267,12 @@ func (j *Journal) enter() error {
 func (j *Journal) Timeline() string { return j.timeline }
 
 // Position returns the position of the last durable Append.
-func (j *Journal) Position(context.Context) (im.Place, error) {
+func (j *Journal) Position(context.Context) (im.Position, error) {
 	if err := j.enter(); err != nil {
-		return im.Place{}, err
+		return im.Position{}, err
 	}
 	defer j.life.RUnlock()
-	return j.place(), nil
+	return im.PositionAt(j.place()), nil
 }
 
 func (j *Journal) position() uint64 {

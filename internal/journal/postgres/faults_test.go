@@ -127,7 +127,7 @@ func TestServerIsDown(t *testing.T) {
 	for _, end := range []func() error{s.Kill, s.Stop} {
 		n++
 		store(t, j, message(c, "a", n))
-		pos, err := j.Position(t.Context())
+		pos, err := j.told(t.Context())
 		if err != nil || pos.Pos <= last.Pos {
 			t.Fatalf("position %+v after %+v, %v", pos, last, err)
 		}
@@ -161,7 +161,7 @@ func TestServerIsDown(t *testing.T) {
 			t.Errorf("after the restart: %+v, the position was %+v", out[0], last)
 		}
 		for _, p := range told {
-			if held, err := j.Holds(t.Context(), p); err != nil || !held {
+			if held, err := j.holds(t.Context(), p); err != nil || !held {
 				t.Errorf("place %+v is another history's (%v), though nothing was lost", p, err)
 			}
 		}

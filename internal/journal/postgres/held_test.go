@@ -108,7 +108,7 @@ func TestPositionHeld(t *testing.T) {
 			}
 			let := test.hold(t)
 			store(t, w.Journal, message("grp:g", "u", 10*n+1))
-			before, err := w.Position(t.Context())
+			before, err := w.told(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +128,7 @@ func TestPositionHeld(t *testing.T) {
 					t.Errorf("the log does not say %q: %s", by, &w.log)
 				}
 			}
-			if after, err := w.Position(t.Context()); err != nil || after.Pos > before.Pos {
+			if after, err := w.told(t.Context()); err != nil || after.Pos > before.Pos {
 				t.Errorf("it did hold nothing: %d, %d, %v", before.Pos, after.Pos, err)
 			}
 			let()

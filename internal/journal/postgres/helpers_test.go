@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -173,4 +174,15 @@ func (p *proxy) pass(from, to net.Conn, budget *int, reply bool) {
 			return
 		}
 	}
+}
+
+// told is the place that Position tells.
+func (j *Journal) told(ctx context.Context) (im.Place, error) {
+	p, err := j.Position(ctx)
+	at, _ := p.One()
+	return at, err
+}
+
+func (j *Journal) holds(ctx context.Context, p im.Place) (bool, error) {
+	return j.Holds(ctx, im.PositionAt(p))
 }

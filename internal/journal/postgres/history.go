@@ -237,21 +237,22 @@ func (m *marks) droppedSince(n int) bool {
 	return m.dropped != n
 }
 
-// Holds tells whether a place is of this history, as of the last Position.
-func (j *Journal) Holds(ctx context.Context, p im.Place) (bool, error) {
+// Holds tells whether a position is of this history, as of the last Position.
+func (j *Journal) Holds(ctx context.Context, p im.Position) (bool, error) {
 	h := &j.history
 	h.mu.Lock()
 	eras, now := h.eras, h.last
 	h.mu.Unlock()
 	if n := len(eras); n == 0 || now.Era != eras[n-1].ID {
-		if _, err := j.Position(ctx); err != nil {
+		if _, err := j.position(ctx, j.readers); err != nil {
 			return false, err
 		}
 		h.mu.Lock()
 		eras, now = h.eras, h.last
 		h.mu.Unlock()
 	}
-	return eras.Hold(p, now.Pos), nil
+	at, one := p.One()
+	return one && eras.Hold(at, now.Pos), nil
 }
 
 // position asks for it. How far it may be told is read with it; if positions went

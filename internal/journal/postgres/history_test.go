@@ -67,7 +67,7 @@ func TestWentBackUnderNodes(t *testing.T) {
 				defer js[i].Close()
 			}
 			store(t, js[0], message("grp:g", "a", 1))
-			kept, err := js[2].Position(t.Context())
+			kept, err := js[2].told(t.Context())
 			must(t, err)
 			if running {
 				must(t, s.Save("copy"))
@@ -77,16 +77,16 @@ func TestWentBackUnderNodes(t *testing.T) {
 			// The first one stored something since, the second heard of it, the third
 			// did not.
 			store(t, js[0], message("grp:g", "a", 2))
-			_, err = js[1].Position(t.Context())
+			_, err = js[1].told(t.Context())
 			must(t, err)
 			must(t, s.Stop(), s.PutBack("copy"), s.Restart())
 			for i, j := range js {
-				at, err := j.Position(t.Context())
+				at, err := j.told(t.Context())
 				must(t, err)
 				if n, want := back[i].Load(), int32(1); (n != want) == (i < 2) {
 					t.Errorf("node %d was told %d times, it is at %+v", i, n, at)
 				}
-				held, err := j.Holds(t.Context(), kept)
+				held, err := j.holds(t.Context(), kept)
 				if err != nil || !held {
 					t.Errorf("node %d: what is in the copy is lost, %v", i, err)
 				}
@@ -95,7 +95,7 @@ func TestWentBackUnderNodes(t *testing.T) {
 				t.Errorf("%+v, the copy has one message", out[0])
 			}
 			for i, j := range js {
-				if _, err := j.Position(t.Context()); err != nil || back[i].Load() > 1 {
+				if _, err := j.told(t.Context()); err != nil || back[i].Load() > 1 {
 					t.Errorf("node %d was told %d times, %v", i, back[i].Load(), err)
 				}
 			}
@@ -118,7 +118,7 @@ func TestMarksOfAHistoryThatIsGone(t *testing.T) {
 			store(t, j, message(g, "a", 1))
 			must(t, s.Save("copy"))
 			store(t, j, message(g, "a", 2))
-			_, err = j.Position(t.Context())
+			_, err = j.told(t.Context())
 			must(t, err)
 			must(t, s.Stop())
 			told := make(chan error, 1)
@@ -128,7 +128,7 @@ func TestMarksOfAHistoryThatIsGone(t *testing.T) {
 			set(2, func(err error) { told <- err })
 			must(t, s.PutBack("copy"), s.Restart())
 			if asked {
-				_, err = j.Position(t.Context())
+				_, err = j.told(t.Context())
 				must(t, err)
 			}
 			select {
@@ -158,24 +158,24 @@ func TestServerPutBackWithItsMemory(t *testing.T) {
 	must(t, err)
 	defer j.Close()
 	store(t, j, message("grp:g", "a", 1))
-	before, err := j.Position(t.Context())
+	before, err := j.told(t.Context())
 	must(t, err)
 	// The node was further.
 	seen := before.At(before.Pos + 1000)
 	j.history.notePlace(seen)
-	at, err := j.Position(t.Context())
+	at, err := j.told(t.Context())
 	must(t, err)
 	if back.Load() != 1 || at.Era == before.Era {
 		t.Errorf("told %d times; at %+v, before at %+v", back.Load(), at, before)
 	}
 	for n := range 3 {
 		for p, want := range map[im.Place]bool{before: true, seen: false, at: true} {
-			if held, err := j.Holds(t.Context(), p); err != nil || held != want {
+			if held, err := j.holds(t.Context(), p); err != nil || held != want {
 				t.Errorf("%+v: %v, %v", p, held, err)
 			}
 		}
 		store(t, j, message("grp:g", "a", n+2))
-		_, err = j.Position(t.Context())
+		_, err = j.told(t.Context())
 		must(t, err)
 	}
 	if back.Load() != 1 {
@@ -195,7 +195,7 @@ func TestReachedComesToRest(t *testing.T) {
 		for range 200 {
 			var behind bool
 			for _, j := range []*Journal{a, b} {
-				_, err := j.Position(t.Context())
+				_, err := j.told(t.Context())
 				must(t, err)
 				var more bool
 				p, more, err = j.lookPosition(t.Context(), j.readers)
@@ -230,7 +230,7 @@ func TestMarksOfALostHistory(t *testing.T) {
 			store(t, j, message(c, "a", 1))
 			must(t, s.Stop(), s.Save("copy"), s.Restart())
 			out := store(t, j, message(c, "a", 2), message(c, "a", 3))
-			_, err := j.Position(t.Context())
+			_, err := j.told(t.Context())
 			must(t, err, s.Stop())
 			told := make(chan error, 1)
 			must(t, j.SetMarks(t.Context(), []im.Mark{{User: "b", Conversation: c, Received: out[1].Seq, Read: out[1].Seq, ReadCount: out[1].Count}}, im.MarkWait{Stored: func(err error) { told <- err }}))

@@ -204,9 +204,15 @@ func (j *Journal) forget() {
 }
 
 // Position returns the position below which nothing can be stored any more.
-func (j *Journal) Position(ctx context.Context) (im.Place, error) { return j.position(ctx, j.readers) }
+func (j *Journal) Position(ctx context.Context) (im.Position, error) {
+	at, err := j.position(ctx, j.readers)
+	if err != nil {
+		return im.Position{}, err
+	}
+	return im.PositionAt(at), nil
+}
 
-// Pulse is Position by the way that appends take: it tells whether they get
+// Pulse is Position's place by the way that appends take: it tells whether they get
 // through, however many reads are waiting.
 func (j *Journal) Pulse(ctx context.Context) (im.Place, error) { return j.position(ctx, j.writers) }
 

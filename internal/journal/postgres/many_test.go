@@ -123,7 +123,7 @@ func TestPositionsMissNothing(t *testing.T) {
 			ended = true // one more round
 		default:
 		}
-		at, err := j.Position(t.Context())
+		at, err := j.told(t.Context())
 		pos := at.Pos
 		if err != nil || pos < last {
 			t.Fatalf("position %d after %d, %v", pos, last, err)
@@ -174,7 +174,7 @@ func TestPositionStaysBeforeWhatIsUnderWay(t *testing.T) {
 		t.Fatalf("stored at %d, before %d", out[0].Pos, own)
 	}
 	for range 3 {
-		if at, err := j.Position(t.Context()); err != nil || at.Pos >= own {
+		if at, err := j.told(t.Context()); err != nil || at.Pos >= own {
 			t.Errorf("position %v, %v, while a transaction for %d is under way", at, err, own)
 		}
 		store(t, j, message("grp:h", "a", 3))
@@ -184,7 +184,7 @@ func TestPositionStaysBeforeWhatIsUnderWay(t *testing.T) {
 	}
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		at, err := j.Position(t.Context())
+		at, err := j.told(t.Context())
 		if err != nil || time.Now().After(deadline) {
 			t.Fatalf("position %v, %v, after the transaction for %d", at, err, own)
 		}
@@ -213,7 +213,7 @@ func TestMarksOfManyProcesses(t *testing.T) {
 		t.Fatalf("%+v, %v", out[0], err)
 	}
 	store(t, b, message(c, "x", 3))
-	if at, err := b.Position(t.Context()); err != nil || out[0].Pos <= at.Pos {
+	if at, err := b.told(t.Context()); err != nil || out[0].Pos <= at.Pos {
 		t.Fatalf("the mark is at %d, not beyond %+v, %v", out[0].Pos, at, err)
 	}
 	if err := a.flushMarks(t.Context()); err != nil {
@@ -325,7 +325,7 @@ func TestChangedUsesTheIndex(t *testing.T) {
 		store(t, j, batch...)
 	}
 	pgtest.Exec(t, url, "SELECT brin_summarize_new_values('journal_entries_pos'); ANALYZE journal_entries")
-	at, err := j.Position(t.Context())
+	at, err := j.told(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -115,7 +115,7 @@ func TestServerBeginsAnew(t *testing.T) {
 			j := open(t, url)
 			timeline := j.Timeline()
 			store(t, j, message("grp:g", "a", 1))
-			at, err := j.Position(t.Context())
+			at, err := j.told(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -137,7 +137,7 @@ func TestServerBeginsAnew(t *testing.T) {
 				t.Errorf("from position %d to %d", before, out[0].Pos)
 			}
 			// Who was connected all the time hears of it.
-			if _, err := other.Position(t.Context()); err != nil || other.Timeline() != j.Timeline() {
+			if _, err := other.told(t.Context()); err != nil || other.Timeline() != j.Timeline() {
 				t.Errorf("timelines %q and %q, %v", other.Timeline(), j.Timeline(), err)
 			}
 		})
@@ -153,7 +153,7 @@ func TestAdoptedWhileConnected(t *testing.T) {
 	for n, work := range []func() uint64{
 		func() uint64 { return store(t, j, message("grp:g", "a", 2))[0].Pos },
 		func() uint64 {
-			pos, err := j.Position(t.Context())
+			pos, err := j.told(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

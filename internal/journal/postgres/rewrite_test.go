@@ -63,10 +63,10 @@ func TestRewrite(t *testing.T) {
 	if eras := j.Eras(); len(eras) != 1 || eras[0].ID != place.Era {
 		t.Errorf("eras %+v, it was in %d", eras, place.Era)
 	}
-	if at, err := j.Position(t.Context()); err != nil || at.Era != place.Era || at.Pos < place.Pos {
+	if at, err := j.told(t.Context()); err != nil || at.Era != place.Era || at.Pos < place.Pos {
 		t.Errorf("at %+v, %v; it was at %+v", at, err, place)
 	}
-	if held, err := j.Holds(t.Context(), place); err != nil || !held {
+	if held, err := j.holds(t.Context(), place); err != nil || !held {
 		t.Errorf("a place of before is held: %v, %v", held, err)
 	}
 	sayTheSame(t, j, items)

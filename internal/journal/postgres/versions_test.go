@@ -78,7 +78,7 @@ func TestExpandedByNewerVersion(t *testing.T) {
 	j.writers.Reset()
 	j.readers.Reset()
 	store(t, j, message("grp:g", "a", 2))
-	if _, err := j.Position(t.Context()); err != nil {
+	if _, err := j.told(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if entries := all(t, j, "grp:g"); len(entries) != 2 {
@@ -168,7 +168,7 @@ func TestShutOut(t *testing.T) {
 			if !errors.Is(err, im.ErrJournalUnavailable) || !strings.Contains(err.Error(), what) {
 				t.Errorf("append: %v", err)
 			}
-			if _, err := j.Position(t.Context()); !errors.Is(err, im.ErrJournalUnavailable) || !strings.Contains(err.Error(), what) {
+			if _, err := j.told(t.Context()); !errors.Is(err, im.ErrJournalUnavailable) || !strings.Contains(err.Error(), what) {
 				t.Errorf("position: %v", err)
 			}
 			if stopped, _ := j.Trouble(); !strings.Contains(stopped, what) {
