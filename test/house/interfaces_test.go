@@ -25,6 +25,7 @@ var wideInterfaces = map[string]string{
 	"internal/account.Store":                "composed of the stores of users, sessions, claims and audits, each of which has one file that uses it; one database keeps them all",
 	"internal/app.journal":                  "what an engine has to have so that app can hand the parts to those who ask for them; nobody calls through it",
 	"internal/app.sharedJournal":            "as journal, with what an engine for many nodes has besides",
+	"internal/journal/split.Engine":         "an engine whole: what is asked of several at once is asked of each of them",
 	"internal/transport/transporttest.Peer": "a net.Conn, which has eight, that speaks a transport's framing",
 	"internal/remote.Gateway":               "the seam im.Dispatch and five facts about who is here; what a node tells its own gateway",
 }
