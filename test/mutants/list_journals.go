@@ -3,6 +3,7 @@ package main
 const (
 	pebbleDir   = "internal/journal/pebble"
 	postgresDir = "internal/journal/postgres"
+	splitDir    = "internal/journal/split"
 )
 
 // journals are bugs of the two engines that store entries.
@@ -289,5 +290,25 @@ var journals = []Mutant{
 		Name: "no-room-for-blocks", Breaks: "backup: a reader's memory for blocks is beside what the log holds",
 		Hunks:   []Hunk{{pebbleDir + "/check.go", "\treturn pebble.Open(db, options)\n", "\toptions.CacheSize = 8 << 20\n\treturn pebble.Open(db, options)\n"}},
 		Package: pebbleDir, Test: "TestReaderKeepsBlocksBesideALongLog",
+	},
+	{
+		Name: "position-of-the-greatest-shard", Breaks: "10: what a shard has is compared with its own place of a position",
+		Hunks:   []Hunk{{"internal/im/position.go", "\tplace, _ := p.Place(s)\n\treturn place.Pos\n", "\tvar top Place\n\tfor _, at := range p.All() {\n\t\tif at.Pos > top.Pos {\n\t\t\ttop = at\n\t\t}\n\t}\n\treturn top.Pos\n"}},
+		Package: "internal/im", Test: "TestPositionOfShards",
+	},
+	{
+		Name: "a-shard-is-not-asked", Breaks: "10: every shard that a position names is asked whether it holds its place",
+		Hunks:   []Hunk{{splitDir + "/split.go", "\tfor k := range asked {\n\t\tif !held[k] && errs[k] == nil {", "\tfor k := range asked[1:] {\n\t\tif !held[k] && errs[k] == nil {"}},
+		Package: splitDir, Test: "TestPositionOfAllShards",
+	},
+	{
+		Name: "an-unknown-outcome-of-a-part", Breaks: "6: an append whose outcome is unknown is asked again, also where one shard of several has none",
+		Hunks:   []Hunk{{splitDir + "/append.go", "if errors.Is(parts[k].err, im.ErrOutcomeUnknown) {", "if errors.Is(parts[k].err, im.ErrOutcomeUnknown) && refused == nil {"}},
+		Package: splitDir, Test: "TestAppendOfAShardThatRefuses",
+	},
+	{
+		Name: "marks-of-one-shard-are-enough", Breaks: "15: who waits for marks is called when all of them are durable",
+		Hunks:   []Hunk{{splitDir + "/marks.go", "last, err := w.left == 0, w.err", "last, err := w.left == 1, w.err"}},
+		Package: splitDir, Test: "TestMarksOfShardsAreWaitedFor",
 	},
 }

@@ -261,4 +261,24 @@ var messages = []Mutant{
 		Hunks:   []Hunk{{outboxDir + "/outbox.go", "r.o.Applied(p, seq)", "_ = seq"}},
 		Package: outboxDir, Test: "TestAppliedIsTold",
 	},
+	{
+		Name: "a-mark-in-its-conversations-shard", Breaks: "10: a mark is compared in its user's shard, whichever the conversation is in",
+		Hunks:   []Hunk{{messagingDir + "/shards.go", "!since.Covers(s.userShard(m.User), m.Pos)", "!since.Covers(s.shard(m.Conversation), m.Pos)"}},
+		Package: messagingDir, Test: "TestAMarkIsComparedInItsUsersShard",
+	},
+	{
+		Name: "one-shard-is-held-for-another", Breaks: "19: no position passes a change that is half done, in the shard where it is",
+		Hunks:   []Hunk{{messagingDir + "/half.go", "at.Upto(s.shard(p.Conversation), pos-1)", "at.Upto(0, pos-1)"}},
+		Package: messagingDir, Test: "TestAHalfDoneChangeHoldsItsShard",
+	},
+	{
+		Name: "a-part-is-stored-twice", Breaks: "9: what one shard refuses concerns its own items; the others' are answered as they are",
+		Hunks:   []Hunk{{messagingDir + "/commit.go", "return s.storeEach(ctx, r, partly.Errs)", "return s.storeEach(ctx, r, nil)"}},
+		Package: messagingDir, Test: "TestADamagedConversationOfOneShard",
+	},
+	{
+		Name: "dms-of-two-shards-are-remembered", Breaks: "10: a mark of the other side is told, in whichever shard it is",
+		Hunks:   []Hunk{{messagingDir + "/service.go", "s.touched.init(s.known != nil || s.shards != nil)", "s.touched.init(s.known != nil)"}},
+		Package: messagingDir, Test: "TestNobodyMissesAnythingOfTwoShards",
+	},
 }

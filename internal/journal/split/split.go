@@ -198,7 +198,10 @@ func (j *Journal) Holds(ctx context.Context, p im.Position) (bool, error) {
 			return false, nil
 		}
 	}
-	return len(asked) > 0, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return false, err
+	}
+	return len(asked) > 0, nil
 }
 
 // Timeline is another one as soon as that of any shard is. That of a single shard is
