@@ -276,9 +276,4 @@ var messages = []Mutant{
 		Hunks:   []Hunk{{messagingDir + "/commit.go", "return s.storeEach(ctx, r, partly.Errs)", "return s.storeEach(ctx, r, nil)"}},
 		Package: messagingDir, Test: "TestADamagedConversationOfOneShard",
 	},
-	{
-		Name: "dms-of-two-shards-are-remembered", Breaks: "10: a mark of the other side is told, in whichever shard it is",
-		Hunks:   []Hunk{{messagingDir + "/service.go", "s.touched.init(s.known != nil || s.shards != nil)", "s.touched.init(s.known != nil)"}},
-		Package: messagingDir, Test: "TestNobodyMissesAnythingOfTwoShards",
-	},
 }
