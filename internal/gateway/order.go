@@ -16,8 +16,8 @@ const maxHeldUp = 4096
 type turns struct {
 	order im.Order
 	place im.Turn // of the last send
-	// behind counts the sends that were refused for being behind another, since
-	// there was nothing to be behind of.
+	// behind counts the sends that were refused for being behind another, since a
+	// refused one came again, or there was nothing to be behind of.
 	behind int
 }
 
@@ -48,7 +48,11 @@ func (s *session) inTurn(f *wire.ClientFrame) bool {
 		return true // refused for that
 	}
 	first, waits := t.order.First(s.ID, conv)
-	if !waits || takesTurn(first, id, p.GetInsteadOf()) {
+	if !waits {
+		return true
+	}
+	if takesTurn(first, id, p.GetInsteadOf()) {
+		t.behind = 0 // who sends again what was refused listens; its own rate bounds that
 		return true
 	}
 	// A client has no more than this under way when it reads of the refusal.

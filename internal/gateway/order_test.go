@@ -177,3 +177,28 @@ func TestBehindIsNoWayToFlood(t *testing.T) {
 		}
 	})
 }
+
+// Who does as SPEC §5.9 says is never closed: in two conversations everything is sent
+// again from the refused one on, again and again, and one message a second is let in.
+func TestWhoSendsAgainInOrderIsNotClosed(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, func(o *Options) {
+			o.Limits.InFlight, o.Devices = 60, limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: 1, Burst: 1}})
+		})
+		p := w.parked("ann", "1", wire.Protobuf())
+		const many = 30
+		conversations := []string{string(dm), "dm:ann:cid"}
+		for round := range many {
+			for _, c := range conversations {
+				for n := round; n < many; n++ {
+					p.say(text(c, byte(n+1), "x"))
+				}
+			}
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			if closed, code := p.isClosed(); closed {
+				t.Fatalf("closed in round %d: %s", round, code)
+			}
+		}
+	})
+}

@@ -157,6 +157,13 @@ func (f *fakeMembers) add(u im.UserID, m im.Membership) {
 	f.rows[u] = append(f.rows[u], m)
 }
 
+// set puts a place where others were.
+func (f *fakeMembers) set(u im.UserID, m im.Membership) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rows[u] = []im.Membership{m}
+}
+
 // recorder notes what is delivered, in order.
 type recorder struct {
 	slow      func() // if set, what Deliver takes

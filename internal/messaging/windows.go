@@ -59,9 +59,14 @@ func (r *reading) up(ctx context.Context, from, last uint64, limit int) error {
 	}
 	b := budget{limit, maxSyncBytes}
 	r.out.First = from
-	for _, w := range windows {
+	for i, w := range windows {
 		if w.Until < from || w.First > w.Until {
 			continue
+		}
+		if i > 0 && w.First > from {
+			if err := r.between(ctx, max(windows[i-1].Until+1, from), w.First-1); err != nil {
+				return err
+			}
 		}
 		p, err := r.page(ctx, im.PageQuery{From: max(from, w.First, 1), Until: w.Until, Limit: b.entries})
 		if err != nil {
@@ -118,6 +123,31 @@ func (r *reading) down(ctx context.Context, from, last uint64, limit int) error 
 func (r *reading) page(ctx context.Context, q im.PageQuery) (im.Page, error) {
 	q.Conversation = r.m.Conversation
 	return r.s.pages.Page(ctx, q)
+}
+
+// betweenPages is how many pages of betweenLimit entries between two times of
+// membership are looked through: the newest ones (SPEC §4.3).
+const (
+	betweenPages = 40
+	betweenLimit = 500
+)
+
+// between keeps what was touched by the entries from first to last, in which the user
+// was no member. Those are not theirs, but a message that they could read is, and says
+// what it says now: above all if it was recalled meanwhile.
+func (r *reading) between(ctx context.Context, first, last uint64) error {
+	for n := 0; n < betweenPages && first <= last; n++ {
+		p, err := r.page(ctx, im.PageQuery{From: first, Until: last, Backward: true, Limit: betweenLimit})
+		if errors.Is(err, im.ErrJournalDamaged) || err == nil && p.First == 0 {
+			return nil // whoever reads it is told
+		}
+		if err != nil {
+			return err
+		}
+		r.touch(p.Touched)
+		last = p.First - 1
+	}
+	return nil
 }
 
 // touch keeps what a page touched.
@@ -206,7 +236,11 @@ func (s *Service) missed(ctx context.Context, u im.UserID, v *view, since uint64
 		if !more || len(v.m.Earlier)+i < 0 {
 			break
 		}
-		w = v.m.Earlier[len(v.m.Earlier)+i]
+		before := v.m.Earlier[len(v.m.Earlier)+i]
+		if err := r.between(ctx, before.Until+1, w.First-1); err != nil {
+			return im.Stretch{}, err
+		}
+		w = before
 	}
 	return r.out, r.done(ctx)
 }

@@ -3,6 +3,7 @@ package messaging
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/skein-im/skein/internal/im"
@@ -100,6 +101,50 @@ func TestWindowsThatTouchWhileTheyAreRead(t *testing.T) {
 				if seq >= r.First && seq <= r.Stretch.Last && !slices.Contains(told, seq) {
 					t.Errorf("%+v: %d is left out of %d to %d: %v", q, seq, r.First, r.Stretch.Last, told)
 				}
+			}
+		}
+	}
+}
+
+// Who is a member again is told what was amended between two times of theirs: of
+// messages that they could read before, also read ones, and no others.
+func TestAmendedBetweenTwoTimes(t *testing.T) {
+	for _, many := range []int{0, 1, 2, 1200} {
+		w, g := newWorld(t), im.Group("g")
+		for n := range 6 {
+			w.mustSend("alice", g, fmt.Sprint(n+1))
+		}
+		w.members.add("bob", im.Membership{Conversation: g, First: 1, Until: 6})
+		at := w.sync("bob", im.SyncQuery{})
+		w.mustSend("alice", g, "not bob's")
+		want := ""
+		for n := range many {
+			w.amend(g, uint64(n%2)+2, fmt.Sprint("state ", n)) // of 2 and 3
+		}
+		switch many {
+		case 1:
+			want = "2=state 0"
+		case 2, 1200:
+			want = fmt.Sprintf("2=state %d 3=state %d", many-2, many-1)
+		}
+		w.amend(g, 7, "not bob's either")
+		back := w.mustSend("alice", g, "bob's again").Seq
+		w.members.set("bob", im.Membership{Conversation: g, First: back, Earlier: []im.Window{{First: 1, Until: 6}}})
+		r := w.sync("bob", im.SyncQuery{Position: at.Position, Timeline: at.Timeline})
+		if len(r.Conversations) != 1 {
+			t.Fatalf("%+v", r)
+		}
+		told := []im.Stretch{r.Conversations[0].Told}
+		for _, from := range []uint64{4, 7} { // before the gap, and in it
+			p, err := w.Pull(t.Context(), im.Actor{User: "bob"}, im.PullQuery{Conversation: g, From: from, Limit: 50})
+			if err != nil {
+				t.Fatal(err)
+			}
+			told = append(told, p.Stretch)
+		}
+		for i, s := range told {
+			if got := said(s.Touched); got != want || strings.Contains(said(s.Entries), "not") {
+				t.Errorf("%d amendments, answer %d: touched %q, want %q; entries %q", many, i, got, want, said(s.Entries))
 			}
 		}
 	}

@@ -24,6 +24,11 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestTouchedInWindows",
 	},
 	{
+		Name: "amended-between-two-times-untold", Breaks: "14: a change of a message is told to who may read it, also of a time when they were away",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\tr.touch(p.Touched)\n\t\tlast = p.First - 1\n", "\t\tlast = p.First - 1\n"}},
+		Package: messagingDir, Test: "TestAmendedBetweenTwoTimes",
+	},
+	{
 		Name: "windows-that-touch-are-dropped", Breaks: "4: what was stored while somebody was a member stays theirs to read",
 		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\t\tif w.First < r.m.First {\n", "\t\t\tif w.Until < r.m.First {\n"}},
 		Package: messagingDir, Test: "TestWindowsThatTouchWhileTheyAreRead",

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// BenchmarkOwnLog is the experiment of ADR 5: what a commit costs with Pebble's own log,
+// BenchmarkOwnLog is the experiment of ADR 6: what a commit costs with Pebble's own log,
 // which a goroutine of Pebble's writes and syncs, and with one that the committing
 // goroutine appends to and syncs itself, before it applies the batch to a Pebble that has
 // no log. Both in turns in one run, at several paces; floor is the log alone. It reports

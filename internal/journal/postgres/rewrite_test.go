@@ -209,6 +209,7 @@ func TestRewriteIsKilled(t *testing.T) {
 		if err := <-done; err == nil {
 			t.Fatal("it was opened")
 		}
+		unlocked(t, url)
 		unharmed(t, url, before)
 	}
 	j := open(t, url)
