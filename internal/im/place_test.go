@@ -52,3 +52,17 @@ func TestErasAreBounded(t *testing.T) {
 		t.Errorf("%d eras", len(es))
 	}
 }
+
+// Two histories agree up to where the one that is here left the era of the other.
+func TestErasAgree(t *testing.T) {
+	es := im.Eras{{ID: 1}, {ID: 2, Begin: 10}, {ID: 3, Begin: 20}}
+	for _, tt := range []struct{ at, want im.Place }{
+		{im.Place{Era: 1, Pos: 5}, im.Place{Era: 1, Pos: 5}}, {im.Place{Era: 1, Pos: 99}, im.Place{Era: 1, Pos: 10}},
+		{im.Place{Era: 2, Pos: 21}, im.Place{Era: 2, Pos: 20}}, {im.Place{Era: 3, Pos: 25}, im.Place{Era: 3, Pos: 25}},
+		{im.Place{Era: 3, Pos: 26}, im.Place{Era: 3, Pos: 25}}, {im.Place{Era: 4, Pos: 1}, im.Place{}}, {im.Place{}, im.Place{}},
+	} {
+		if got := es.Agree(tt.at, 25); got != tt.want || got != (im.Place{}) && !es.Hold(got, 25) {
+			t.Errorf("with %+v it agrees up to %+v, want %+v", tt.at, got, tt.want)
+		}
+	}
+}

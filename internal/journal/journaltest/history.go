@@ -184,5 +184,6 @@ func historyTests() []test {
 	return []test{
 		{"PutBack", testPutBack},
 		{"PutBackCopyOfRunning", testPutBackCopyOfRunning},
+		{"FollowPutBack", testFollowPutBack},
 	}
 }

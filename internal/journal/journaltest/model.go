@@ -108,12 +108,13 @@ var runs atomic.Uint64
 // testModel drives the journal and the model with the same random commands.
 func testModel(t *testing.T, f *fixture) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := &walk{f: f, m: newModel(), run: fmt.Sprint("m", runs.Add(1))}
+		w := &walk{f: f, m: newModel(), run: fmt.Sprint("m", runs.Add(1)), follower: f.follower(f.place())}
 		rt.Repeat(map[string]func(*rapid.T){
 			"append": w.append,
 			"marks":  w.setMarks,
 			"read":   w.read,
 			"pages":  w.pages,
+			"follow": w.follow,
 			"reopen": func(rt *rapid.T) {
 				// Rarely: it is slow, and each one empties the caches.
 				if rapid.IntRange(0, 7).Draw(rt, "reopen") == 0 {
@@ -130,7 +131,30 @@ func testModel(t *testing.T, f *fixture) {
 			},
 		})
 		w.all(rt)
+		w.followAll(rt)
 	})
+}
+
+// follow reads on by position.
+func (w *walk) follow(rt *rapid.T) {
+	w.last = ""
+	if _, err := w.follower.next(rapid.SampledFrom([]int{1, 2, 5, 500}).Draw(rt, "limit")); err != nil {
+		rt.Fatal(err)
+	}
+}
+
+// followAll reads by position to the end: all was told, once.
+func (w *walk) followAll(rt *rapid.T) {
+	var last uint64
+	for _, c := range conversations {
+		last = max(last, w.f.head(w.name(c)).Pos)
+	}
+	w.follower.catchUp(last, 20)
+	for _, c := range conversations {
+		if told := w.follower.entries[w.name(c)]; len(told) != len(w.m.entries[w.name(c)]) || len(told) > 0 && told[0].Seq != 1 {
+			rt.Fatalf("%d entries of %s were told, of %d", len(told), w.name(c), len(w.m.entries[w.name(c)]))
+		}
+	}
 }
 
 // walk is one random run.
@@ -141,6 +165,8 @@ type walk struct {
 	// steps counts commands; last is the conversation that the last one was about.
 	steps int
 	last  im.ConversationID
+	// follower begins where the run does.
+	follower *follower
 }
 
 var conversations = []string{"a", "b", "c"}

@@ -412,6 +412,7 @@ func (a *appender) store() error {
 	j.mu.Lock()
 	j.durable = next.pos
 	for _, c := range a.touched {
+		j.tail.add(touch{next.pos, c.name, c.head.Seq + 1, c.next.Seq, c.nextSegment.epoch})
 		c.head, c.segment = c.next, c.nextSegment
 		j.heads.Put(c.name, c)
 	}

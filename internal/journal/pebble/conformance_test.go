@@ -45,7 +45,7 @@ func TestConformanceOnDisk(t *testing.T) {
 // crashStore is a store in memory whose power can be cut.
 func crashStore(t testing.TB) journaltest.Store { return epochStore(t, 0) }
 
-// epochStore is one whose epochs are small.
+// epochStore is one whose epochs, and what is read of them by position, are small.
 func epochStore(_ testing.TB, epochBytes uint64) journaltest.Store {
 	fs := vfs.NewCrashableMem()
 	var saved *vfs.MemFS
@@ -53,7 +53,7 @@ func epochStore(_ testing.TB, epochBytes uint64) journaltest.Store {
 	return journaltest.Store{
 		Open: func(t testing.TB) im.Journal {
 			t.Helper()
-			j, err := Open("/data/journal", Options{FS: fs, epochBytes: epochBytes})
+			j, err := Open("/data/journal", Options{FS: fs, epochBytes: epochBytes, windowBytes: int(epochBytes)})
 			if err != nil {
 				t.Fatal(err)
 			}

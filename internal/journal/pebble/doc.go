@@ -36,7 +36,9 @@
 // pairMu orders what is kept of the directory (pair.go) and is held during an
 // fsync. The ledger's locks are Pebble's background work's and taken last.
 //
-// Lock order: life → marksMu → flushMu → mu, and life → appendMu → mu. life is
+// windows.mu is held while one who follows reads a part of an epoch (follow.go).
+//
+// Lock order: life → windows.mu → mu, life → marksMu → flushMu → mu, and life → appendMu → mu. life is
 // held for reading by every call and taken by Close. marksMu orders SetMarks
 // calls, flushMu the writes of marks. appendMu orders commits and is held
 // during an fsync. mu guards what readers and the committer share (heads,

@@ -76,6 +76,9 @@ type Journal struct {
 	durable uint64 // position of the last durable append
 	heads   cache.Cache[im.ConversationID, *conversation]
 	marks   markTable
+	tail    tail
+
+	windows windows
 }
 
 var (

@@ -47,6 +47,7 @@ type Options struct {
 
 	epochBytes   uint64 // for tests, as are the next ones
 	migrateBytes int
+	windowBytes  int
 	migrateWrote func(*pebble.DB)
 }
 
@@ -87,6 +88,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.migrateBytes == 0 {
 		o.migrateBytes = migrateBytes
+	}
+	if o.windowBytes == 0 {
+		o.windowBytes = windowBytes
 	}
 	return o
 }

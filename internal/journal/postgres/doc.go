@@ -60,6 +60,12 @@
 // everybody. Nothing is lost by that; what came after it is told again with every
 // sync. A goroutine looks (held.go); metric, log and Trouble name who it is.
 //
+// So who follows (follow.go) asks for the position, and then for a stretch of entries
+// up to it: whatever any process stores later is beyond. The index of positions knows
+// the pages of the table only, and a page that is not in it yet is read by every
+// question, so a stretch is as many positions as had about as many entries as are
+// wanted.
+//
 // A server that recovers from a crash, is promoted or restored may give ids again
 // that it gave to transactions of which nothing reached the disk, and which may
 // have been counted in a P. All these empty the unlogged table journal_alive;

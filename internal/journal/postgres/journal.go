@@ -80,6 +80,7 @@ type Journal struct {
 	// marksLocked counts the marks that the last write left out.
 	marksLocked atomic.Int64
 	history     history
+	stretch     stretch
 	// version is the range that the database was last seen to have; shut is set when
 	// it shuts this program out.
 	version atomic.Pointer[schema.Range]

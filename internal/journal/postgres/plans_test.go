@@ -41,6 +41,7 @@ func TestPlansReadTheIndexes(t *testing.T) {
 				{pageUpSQL(), "1, 'grp:g', 1, 9, 5, 1000", []string{"journal_entries_seq", "journal_heads_pkey"}},
 				{pageDownSQL(), "1, 'grp:g', 1, 9, 5, 1000", []string{"journal_entries_seq", "journal_heads_pkey"}},
 				{touchedSQL, "1, 'grp:g', '{1,2}', 1000", []string{"journal_entries_seq", "journal_heads_pkey"}},
+				{followSQL, "1, 99, 9, 1000", []string{"journal_entries_pos", "journal_heads_no"}},
 				{headsSQL, "'{1}', '{grp:g}'", []string{"journal_heads_pkey"}},
 				{marksSQL, "'{1}', '{a}', '{grp:g}'", []string{"journal_marks_pkey"}},
 				{userMarksSQL, "1, 'a'", []string{"journal_marks_pkey"}},

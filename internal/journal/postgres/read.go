@@ -41,6 +41,7 @@ const (
 	stmtFreeMarks = "free_marks"
 	stmtRecalled  = "recalled"
 	stmtLookup    = "lookup"
+	stmtFollow    = "follow"
 )
 
 func statements() map[string]string {
@@ -63,6 +64,7 @@ func statements() map[string]string {
 		stmtFreeMarks: freeMarksSQL,
 		stmtRecalled:  recalledSQL,
 		stmtLookup:    lookupSQL,
+		stmtFollow:    followSQL,
 	}
 }
 
