@@ -1,5 +1,5 @@
 // Package directory keeps the relational facts: users, sessions, contacts,
-// groups, rosters and the outbox. It holds the SQL, one text for two dialects,
+// groups, rosters, the outbox and the followers. It holds the SQL, one text for two dialects,
 // and the schema's migrations; the engines (directory/sqlite, directory/postgres)
 // open the database and say what is special about it. A migration that only one
 // dialect needs has its name at the end of the file's.

@@ -3,6 +3,7 @@ package im
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Follow is how what is stored is read in the order of positions, for whoever does
@@ -57,4 +58,30 @@ func (es Eras) Agree(p Place, now uint64) Place {
 		until = es[i].Begin
 	}
 	return Place{}
+}
+
+// FollowerState is what is kept of a follower: how far it is, and who works on it.
+// The zero values of all but Name and Shard: nobody ever did.
+type FollowerState struct {
+	Name string
+	// Shard is the part of the journal, 0 as long as there is one.
+	Shard int
+	// Place is where it goes on: all up to it is done. Updated is when that was noted.
+	Place   Place
+	Updated time.Time
+	// Holder works on it, "" nobody. Beat grows whenever the holder shows that it is
+	// there: who sees the same one for a while takes the work over. So no clock is
+	// compared with another's.
+	Holder string
+	Beat   int64
+}
+
+// SetAside is an entry that a follower could not do, and went on without.
+type SetAside struct {
+	Name         string
+	Shard        int
+	Conversation ConversationID
+	Seq, Pos     uint64
+	Reason       string
+	At           time.Time
 }
