@@ -93,13 +93,76 @@ func BenchmarkAppend(b *testing.B) {
 	for _, resend := range []float64{0, 0.05} {
 		for _, size := range []int{32, 256, 1024} {
 			b.Run(fmt.Sprintf("batch=%d/resend=%v%%", size, resend*100), func(b *testing.B) {
-				benchmarkAppend(b, size, resend)
+				benchmarkAppend(b, size, resend, false)
 			})
 		}
 	}
 }
 
-func benchmarkAppend(b *testing.B, size int, resend float64) {
+// BenchmarkAppendFollowed is BenchmarkAppend when somebody reads by position, whose
+// reading is not counted.
+func BenchmarkAppendFollowed(b *testing.B) {
+	for _, size := range []int{32, 256, 1024} {
+		b.Run(fmt.Sprintf("batch=%d", size), func(b *testing.B) { benchmarkAppend(b, size, 0, true) })
+	}
+}
+
+// BenchmarkFollow reports µs per entry for one who keeps up, and for one who begins
+// at the beginning after the start.
+func BenchmarkFollow(b *testing.B) {
+	dir, l := b.TempDir(), newLoad()
+	o := Options{Now: func() time.Time { return time.UnixMilli(l.tick >> 6) }}
+	ctx := context.Background()
+	for _, name := range []string{"tail", "windows"} {
+		b.Run(name, func(b *testing.B) {
+			j, err := Open(filepath.Join(dir, name, fmt.Sprint(b.N)), o)
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer func() { _ = j.Close() }()
+			at := im.Place{}
+			read := func() (n int) {
+				b.StartTimer()
+				defer b.StopTimer()
+				for {
+					f, err := j.After(ctx, at, 500)
+					if err != nil {
+						b.Fatal(err)
+					}
+					n, at = n+len(f.Entries), f.UpTo
+					if f.UpTo == f.Now {
+						return n
+					}
+				}
+			}
+			b.StopTimer()
+			read()
+			batch, out, n := make([]im.Append, 256), make([]im.Appended, 256), 0
+			for stored := 0; stored < b.N; stored += len(batch) {
+				l.fill(batch, 0)
+				if err := j.Append(ctx, batch, out); err != nil {
+					b.Fatal(err)
+				}
+				if name == "tail" {
+					n += read()
+				}
+			}
+			if name == "windows" {
+				if err := j.Close(); err != nil {
+					b.Fatal(err)
+				}
+				if j, err = Open(filepath.Join(dir, name, fmt.Sprint(b.N)), o); err != nil {
+					b.Fatal(err)
+				}
+				at, n = im.Place{}, 0
+				n += read()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/1e3/float64(n), "µs/entry")
+		})
+	}
+}
+
+func benchmarkAppend(b *testing.B, size int, resend float64, followed bool) {
 	dir := b.TempDir()
 	l := newLoad()
 	j, err := Open(filepath.Join(dir, "journal"), Options{Now: func() time.Time { return time.UnixMilli(l.tick >> 6) }})
@@ -112,6 +175,11 @@ func benchmarkAppend(b *testing.B, size int, resend float64) {
 	for range *preload / size {
 		l.fill(batch, resend)
 		if err := j.Append(ctx, batch, out); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if followed {
+		if _, err := j.After(ctx, im.Place{}, 1); err != nil {
 			b.Fatal(err)
 		}
 	}

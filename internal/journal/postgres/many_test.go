@@ -371,3 +371,69 @@ func TestChangedUsesTheIndex(t *testing.T) {
 		t.Errorf("the plan reads all entries:\n%s", text)
 	}
 }
+
+// Whoever follows while several processes append, and others have transactions that
+// began before and end later, is told every entry once, each conversation in order.
+func TestFollowMissesNothing(t *testing.T) {
+	url := pgtest.Database(t)
+	const processes, rounds, conversations = 3, 40, 5
+	var writing, following sync.WaitGroup
+	var last [processes]uint64
+	for p := range processes {
+		j := open(t, url)
+		defer j.Close()
+		writing.Go(func() {
+			for r := range rounds {
+				var batch []im.Append
+				for k := range 1 + (r+p)%4 {
+					batch = append(batch, message(im.Group(fmt.Sprint((p+k)%conversations)), im.UserID(fmt.Sprint("p", p)), r*4+k+1))
+				}
+				out := make([]im.Appended, len(batch))
+				if err := j.Append(t.Context(), batch, out); err != nil {
+					t.Error(err)
+				}
+				for i := range out {
+					last[p] = max(last[p], out[i].Pos)
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	for _, limit := range []int{1, 300} {
+		j := open(t, url)
+		defer j.Close()
+		following.Go(func() {
+			var at im.Place
+			seqs := map[im.ConversationID]uint64{}
+			for end := uint64(0); end == 0 || at.Pos < end; {
+				select {
+				case <-done:
+					end = max(last[0], last[1], last[2])
+				default:
+				}
+				f, err := j.After(t.Context(), at, limit)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for _, e := range f.Entries {
+					if e.Seq != seqs[e.Conversation]+1 {
+						t.Errorf("entry %d of %s follows %d", e.Seq, e.Conversation, seqs[e.Conversation])
+						return
+					}
+					seqs[e.Conversation] = e.Seq
+				}
+				at = f.UpTo
+			}
+			for c := range conversations {
+				name := im.Group(fmt.Sprint(c))
+				if n := len(all(t, j, name)); seqs[name] != uint64(n) {
+					t.Errorf("%d entries of %s were told, of %d", seqs[name], name, n)
+				}
+			}
+		})
+	}
+	writing.Wait()
+	close(done)
+	following.Wait()
+}
