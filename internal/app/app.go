@@ -17,11 +17,13 @@ import (
 
 	"github.com/skein-im/skein/internal/account"
 	"github.com/skein-im/skein/internal/api"
+	"github.com/skein-im/skein/internal/audit"
 	"github.com/skein-im/skein/internal/bus"
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/contact"
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/dispatch"
+	"github.com/skein-im/skein/internal/feed"
 	"github.com/skein-im/skein/internal/gateway"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
@@ -75,6 +77,8 @@ type App struct {
 	dispatcher *dispatch.Dispatcher
 	messaging  *messaging.Service
 	outbox     *outbox.Runner
+	followers  []*feed.Follower
+	audit      *audit.File // nil without one
 	gateway    *gateway.Gateway
 	// devices and limiter are what both doors of this process count.
 	devices *limits.Devices
@@ -134,6 +138,9 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 	}
 	if err := a.openListeners(ctx, o); err != nil {
 		return nil, err
+	}
+	for _, f := range a.followers {
+		f.Start()
 	}
 	return a, nil
 }
@@ -208,10 +215,16 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	m := &members{directory: a.directory}
 	a.members = m
 	a.dispatcher = dispatch.New(gateways, time.Now)
+	if err := a.makeFollowers(); err != nil {
+		return err
+	}
 	options := messaging.Options{
 		Journal: a.journal, Marks: a.journal, Recalls: a.journal, Lookups: a.journal, Pages: a.journal, Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
 		RecallWindow: time.Duration(c.Messaging.RecallWindow), MaxQueued: c.Messaging.MaxQueued,
 		OnFailed: func(err error) { a.failed <- err },
+	}
+	if len(a.followers) > 0 {
+		options.Deliverer = waking{a.dispatcher, a.followers}
 	}
 	if a.shared != nil {
 		options.Known = a.shared.Known
@@ -507,7 +520,7 @@ func (a *App) close() error {
 	if a.dispatcher != nil {
 		a.dispatcher.Close()
 	}
-	var errs []error
+	errs := []error{a.closeFollowers()}
 	if a.node != nil {
 		errs = append(errs, a.node.Close())
 	}

@@ -4,12 +4,12 @@
 //
 // Goroutines: one per listener, one per HTTP server, one that waits for the
 // silent connections (netio.Poller), one that gives memory back when the process
-// is quiet; all end with Serve. Locks: none.
+// is quiet; the followers' (internal/feed) are their own; all end with Serve. Locks: none.
 //
 // Order of a start: data directory → keys → directory → journal → services →
-// groups reconciled with the journal → outbox replay → listeners. A listener that cannot be opened (port in use)
+// groups reconciled with the journal → outbox replay → listeners → followers. A listener that cannot be opened (port in use)
 // ends the start before anything was served. Order of a stop: not ready →
 // clients sent away and flushed → HTTP ended → senders answered → outbox →
-// stores. What was acknowledged is durable at every moment, so a kill -9
+// followers → stores. What was acknowledged is durable at every moment, so a kill -9
 // instead loses nothing either.
 package app

@@ -28,6 +28,7 @@ type journal interface {
 	im.Recalls
 	im.Lookups
 	im.Pages
+	im.Follow
 }
 
 // sharedJournal is a journal that other processes append to as well, with what

@@ -39,6 +39,7 @@ type Config struct {
 	Gateway   Gateway   `toml:"gateway"`
 	Journal   Journal   `toml:"journal"`
 	Postgres  Postgres  `toml:"postgres"`
+	Audit     Audit     `toml:"audit"`
 	Log       Log       `toml:"log"`
 }
 
@@ -111,6 +112,11 @@ type Journal struct {
 // Postgres are the settings of a PostgreSQL store.
 type Postgres struct {
 	Connections int `toml:"connections" doc:"Connections to the database this node opens at most."`
+}
+
+// Audit is the record of what was stored.
+type Audit struct {
+	File string `toml:"file" doc:"File that gets a line of JSON for every stored entry: where, who, when and what kind, not what it says. A relative name is in data. Each node has a file of its own, and one node at a time writes. Empty: off."`
 }
 
 // Log is the log on stderr.

@@ -62,6 +62,8 @@ var allowed = []struct {
 	{"internal/config", nil, "settings are values"},
 	{"internal/entrycodec", []string{"internal/im", "wire"}, "a body is the protocol's form of what an entry says"},
 	{"internal/contract", []string{"internal/im", "internal/entrycodec", "wire"}, "it translates between the two"},
+	{"internal/feed", []string{"internal/im"}, "it reads entries and knows neither what they mean nor where they are kept"},
+	{"internal/audit", []string{"internal/im", "internal/platform"}, "it writes down what the server acts on, and cannot read what was said"},
 	{"internal/limits", []string{"internal/im"}, "both doors hold clients to it; it knows neither"},
 	{"internal/gateway", []string{"internal/im", "internal/cache", "internal/contract", "internal/limits", "wire", "internal/gateway"}, "an edge: it knows the protocol, not the business"},
 	{"internal/gateway/here", []string{"internal/im", "wire", "internal/gateway/outgoing"}, "who is connected knows neither what is delivered nor how somebody logs in"},
