@@ -24,6 +24,16 @@ func (f *fixture) follower(at im.Place) *follower {
 	return &follower{f: f, at: at, seqs: map[im.ConversationID]uint64{}, entries: map[im.ConversationID][]im.Entry{}}
 }
 
+// reachedPlace is where a journal of one shard is, once that is not before pos.
+func (f *fixture) reachedPlace(pos uint64) im.Place {
+	f.Helper()
+	at, one := f.reached(pos).One()
+	if !one {
+		f.Fatal("several shards are followed each by itself")
+	}
+	return at
+}
+
 func (f *fixture) follows() im.Follow {
 	f.Helper()
 	r, ok := f.j.(im.Follow)
@@ -166,14 +176,14 @@ func testFollowBounds(t *testing.T, f *fixture) {
 		f.reopen()
 	}
 	big := string(make([]byte, 60<<10))
-	at := f.reached(last)
+	at := f.reachedPlace(last)
 	for n := range 60 {
 		last = f.stored(text("grp:big", "a", 1000+n, big))[0].Pos
 	}
 	for range 2 {
 		w := f.follower(at)
 		for before := 0; w.at.Pos < last; before = len(w.entries["grp:big"]) {
-			f.reaches(last)
+			f.reaches(f.shard(said), last)
 			if _, err := w.next(500); err != nil {
 				t.Fatal(err)
 			}
@@ -289,7 +299,7 @@ func testFollowPutBack(t *testing.T, f *fixture) {
 			t.Fatalf("agrees with %+v up to %+v, want %+v … %+v", tt.p, at, tt.least, tt.most)
 		}
 		if at != (im.Place{}) {
-			f.holds(at, true)
+			f.holds(im.PositionAt(at), true)
 		}
 		w := f.follower(at)
 		if at == before {

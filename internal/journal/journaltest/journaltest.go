@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"testing"
 	"time"
 
@@ -20,6 +21,9 @@ import (
 type Harness struct {
 	// New returns a store without entries. Nothing is open yet.
 	New func(t testing.TB) Store
+	// Shards tells that the store is several: each of them is followed by itself, so
+	// nobody asks all of them for what was stored after a place.
+	Shards bool
 }
 
 // Store is where an engine keeps its data.
@@ -69,10 +73,6 @@ func Run(t *testing.T, h Harness) {
 		{"PagesOfManyAmendments", testPagesMany},
 		{"Recalled", testRecalled},
 		{"Lookup", testLookup},
-		{"Follow", testFollow},
-		{"FollowBounds", testFollowBounds},
-		{"FollowConcurrent", testFollowConcurrent},
-		{"FollowCrash", testFollowCrash},
 		{"InvalidBatch", testInvalid},
 		{"CancelledContext", testCancelled},
 		{"ReadRanges", testReadRanges},
@@ -99,13 +99,25 @@ func Run(t *testing.T, h Harness) {
 		{"ReadersSeePrefixes", testReaders},
 		{"Model", testModel},
 		{"CrashKeepsAcknowledged", testCrash},
-	}, historyTests()...))
+	}, append(followTests(), historyTests()...)...))
+}
+
+func followTests() []test {
+	return []test{
+		{"Follow", testFollow},
+		{"FollowBounds", testFollowBounds},
+		{"FollowConcurrent", testFollowConcurrent},
+		{"FollowCrash", testFollowCrash},
+	}
 }
 
 func run(t *testing.T, h Harness, tests []test) {
 	for _, tt := range tests {
+		if h.Shards && strings.HasPrefix(tt.name, "Follow") {
+			continue
+		}
 		t.Run(tt.name, func(t *testing.T) {
-			f := &fixture{TB: t, store: h.New(t), ctx: context.Background()}
+			f := &fixture{TB: t, store: h.New(t), ctx: context.Background(), shards: h.Shards}
 			f.open()
 			t.Cleanup(func() {
 				if f.j != nil {
@@ -126,6 +138,8 @@ type fixture struct {
 	ctx   context.Context
 	j     im.Journal
 	marks im.Marks // the same engine
+	// shards: as in Harness.
+	shards bool
 }
 
 func (f *fixture) open() {

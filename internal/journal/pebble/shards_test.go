@@ -45,12 +45,12 @@ func shardStore(t testing.TB, putBack ...int) journaltest.Store {
 
 // TestConformanceOfShards: two stores behind one journal are as good as one.
 func TestConformanceOfShards(t *testing.T) {
-	journaltest.Run(t, journaltest.Harness{New: func(t testing.TB) journaltest.Store { return shardStore(t, 0, 1) }})
+	journaltest.Run(t, journaltest.Harness{Shards: true, New: func(t testing.TB) journaltest.Store { return shardStore(t, 0, 1) }})
 }
 
 // TestHistoryOfOneShard: one of the two is put back, and the other goes on.
 func TestHistoryOfOneShard(t *testing.T) {
-	journaltest.RunHistory(t, journaltest.Harness{New: func(t testing.TB) journaltest.Store {
+	journaltest.RunHistory(t, journaltest.Harness{Shards: true, New: func(t testing.TB) journaltest.Store {
 		return shardStore(t, int(im.SlotOf("grp:h")%2)) // where the suite stores
 	}})
 }

@@ -46,11 +46,11 @@ func (s *stretch) learn(was uint64, entries, limit int) {
 func (j *Journal) After(ctx context.Context, after im.Place, limit int) (f im.Followed, err error) {
 	limit = max(limit, 1)
 	// First, so that all up to it is seen by what is asked next.
-	if f.Now, err = j.Position(ctx); err != nil {
+	if f.Now, err = j.position(ctx, j.readers); err != nil {
 		return f, err
 	}
 	if after != (im.Place{}) {
-		held, err := j.Holds(ctx, after)
+		held, err := j.Holds(ctx, im.PositionAt(after))
 		if err != nil {
 			return im.Followed{}, err
 		}
@@ -113,7 +113,7 @@ func (j *Journal) readPositions(ctx context.Context, after, end uint64, limit, s
 
 // Agree returns how far this history and that of a place are the same.
 func (j *Journal) Agree(ctx context.Context, p im.Place) (im.Place, error) {
-	now, err := j.Position(ctx)
+	now, err := j.position(ctx, j.readers)
 	if err != nil {
 		return im.Place{}, err
 	}
