@@ -235,6 +235,7 @@ func TestRewriteBesideAnOldNode(t *testing.T) {
 	}
 	unharmed(t, url, before)
 	must(t, node.Close(t.Context()))
+	unlocked(t, url)
 	j := open(t, url)
 	defer j.Close()
 	store(t, j, message("grp:g", "ann", 1000))
