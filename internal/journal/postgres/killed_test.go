@@ -97,7 +97,7 @@ func rewritten(t *testing.T, url string, wait time.Duration) bool {
 }
 
 // unlocked waits until PostgreSQL has noticed that the process is gone.
-func unlocked(t *testing.T, url string) {
+func unlocked(t testing.TB, url string) {
 	t.Helper()
 	for range 600 {
 		busy, err := pgtest.Collect[struct{ PID int }](t.Context(), url,

@@ -170,6 +170,7 @@ func TestRewriteFails(t *testing.T) {
 		t.Fatalf("of a damaged event: %v", err)
 	}
 	unharmed(t, url, before)
+	unlocked(t, url)
 	pgtest.Exec(t, url, `UPDATE journal_entries SET event = substr(event, 2) WHERE kind = 3 AND sender = ''`)
 	// An entry is missing.
 	pgtest.Exec(t, url, `UPDATE journal_heads SET seq = seq + 1 WHERE conversation = 'dm:ann:bob'`)
@@ -178,6 +179,7 @@ func TestRewriteFails(t *testing.T) {
 		t.Fatalf("with an entry missing: %v", err)
 	}
 	unharmed(t, url, before)
+	unlocked(t, url)
 	pgtest.Exec(t, url, `UPDATE journal_heads SET seq = seq - 1 WHERE conversation = 'dm:ann:bob'`)
 	j := open(t, url)
 	defer j.Close()
@@ -211,6 +213,7 @@ func TestRewriteIsKilled(t *testing.T) {
 		}
 		unlocked(t, url)
 		unharmed(t, url, before)
+		unlocked(t, url) // by the node of version 3 that looked
 	}
 	j := open(t, url)
 	defer j.Close()
