@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -201,15 +202,19 @@ func (t *troubles) joins(ctx context.Context) (n uint64, err error) {
 	const atOnce = 1000 // what one call takes
 	owner := t.members[0].Token
 	for ctx.Err() == nil {
-		for from := 0; from < len(ids) && err == nil; from += atOnce {
-			err = t.r.s.call(ctx, owner, "skein.v1.GroupService/AddMembers",
-				&wire.AddMembersRequest{Conversation: t.group, Users: ids[from:min(from+atOnce, len(ids))]}, new(wire.AddMembersResponse))
-			n++
+		for part := range slices.Chunk(ids, atOnce) {
+			if err == nil {
+				err = t.r.s.call(ctx, owner, "skein.v1.GroupService/AddMembers",
+					&wire.AddMembersRequest{Conversation: t.group, Users: part}, new(wire.AddMembersResponse))
+				n++
+			}
 		}
-		for from := 0; from < len(ids) && err == nil; from += atOnce {
-			err = t.r.s.call(ctx, owner, "skein.v1.GroupService/RemoveMembers",
-				&wire.RemoveMembersRequest{Conversation: t.group, Users: ids[from:min(from+atOnce, len(ids))]}, new(wire.RemoveMembersResponse))
-			n++
+		for part := range slices.Chunk(ids, atOnce) {
+			if err == nil {
+				err = t.r.s.call(ctx, owner, "skein.v1.GroupService/RemoveMembers",
+					&wire.RemoveMembersRequest{Conversation: t.group, Users: part}, new(wire.RemoveMembersResponse))
+				n++
+			}
 		}
 		if err != nil && ctx.Err() == nil {
 			return n, err

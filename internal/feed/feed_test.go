@@ -2,9 +2,11 @@ package feed_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
 	"github.com/skein-im/skein/internal/feed"
 	"github.com/skein-im/skein/internal/im"
@@ -188,6 +190,7 @@ func TestPoison(t *testing.T) {
 	}{
 		"it says so":       {func(*im.Entry) error { return feed.Permanent(broken) }, 2 * time.Second},
 		"it fails, always": {func(*im.Entry) error { return broken }, 4 * time.Minute},
+		"it says it badly": {func(*im.Entry) error { return feed.Permanent(errors.New("\x00\xff" + strings.Repeat("€", 500))) }, 2 * time.Second},
 		"it panics":        {func(*im.Entry) error { panic("broken") }, 4 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -206,7 +209,7 @@ func TestPoison(t *testing.T) {
 				time.Sleep(tt.in)
 				w.complete(1)
 				n.feed.Close()
-				if len(w.aside) != 2 || !w.isAside(37) || w.aside[0].Conversation != "grp:0" || w.aside[0].Seq != 19 || w.aside[0].Reason == "" {
+				if len(w.aside) != 2 || !w.isAside(37) || w.aside[0].Conversation != "grp:0" || w.aside[0].Seq != 19 || w.aside[0].Reason == "" || !utf8.ValidString(w.aside[0].Reason) || strings.ContainsRune(w.aside[0].Reason, 0) {
 					t.Errorf("set aside: %+v", w.aside)
 				}
 				if n.figure("set_aside_total") != 2 || n.figure("entries_total") != 98 || n.figure("errors_total") < 2 {

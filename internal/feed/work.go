@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -113,10 +114,9 @@ func (f *Follower) call(ctx context.Context, entries []im.Entry) (err error) {
 // setAside notes that the follower goes on without an entry. It must be noted: until
 // then nothing goes on.
 func (f *Follower) setAside(ctx context.Context, e *im.Entry, why error) error {
-	reason := why.Error()
 	p := im.SetAside{
 		Name: f.o.Name, Shard: f.o.Shard, Conversation: e.Conversation, Seq: e.Seq, Pos: e.Pos,
-		Reason: reason[:min(len(reason), 1000)], At: time.Now(),
+		Reason: textOf(why), At: time.Now(),
 	}
 	for failures := 0; ; failures++ {
 		err := f.o.Store.SetAside(ctx, p)
@@ -131,6 +131,13 @@ func (f *Follower) setAside(ctx context.Context, e *im.Entry, why error) error {
 	f.metrics.aside.Inc()
 	f.o.Logger.Error("feed: an entry is set aside: it failed alone, and the follower goes on without it", "conversation", e.Conversation, "seq", e.Seq, "err", why)
 	return nil
+}
+
+// textOf is what an error says, as far as every store takes it: valid UTF-8 without a
+// zero byte, and not too long.
+func textOf(err error) string {
+	s := strings.ReplaceAll(err.Error(), "\x00", "")
+	return strings.ToValidUTF8(s[:min(len(s), 1000)], "")
 }
 
 // failed counts and logs an error that is tried again.

@@ -7,8 +7,8 @@ import (
 )
 
 // maxHeldUp is in how many conversations a connection may have a refused message
-// that has not come again. A client that goes on
-// to still others ignores what it is told.
+// that has not come again. A client that goes on to still others ignores what it is
+// told.
 const maxHeldUp = 4096
 
 // turns keeps the order of a session's sends. The session's goroutine owns it;

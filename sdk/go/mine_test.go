@@ -10,8 +10,7 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
-// keepMine makes the fake keep what users set, with a change that this device and the
-// others are told as told says.
+// keepMine makes the fake keep what the user sets by calls.
 func (r *rig) keepMine() {
 	r.onCall = func(m *wire.Call) *wire.Result {
 		var q wire.SetMyStateRequest
@@ -41,7 +40,8 @@ func (r *rig) keepMine() {
 	}
 }
 
-// set makes a change on the user's other device.
+// setElsewhere makes a change on the user's other device, of which this one is told at
+// once or not.
 func (r *rig) setElsewhere(s *wire.MyState, told bool) {
 	r.do(func() { r.mine[s.Conversation] = s })
 	if told {
@@ -85,12 +85,11 @@ func TestMyState(t *testing.T) {
 		}
 		r.end()
 		r.setElsewhere(&wire.MyState{Conversation: dm, Revision: 3, Hidden: true}, false)
-		r.say(dm, "bob", "again") // a change alone is a change as well: the server's test
+		r.say(dm, "bob", "again") // the fake tells a state only with an entry
 		r.dial()
 		pause(time.Second)
 		r.checkMine("set while away", &wire.MyState{Conversation: dm, Revision: 3, Hidden: true})
 		r.end()
-		r.do(func() { r.noSync = true })
 		snap, err := r.store.Load(bg)
 		if err != nil || len(snap.Conversations) != 1 || !snap.Conversations[0].Mine.GetHidden() {
 			t.Errorf("stored: %+v, %v", snap, err)

@@ -113,18 +113,23 @@ func TestFatalEndsGoroutine(t *testing.T) {
 	}
 }
 
-// TestUnsyncedIsInvisible: while an fsync is under way nobody reads its batch,
-// neither as entry nor as head nor as position.
-func TestUnsyncedIsInvisible(t *testing.T) {
-	var hold atomic.Bool
-	entered, release := make(chan struct{}), make(chan struct{})
-	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+// heldSync is a disk that holds up the next fsync of the log, once it is told to:
+// entered is closed then, and it goes on when release is.
+func heldSync() (fs vfs.FS, hold *atomic.Bool, entered, release chan struct{}) {
+	hold, entered, release = new(atomic.Bool), make(chan struct{}), make(chan struct{})
+	return errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) && strings.HasSuffix(op.Path, ".log") && hold.CompareAndSwap(true, false) {
 			close(entered)
 			<-release
 		}
 		return nil
-	}))
+	})), hold, entered, release
+}
+
+// TestUnsyncedIsInvisible: while an fsync is under way nobody reads its batch,
+// neither as entry nor as head nor as position.
+func TestUnsyncedIsInvisible(t *testing.T) {
+	fs, hold, entered, release := heldSync()
 	j := open(t, fs)
 	ctx := context.Background()
 	mustAppend(t, j, "grp:g", 1, 3)

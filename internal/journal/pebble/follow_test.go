@@ -3,12 +3,9 @@ package pebble
 import (
 	"context"
 	"fmt"
-	"strings"
-	"sync/atomic"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
-	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -39,15 +36,7 @@ func followed(t *testing.T, j *Journal, at im.Place, limit int) (seqs map[im.Con
 // Pebble shows a batch before its fsync is done: nobody is told of it, whether it is
 // remembered or looked for, and who was told all before it hears it afterwards.
 func TestFollowUnsynced(t *testing.T) {
-	var hold atomic.Bool
-	entered, release := make(chan struct{}), make(chan struct{})
-	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData) && strings.HasSuffix(op.Path, ".log") && hold.CompareAndSwap(true, false) {
-			close(entered)
-			<-release
-		}
-		return nil
-	}))
+	fs, hold, entered, release := heldSync()
 	j := open(t, fs)
 	mustAppend(t, j, "grp:g", 1, 3)
 	_, at := followed(t, j, im.Place{}, 1) // from now on what is new is remembered
