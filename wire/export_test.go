@@ -11,7 +11,7 @@ func AppendJSON(dst []byte, frame proto.Message) ([]byte, error) { return append
 
 func DecodeHot(data []byte, frame proto.Message) bool {
 	_, elements := ruleFor(frame)
-	return decodeHot(data, frame, elements)
+	return decodeHot(data, frame, elements, nil)
 }
 
 func DecodeJSON(data []byte, frame proto.Message) error {

@@ -82,12 +82,16 @@ func compactJSON(b []byte) int {
 	return n
 }
 
-func (jsonCodec) Decode(data []byte, frame proto.Message) error {
+func (c jsonCodec) Decode(data []byte, frame proto.Message) error {
+	return c.decode(data, frame, nil)
+}
+
+func (jsonCodec) decode(data []byte, frame proto.Message, mem *ClientReader) error {
 	_, elements := ruleFor(frame)
 	if elements == 0 {
 		return notAFrame(frame)
 	}
-	if decodeHot(data, frame, elements) {
+	if decodeHot(data, frame, elements, mem) {
 		return nil
 	}
 	return decodeJSON(data, frame, elements)

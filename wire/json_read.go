@@ -18,8 +18,8 @@ import (
 
 // decodeHot fills frame from data and reports whether it could. If not, frame is
 // as it was.
-func decodeHot(data []byte, frame proto.Message, elements int) bool {
-	r := jsonReader{b: data, left: elements}
+func decodeHot(data []byte, frame proto.Message, elements int, mem *ClientReader) bool {
+	r := jsonReader{b: data, left: elements, mem: mem}
 	switch f := frame.(type) {
 	case *ClientFrame:
 		if m := r.client(); r.end() {
@@ -44,6 +44,7 @@ type jsonReader struct {
 	i    int
 	left int // how many more elements the frame may have, as checkJSON counts them
 	odd  bool
+	mem  *ClientReader // nil: memory of its own
 }
 
 func (r *jsonReader) decline() { r.b, r.i, r.odd = nil, 0, true }
@@ -53,7 +54,7 @@ func (r *jsonReader) client() (m isClientFrame_Frame) {
 	case "send":
 		m = r.send()
 	case "received":
-		p := &receivedParts{}
+		p := r.mem.receivedParts()
 		p.received.Conversation, p.received.Seq = r.mark()
 		p.one.Received = &p.received
 		m = &p.one
@@ -102,14 +103,14 @@ func (r *jsonReader) end() bool {
 
 // send reads a Send into one piece of memory, as decodeSend does.
 func (r *jsonReader) send() *ClientFrame_Send {
-	p, seen := &sendParts{}, uint(0)
+	p, seen := r.mem.sendParts(), uint(0)
 	m := &p.send
 	p.one.Send = m
 	for name := r.field('{'); name != nil; name = r.field(',') {
 		switch string(name) {
 		case "conversation":
 			r.once(&seen, 1)
-			m.Conversation = r.text()
+			m.Conversation = r.conversation()
 		case "id":
 			r.once(&seen, 2)
 			m.Id = r.id(&p.id)
@@ -139,7 +140,7 @@ func (r *jsonReader) mark() (conversation string, seq uint64) {
 		switch string(name) {
 		case "conversation":
 			r.once(&seen, 1)
-			conversation = r.text()
+			conversation = r.conversation()
 		case "seq":
 			r.once(&seen, 2)
 			seq = r.uint()

@@ -108,6 +108,20 @@ func (r *jsonReader) contentType() string {
 	return r.text()
 }
 
+// conversation reads the name of a conversation, in memory that is used again if it
+// can be.
+func (r *jsonReader) conversation() string {
+	if r.next() == '"' {
+		if b := r.b[r.i+1:]; r.mem.knows(b) {
+			r.i += 1 + len(*r.mem.last) + 1
+			return *r.mem.last
+		}
+	}
+	c := r.text()
+	r.mem.note(c)
+	return c
+}
+
 func (r *jsonReader) text() string {
 	if r.next() != '"' {
 		r.decline()

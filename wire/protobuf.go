@@ -70,7 +70,11 @@ func appendDeterministic(dst []byte, frame proto.Message) ([]byte, error) {
 	return out, nil
 }
 
-func (protobufCodec) Decode(data []byte, frame proto.Message) error {
+func (c protobufCodec) Decode(data []byte, frame proto.Message) error {
+	return c.decode(data, frame, nil)
+}
+
+func (protobufCodec) decode(data []byte, frame proto.Message, mem *ClientReader) error {
 	rule, elements := ruleFor(frame)
 	if rule == nil {
 		return notAFrame(frame)
@@ -82,7 +86,7 @@ func (protobufCodec) Decode(data []byte, frame proto.Message) error {
 	if c.odd {
 		return proto.Unmarshal(data, frame)
 	}
-	if f, ok := frame.(*ClientFrame); ok && f.Frame == nil && decodeParts(data, f) {
+	if f, ok := frame.(*ClientFrame); ok && f.Frame == nil && decodeParts(data, f, mem) {
 		return nil
 	}
 	return frame.(interface{ UnmarshalVT([]byte) error }).UnmarshalVT(data)

@@ -3,7 +3,7 @@ package wire
 import "google.golang.org/protobuf/encoding/protowire"
 
 // The two frames that clients send most, decoded into one piece of memory each
-// instead of one for every part: half of what a message costs the collector.
+// instead of one for every part, or into memory that is used again (ClientReader).
 // Only the shapes that clients really send are decoded here; everything else is
 // left to the generated code. The input has passed check.
 
@@ -22,7 +22,7 @@ type receivedParts struct {
 }
 
 // decodeParts decodes data into f, which is empty, and reports whether it did.
-func decodeParts(data []byte, f *ClientFrame) bool {
+func decodeParts(data []byte, f *ClientFrame, mem *ClientReader) bool {
 	num, typ, n := protowire.ConsumeTag(data)
 	if n < 0 || typ != protowire.BytesType {
 		return false
@@ -33,16 +33,16 @@ func decodeParts(data []byte, f *ClientFrame) bool {
 	}
 	switch num {
 	case 2:
-		return decodeSend(body, f)
+		return decodeSend(body, f, mem)
 	case 3:
-		return decodeReceived(body, f)
+		return decodeReceived(body, f, mem)
 	}
 	return false
 }
 
 // decodeSend takes a Send with a conversation, an id of 16 bytes and a text,
 // each once.
-func decodeSend(data []byte, f *ClientFrame) bool {
+func decodeSend(data []byte, f *ClientFrame, mem *ClientReader) bool {
 	var conversation, id, content []byte
 	for len(data) > 0 {
 		num, typ, n := protowire.ConsumeTag(data)
@@ -67,10 +67,11 @@ func decodeSend(data []byte, f *ClientFrame) bool {
 	if !ok {
 		return false
 	}
-	p := &sendParts{id: [16]byte(id)}
+	p := mem.sendParts()
+	p.id = [16]byte(id)
 	p.text.Text = string(text)
 	p.content.Type, p.content.Body = contentType(kind), &p.text
-	p.send.Conversation, p.send.Id, p.send.Content = string(conversation), p.id[:], &p.content
+	p.send.Conversation, p.send.Id, p.send.Content = mem.name(conversation), p.id[:], &p.content
 	p.one.Send = &p.send
 	f.Frame = &p.one
 	return true
@@ -121,7 +122,7 @@ func contentType(b []byte) string {
 	return string(b)
 }
 
-func decodeReceived(data []byte, f *ClientFrame) bool {
+func decodeReceived(data []byte, f *ClientFrame, mem *ClientReader) bool {
 	_, typ, n := protowire.ConsumeTag(data)
 	if n != 1 || data[0] != 1<<3|byte(protowire.BytesType) || typ != protowire.BytesType {
 		return false
@@ -138,8 +139,8 @@ func decodeReceived(data []byte, f *ClientFrame) bool {
 	if n < 0 || 1+n != len(data) {
 		return false
 	}
-	p := &receivedParts{}
-	p.received.Conversation, p.received.Seq = string(conversation), seq
+	p := mem.receivedParts()
+	p.received.Conversation, p.received.Seq = mem.name(conversation), seq
 	p.one.Received = &p.received
 	f.Frame = &p.one
 	return true

@@ -37,8 +37,8 @@ func toDevice(d *wire.Device) (im.Device, error) {
 // fromError is what a client is told of an error.
 func fromError(err error) *wire.Error { return contract.Error(im.Public(err)) }
 
-// pools keep frames that are used again; nothing in them belongs to a session.
-type pools struct{ pushes, receipts, frames sync.Pool }
+// pools keep memory that is used again; nothing in it belongs to a session.
+type pools struct{ pushes, receipts, readers sync.Pool }
 
 // pushBox is a Push frame whose parts are used again. It is read by the codec
 // only, so it goes back to the pool once it is encoded.

@@ -40,6 +40,7 @@ type session struct {
 	turns *turns            // nil before the first Send
 	marks *marks            // nil before the first
 	now   time.Time         // when the message that is handled arrived
+	named string            // the conversation that the client named last (wire.ClientReader)
 
 	timer here.WheelNode
 	// received and checked are the bytes counted, and when, at the wheel's last look.
@@ -157,16 +158,17 @@ func (s *session) park() bool {
 }
 
 func (s *session) handle(msg []byte) {
-	frame, _ := s.g.pools.frames.Get().(*wire.ClientFrame)
-	if frame == nil {
-		frame = new(wire.ClientFrame)
+	reader, _ := s.g.pools.readers.Get().(*wire.ClientReader)
+	if reader == nil {
+		reader = new(wire.ClientReader)
 	}
 	defer func() {
-		frame.Reset()
-		s.g.pools.frames.Put(frame)
+		reader.Forget()
+		s.g.pools.readers.Put(reader)
 	}()
 	s.now = s.g.o.Now()
-	if err := s.Kind.Codec.Decode(msg, frame); err != nil {
+	frame, err := reader.Read(s.Kind.Codec, msg, &s.named)
+	if err != nil {
 		s.fail("protocol_error", im.Wrap(err, im.CodeProtocolError, "the message is not a frame"))
 		return
 	}
