@@ -68,3 +68,35 @@ func TestAReaderAllocatesOnlyTheText(t *testing.T) {
 		}
 	}
 }
+
+// Nothing of a frame is in the next one, and a name is read as it stands there,
+// however much like the last one it is.
+func TestAReaderForgets(t *testing.T) {
+	content := &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi"}}
+	frames := []*wire.ClientFrame{
+		wire.NewClientFrame(&wire.Send{Conversation: "dm:a:b", Id: id(1), Content: content, ReplyTo: 7, Mentions: []string{"b"}, InsteadOf: id(2)}),
+		wire.NewClientFrame(&wire.Send{Conversation: "dm:a:c", Id: id(3), Content: content}),
+		wire.NewClientFrame(&wire.Received{Conversation: "dm:a:b", Seq: 5}),
+		wire.NewClientFrame(&wire.Received{Conversation: "dm:a:", Seq: 6}),
+		wire.NewClientFrame(&wire.Received{Conversation: "dm:a:b", Seq: 0}),
+		wire.NewClientFrame(&wire.Send{Conversation: `a"b`, Id: id(3)}),
+		wire.NewClientFrame(&wire.Send{}),
+	}
+	for _, codec := range []wire.Codec{wire.Protobuf(), wire.JSON()} {
+		for _, before := range frames {
+			for _, frame := range frames {
+				var r wire.ClientReader
+				last := ""
+				for _, f := range []*wire.ClientFrame{before, frame, frame} {
+					data, err := codec.Append(nil, f)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if got, err := r.Read(codec, data, &last); err != nil || !proto.Equal(got, f) {
+						t.Fatalf("%s: %v, %v\nbehind %v", codec.Name(), got, err, before)
+					}
+				}
+			}
+		}
+	}
+}

@@ -40,7 +40,7 @@ type session struct {
 	turns *turns            // nil before the first Send
 	marks *marks            // nil before the first
 	now   time.Time         // when the message that is handled arrived
-	named string            // the conversation that the client named last (wire.ClientReader)
+	named *string           // the conversation that the client named last (wire.ClientReader), nil before the first frame
 
 	timer here.WheelNode
 	// received and checked are the bytes counted, and when, at the wheel's last look.
@@ -167,7 +167,10 @@ func (s *session) handle(msg []byte) {
 		s.g.pools.readers.Put(reader)
 	}()
 	s.now = s.g.o.Now()
-	frame, err := reader.Read(s.Kind.Codec, msg, &s.named)
+	if s.named == nil {
+		s.named = new(string)
+	}
+	frame, err := reader.Read(s.Kind.Codec, msg, s.named)
 	if err != nil {
 		s.fail("protocol_error", im.Wrap(err, im.CodeProtocolError, "the message is not a frame"))
 		return

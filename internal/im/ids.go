@@ -43,16 +43,25 @@ const MaxConversationID = len("dm:") + MaxID + len(":") + MaxID
 // ValidID reports whether s is in the alphabet of ids: [A-Za-z0-9_-]{1,64}.
 // Nothing that passes can be special in a bus subject, a path or a key.
 func ValidID(s string) bool {
-	if len(s) == 0 || len(s) > MaxID {
-		return false
+	return len(s) > 0 && len(s) <= MaxID && idBytes(s) == len(s)
+}
+
+// idAlphabet tells which bytes an id is made of.
+var idAlphabet = func() (in [256]bool) {
+	for c := range in {
+		in[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
 	}
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && c != '_' && c != '-' {
-			return false
+	return in
+}()
+
+// idBytes is how many bytes at the beginning of s an id may have.
+func idBytes(s string) int {
+	for i := range len(s) {
+		if !idAlphabet[s[i]] {
+			return i
 		}
 	}
-	return true
+	return len(s)
 }
 
 // ParseUserID accepts a user id from outside.
@@ -78,8 +87,7 @@ func (c ConversationID) Kind() ConversationKind {
 	s := string(c)
 	switch {
 	case strings.HasPrefix(s, "dm:"):
-		a, b, ok := strings.Cut(s[3:], ":")
-		if ok && ValidID(a) && ValidID(b) && a < b {
+		if _, _, ok := pair(s[3:]); ok {
 			return KindDM
 		}
 	case strings.HasPrefix(s, "grp:"):
@@ -92,6 +100,16 @@ func (c ConversationID) Kind() ConversationKind {
 		}
 	}
 	return KindInvalid
+}
+
+// pair reads <a>:<b> with a < b.
+func pair(s string) (a, b string, ok bool) {
+	n := idBytes(s)
+	if n == 0 || n > MaxID || n == len(s) || s[n] != ':' {
+		return "", "", false
+	}
+	a, b = s[:n], s[n+1:]
+	return a, b, ValidID(b) && a < b
 }
 
 // DM returns the direct chat of two different users.
@@ -110,10 +128,13 @@ func Me(u UserID) ConversationID { return ConversationID("me:" + string(u)) }
 
 // DMMembers returns the two members of a dm; ok is false for other kinds.
 func (c ConversationID) DMMembers() (a, b UserID, ok bool) {
-	if c.Kind() != KindDM {
+	if !strings.HasPrefix(string(c), "dm:") {
 		return "", "", false
 	}
-	x, y, _ := strings.Cut(string(c[3:]), ":")
+	x, y, ok := pair(string(c[3:]))
+	if !ok {
+		return "", "", false
+	}
 	return UserID(x), UserID(y), true
 }
 

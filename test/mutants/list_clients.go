@@ -9,6 +9,16 @@ const (
 // clients are bugs of the SDK and of the protocol's Go form.
 var clients = []Mutant{
 	{
+		Name: "reader-keeps-what-was-said-before", Breaks: "2: a frame is what its bytes say",
+		Hunks:   []Hunk{{wireDir + "/reader.go", "\tm.send = sendParts{}\n", ""}},
+		Package: wireDir, Test: "TestAReaderForgets",
+	},
+	{
+		Name: "reader-takes-any-name-for-the-last", Breaks: "2: a frame is what its bytes say",
+		Hunks:   []Hunk{{wireDir + "/reader.go", "b[n] == '\"' && string(b[:n]) == *m.last", "b[n] == '\"'"}},
+		Package: wireDir, Test: "TestAReaderForgets",
+	},
+	{
 		Name: "sdk-applies-twice", Breaks: "4: an entry is applied once",
 		Hunks:   []Hunk{{sdkDir + "/apply.go", "case e.Seq <= cv.rec.High:\n\t\tk.settle(e)", "case e.Seq < cv.rec.High:\n\t\tk.settle(e)\n\tcase e.Seq == cv.rec.High:\n\t\tk.apply(cv, e, quiet)"}},
 		Package: sdkDir, Test: "TestChaos",
