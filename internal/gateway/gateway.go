@@ -116,7 +116,7 @@ func (g *Gateway) admit(c wire.Conn) (*session, error) {
 	s := &session{g: g}
 	s.Begin(g.out, s, c, k, im.ConnectionID(g.node+"-"+strconv.FormatUint(n, 36)), n)
 	// After the Hello it may park at once: most that log in have nothing to say.
-	s.seen.Store(g.wheel.Now() - g.parkTicks)
+	s.seen.Store(int32(g.wheel.Now() - g.parkTicks))
 	c.SetReadLimit(helloBytes)
 
 	g.mu.Lock()

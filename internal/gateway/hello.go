@@ -45,7 +45,7 @@ func (s *session) onHello(_ *command, f *wire.ClientFrame) {
 		return
 	}
 	s.Conn.SetReadLimit(s.g.o.Limits.FrameBytes)
-	s.seen.Store(s.g.wheel.Now())
+	s.seen.Store(int32(s.g.wheel.Now()))
 	s.Since.Store(uint32(s.g.wheel.Now()) + 1) // 0 is before
 	s.waiting.Store(false)
 	if !s.welcome() {

@@ -45,10 +45,10 @@ type session struct {
 	timer here.WheelNode
 	// received and checked are the bytes counted, and when, at the wheel's last look.
 	received uint64
-	checked  int64
+	checked  int32
 	// seen is the tick of the last sign of life, deadline the tick at which
 	// the current stage (hello, finishing) must be over, 0 = none.
-	seen     atomic.Int64
+	seen     atomic.Int32
 	deadline atomic.Int64
 	// waiting: the server itself does not read (backpressure, authentication), so silence proves nothing.
 	waiting atomic.Bool
@@ -116,7 +116,7 @@ func (s *session) run() (parked bool) {
 		}
 		silent := s.silent()
 		if err == nil {
-			s.seen.Store(s.g.wheel.Now())
+			s.seen.Store(int32(s.g.wheel.Now()))
 			s.arrived(msg)
 		}
 		if silent && s.ready && s.park() {
@@ -147,7 +147,7 @@ func (s *session) arrived(msg []byte) {
 // after a nudge, or until the message that has just come, and then it is one of
 // those that say little and parks again at once.
 func (s *session) silent() bool {
-	return s.g.wheel.Now()-s.seen.Load() >= s.g.parkTicks
+	return s.g.wheel.Now()-int64(s.seen.Load()) >= s.g.parkTicks
 }
 
 // park gives this goroutine back until the peer says something or the
@@ -259,7 +259,7 @@ func (s *session) await(c outgoing.Condition) {
 	s.Flush()
 	s.waiting.Store(true)
 	s.WaitWhile(c)
-	s.seen.Store(s.g.wheel.Now())
+	s.seen.Store(int32(s.g.wheel.Now()))
 	s.waiting.Store(false)
 }
 
@@ -354,17 +354,17 @@ func (s *session) Expire() int64 {
 func (s *session) heartbeat(now int64) int64 {
 	w, h := s.g.wheel, &s.g.o.Heartbeat
 	if s.waiting.Load() {
-		s.seen.Store(now)
+		s.seen.Store(int32(now))
 	}
 	counter, counts := s.Conn.(wire.ByteCounter)
 	if counts {
 		n := counter.Received()
 		if n != s.received && s.seen.Load() < s.checked { // bytes, but no whole message
-			s.seen.Store(now)
+			s.seen.Store(int32(now))
 		}
-		s.received, s.checked = n, now
+		s.received, s.checked = n, int32(now)
 	}
-	silent := now - s.seen.Load()
+	silent := now - int64(s.seen.Load())
 	if c, ok := s.Conn.(wire.Parker); ok && silent >= s.g.parkTicks {
 		c.Nudge()
 	}
