@@ -264,7 +264,9 @@ type Entry struct {
 	// Orders the entries of all conversations as they were stored; several may have the same. For Sync.newest only: it says nothing else.
 	Pos uint64 `protobuf:"varint,14,opt,name=pos,proto3" json:"pos,omitempty"`
 	// Seq of the amendment that made the entry what it is, the last one; 0: it is as it was written. SPEC §4.7.
-	Amended       uint64 `protobuf:"varint,15,opt,name=amended,proto3" json:"amended,omitempty"`
+	Amended uint64 `protobuf:"varint,15,opt,name=amended,proto3" json:"amended,omitempty"`
+	// As in the Send. SPEC §5.10.
+	Extra         map[string]string `protobuf:"bytes,16,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -404,6 +406,13 @@ func (x *Entry) GetAmended() uint64 {
 	return 0
 }
 
+func (x *Entry) GetExtra() map[string]string {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
+}
+
 // Names an entry so that the server can tell whether its history has it. SPEC §7.8.
 type Newest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -493,7 +502,9 @@ type Content struct {
 	//
 	//	*Content_Text
 	//	*Content_Data
-	Body          isContent_Body `protobuf_oneof:"body"`
+	Body isContent_Body `protobuf_oneof:"body"`
+	// Shown by who does not know the type, in previews and notifications; at most 1,000 bytes. SPEC §11.
+	Fallback      string `protobuf:"bytes,4,opt,name=fallback,proto3" json:"fallback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -558,6 +569,13 @@ func (x *Content) GetData() []byte {
 		}
 	}
 	return nil
+}
+
+func (x *Content) GetFallback() string {
+	if x != nil {
+		return x.Fallback
+	}
+	return ""
 }
 
 type isContent_Body interface {
@@ -660,7 +678,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xb1\x03\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\x9d\x04\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -678,18 +696,24 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x06target\x18\f \x01(\x04R\x06target\x12%\n" +
 	"\x05event\x18\r \x01(\v2\x0f.skein.v1.EventR\x05event\x12\x10\n" +
 	"\x03pos\x18\x0e \x01(\x04R\x03pos\x12\x18\n" +
-	"\aamended\x18\x0f \x01(\x04R\aamended\"\x82\x01\n" +
+	"\aamended\x18\x0f \x01(\x04R\aamended\x120\n" +
+	"\x05extra\x18\x10 \x03(\v2\x1a.skein.v1.Entry.ExtraEntryR\x05extra\x1a8\n" +
+	"\n" +
+	"ExtraEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x82\x01\n" +
 	"\x06Newest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\fR\x02id\x12 \n" +
 	"\fstored_at_ms\x18\x04 \x01(\x03R\n" +
 	"storedAtMs\x12\x10\n" +
-	"\x03pos\x18\x05 \x01(\x04R\x03pos\"Q\n" +
+	"\x03pos\x18\x05 \x01(\x04R\x03pos\"m\n" +
 	"\aContent\x12\x12\n" +
 	"\x04type\x18\x01 \x01(\tR\x04type\x12\x14\n" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12\x14\n" +
-	"\x04data\x18\x03 \x01(\fH\x00R\x04dataB\x06\n" +
+	"\x04data\x18\x03 \x01(\fH\x00R\x04data\x12\x1a\n" +
+	"\bfallback\x18\x04 \x01(\tR\bfallbackB\x06\n" +
 	"\x04body\"\x99\x01\n" +
 	"\x05Event\x12'\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x13.skein.v1.EventTypeR\x04type\x12\x14\n" +
@@ -744,7 +768,7 @@ func file_skein_v1_entry_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_entry_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_skein_v1_entry_proto_goTypes = []any{
 	(EntryKind)(0),  // 0: skein.v1.EntryKind
 	(EventType)(0),  // 1: skein.v1.EventType
@@ -753,18 +777,20 @@ var file_skein_v1_entry_proto_goTypes = []any{
 	(*Newest)(nil),  // 4: skein.v1.Newest
 	(*Content)(nil), // 5: skein.v1.Content
 	(*Event)(nil),   // 6: skein.v1.Event
+	nil,             // 7: skein.v1.Entry.ExtraEntry
 }
 var file_skein_v1_entry_proto_depIdxs = []int32{
 	0, // 0: skein.v1.Entry.kind:type_name -> skein.v1.EntryKind
 	5, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
 	6, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
-	1, // 3: skein.v1.Event.type:type_name -> skein.v1.EventType
-	2, // 4: skein.v1.Event.role:type_name -> skein.v1.Role
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	7, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
+	1, // 4: skein.v1.Event.type:type_name -> skein.v1.EventType
+	2, // 5: skein.v1.Event.role:type_name -> skein.v1.Role
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_entry_proto_init() }
@@ -782,7 +808,7 @@ func file_skein_v1_entry_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_entry_proto_rawDesc), len(file_skein_v1_entry_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

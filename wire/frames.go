@@ -2,13 +2,14 @@ package wire
 
 // ClientMessage is what a ClientFrame can carry.
 type ClientMessage interface {
-	*Hello | *Send | *Received | *Read | *Sync | *Pull | *Typing | *WatchPresence | *Call | *Ping | *Pong | *Bye
+	*Hello | *Send | *Received | *Read | *Sync | *Pull | *Typing | *WatchPresence | *Call | *Ping | *Pong | *Bye |
+		*Pulls | *Signal | *Renew | *Background
 }
 
 // ServerMessage is what a ServerFrame can carry.
 type ServerMessage interface {
 	*Welcome | *SendAck | *SendError | *Push | *Receipt | *SyncDelta | *Range | *Typing | *Presence | *MyState | *Result |
-		*Pong | *Ping | *Heads | *Resync | *Kick | *GoAway | *Error
+		*Pong | *Ping | *Heads | *Resync | *Kick | *GoAway | *Error | *Signal | *Renewed
 }
 
 // NewClientFrame puts a message into its frame.
@@ -38,6 +39,14 @@ func NewClientFrame[M ClientMessage](message M) *ClientFrame {
 		return &ClientFrame{Frame: &ClientFrame_Pong{Pong: m}}
 	case *Bye:
 		return &ClientFrame{Frame: &ClientFrame_Bye{Bye: m}}
+	case *Pulls:
+		return &ClientFrame{Frame: &ClientFrame_Pulls{Pulls: m}}
+	case *Signal:
+		return &ClientFrame{Frame: &ClientFrame_Signal{Signal: m}}
+	case *Renew:
+		return &ClientFrame{Frame: &ClientFrame_Renew{Renew: m}}
+	case *Background:
+		return &ClientFrame{Frame: &ClientFrame_Background{Background: m}}
 	}
 	return &ClientFrame{}
 }
@@ -81,6 +90,10 @@ func NewServerFrame[M ServerMessage](message M) *ServerFrame {
 		return &ServerFrame{Frame: &ServerFrame_GoAway{GoAway: m}}
 	case *Error:
 		return &ServerFrame{Frame: &ServerFrame_Error{Error: m}}
+	case *Signal:
+		return &ServerFrame{Frame: &ServerFrame_Signal{Signal: m}}
+	case *Renewed:
+		return &ServerFrame{Frame: &ServerFrame_Renewed{Renewed: m}}
 	}
 	return &ServerFrame{}
 }

@@ -100,6 +100,10 @@ type ClientFrame struct {
 	//	*ClientFrame_Ping
 	//	*ClientFrame_Pong
 	//	*ClientFrame_Bye
+	//	*ClientFrame_Pulls
+	//	*ClientFrame_Signal
+	//	*ClientFrame_Renew
+	//	*ClientFrame_Background
 	Frame         isClientFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -250,6 +254,42 @@ func (x *ClientFrame) GetBye() *Bye {
 	return nil
 }
 
+func (x *ClientFrame) GetPulls() *Pulls {
+	if x != nil {
+		if x, ok := x.Frame.(*ClientFrame_Pulls); ok {
+			return x.Pulls
+		}
+	}
+	return nil
+}
+
+func (x *ClientFrame) GetSignal() *Signal {
+	if x != nil {
+		if x, ok := x.Frame.(*ClientFrame_Signal); ok {
+			return x.Signal
+		}
+	}
+	return nil
+}
+
+func (x *ClientFrame) GetRenew() *Renew {
+	if x != nil {
+		if x, ok := x.Frame.(*ClientFrame_Renew); ok {
+			return x.Renew
+		}
+	}
+	return nil
+}
+
+func (x *ClientFrame) GetBackground() *Background {
+	if x != nil {
+		if x, ok := x.Frame.(*ClientFrame_Background); ok {
+			return x.Background
+		}
+	}
+	return nil
+}
+
 type isClientFrame_Frame interface {
 	isClientFrame_Frame()
 }
@@ -302,6 +342,22 @@ type ClientFrame_Bye struct {
 	Bye *Bye `protobuf:"bytes,12,opt,name=bye,proto3,oneof"`
 }
 
+type ClientFrame_Pulls struct {
+	Pulls *Pulls `protobuf:"bytes,13,opt,name=pulls,proto3,oneof"`
+}
+
+type ClientFrame_Signal struct {
+	Signal *Signal `protobuf:"bytes,14,opt,name=signal,proto3,oneof"`
+}
+
+type ClientFrame_Renew struct {
+	Renew *Renew `protobuf:"bytes,15,opt,name=renew,proto3,oneof"`
+}
+
+type ClientFrame_Background struct {
+	Background *Background `protobuf:"bytes,16,opt,name=background,proto3,oneof"`
+}
+
 func (*ClientFrame_Hello) isClientFrame_Frame() {}
 
 func (*ClientFrame_Send) isClientFrame_Frame() {}
@@ -326,6 +382,14 @@ func (*ClientFrame_Pong) isClientFrame_Frame() {}
 
 func (*ClientFrame_Bye) isClientFrame_Frame() {}
 
+func (*ClientFrame_Pulls) isClientFrame_Frame() {}
+
+func (*ClientFrame_Signal) isClientFrame_Frame() {}
+
+func (*ClientFrame_Renew) isClientFrame_Frame() {}
+
+func (*ClientFrame_Background) isClientFrame_Frame() {}
+
 // Server → client.
 type ServerFrame struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -349,6 +413,8 @@ type ServerFrame struct {
 	//	*ServerFrame_GoAway
 	//	*ServerFrame_Error
 	//	*ServerFrame_MyState
+	//	*ServerFrame_Signal
+	//	*ServerFrame_Renewed
 	Frame         isServerFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -553,6 +619,24 @@ func (x *ServerFrame) GetMyState() *MyState {
 	return nil
 }
 
+func (x *ServerFrame) GetSignal() *Signal {
+	if x != nil {
+		if x, ok := x.Frame.(*ServerFrame_Signal); ok {
+			return x.Signal
+		}
+	}
+	return nil
+}
+
+func (x *ServerFrame) GetRenewed() *Renewed {
+	if x != nil {
+		if x, ok := x.Frame.(*ServerFrame_Renewed); ok {
+			return x.Renewed
+		}
+	}
+	return nil
+}
+
 type isServerFrame_Frame interface {
 	isServerFrame_Frame()
 }
@@ -629,6 +713,14 @@ type ServerFrame_MyState struct {
 	MyState *MyState `protobuf:"bytes,18,opt,name=my_state,json=myState,proto3,oneof"`
 }
 
+type ServerFrame_Signal struct {
+	Signal *Signal `protobuf:"bytes,19,opt,name=signal,proto3,oneof"`
+}
+
+type ServerFrame_Renewed struct {
+	Renewed *Renewed `protobuf:"bytes,20,opt,name=renewed,proto3,oneof"`
+}
+
 func (*ServerFrame_Welcome) isServerFrame_Frame() {}
 
 func (*ServerFrame_SendAck) isServerFrame_Frame() {}
@@ -664,6 +756,10 @@ func (*ServerFrame_GoAway) isServerFrame_Frame() {}
 func (*ServerFrame_Error) isServerFrame_Frame() {}
 
 func (*ServerFrame_MyState) isServerFrame_Frame() {}
+
+func (*ServerFrame_Signal) isServerFrame_Frame() {}
+
+func (*ServerFrame_Renewed) isServerFrame_Frame() {}
 
 // One installation of a client.
 type Device struct {
@@ -728,7 +824,7 @@ func (x *Device) GetName() string {
 	return ""
 }
 
-// First frame of a connection, within Limits.hello (5 s).
+// Begins a session, within 5 s. Only Calls of methods that need no token may come before it. SPEC §3.
 type Hello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Protocol versions the client speaks, both included. The server picks the highest it speaks too.
@@ -740,7 +836,11 @@ type Hello struct {
 	// Program and version for the session list, e.g. `skein-go/0.1`; at most 100 characters.
 	Client string `protobuf:"bytes,5,opt,name=client,proto3" json:"client,omitempty"`
 	// Present: the answer to it follows the Welcome without another round trip.
-	Sync          *Sync `protobuf:"bytes,6,opt,name=sync,proto3" json:"sync,omitempty"`
+	Sync *Sync `protobuf:"bytes,6,opt,name=sync,proto3" json:"sync,omitempty"`
+	// How long the client would like to be silent before it pings, 0: as the server likes. Welcome.heartbeat tells what holds. SPEC §9.4.
+	IdleMs uint32 `protobuf:"varint,7,opt,name=idle_ms,json=idleMs,proto3" json:"idle_ms,omitempty"`
+	// As the frame Background says.
+	Background    bool `protobuf:"varint,8,opt,name=background,proto3" json:"background,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -817,18 +917,36 @@ func (x *Hello) GetSync() *Sync {
 	return nil
 }
 
+func (x *Hello) GetIdleMs() uint32 {
+	if x != nil {
+		return x.IdleMs
+	}
+	return 0
+}
+
+func (x *Hello) GetBackground() bool {
+	if x != nil {
+		return x.Background
+	}
+	return false
+}
+
 type Welcome struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Version uint32                 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	User    string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
 	Session string                 `protobuf:"bytes,3,opt,name=session,proto3" json:"session,omitempty"`
 	// Changes when the journal lost acknowledged entries (restored backup): cursors of another timeline mean nothing.
-	Timeline      string     `protobuf:"bytes,4,opt,name=timeline,proto3" json:"timeline,omitempty"`
-	Heartbeat     *Heartbeat `protobuf:"bytes,5,opt,name=heartbeat,proto3" json:"heartbeat,omitempty"`
-	Limits        *Limits    `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
-	ServerTimeMs  int64      `protobuf:"varint,7,opt,name=server_time_ms,json=serverTimeMs,proto3" json:"server_time_ms,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Timeline     string     `protobuf:"bytes,4,opt,name=timeline,proto3" json:"timeline,omitempty"`
+	Heartbeat    *Heartbeat `protobuf:"bytes,5,opt,name=heartbeat,proto3" json:"heartbeat,omitempty"`
+	Limits       *Limits    `protobuf:"bytes,6,opt,name=limits,proto3" json:"limits,omitempty"`
+	ServerTimeMs int64      `protobuf:"varint,7,opt,name=server_time_ms,json=serverTimeMs,proto3" json:"server_time_ms,omitempty"`
+	// Names this connection, for logs and questions: a device may have several.
+	Connection string `protobuf:"bytes,8,opt,name=connection,proto3" json:"connection,omitempty"`
+	// When the token's time is over and the connection ends with `token_expired`, unless it is renewed (Renew) before.
+	TokenExpiresAtMs int64 `protobuf:"varint,9,opt,name=token_expires_at_ms,json=tokenExpiresAtMs,proto3" json:"token_expires_at_ms,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *Welcome) Reset() {
@@ -910,6 +1028,20 @@ func (x *Welcome) GetServerTimeMs() int64 {
 	return 0
 }
 
+func (x *Welcome) GetConnection() string {
+	if x != nil {
+		return x.Connection
+	}
+	return ""
+}
+
+func (x *Welcome) GetTokenExpiresAtMs() int64 {
+	if x != nil {
+		return x.TokenExpiresAtMs
+	}
+	return 0
+}
+
 type Heartbeat struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The client pings after this long without having sent anything.
@@ -974,11 +1106,12 @@ func (x *Heartbeat) GetDeadMs() uint32 {
 }
 
 type Limits struct {
-	state        protoimpl.MessageState `protogen:"open.v1"`
-	FrameBytes   uint32                 `protobuf:"varint,1,opt,name=frame_bytes,json=frameBytes,proto3" json:"frame_bytes,omitempty"`
-	ContentBytes uint32                 `protobuf:"varint,2,opt,name=content_bytes,json=contentBytes,proto3" json:"content_bytes,omitempty"`
-	Mentions     uint32                 `protobuf:"varint,3,opt,name=mentions,proto3" json:"mentions,omitempty"`
-	PullEntries  uint32                 `protobuf:"varint,4,opt,name=pull_entries,json=pullEntries,proto3" json:"pull_entries,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The longest message a client may send …
+	FrameBytes   uint32 `protobuf:"varint,1,opt,name=frame_bytes,json=frameBytes,proto3" json:"frame_bytes,omitempty"`
+	ContentBytes uint32 `protobuf:"varint,2,opt,name=content_bytes,json=contentBytes,proto3" json:"content_bytes,omitempty"`
+	Mentions     uint32 `protobuf:"varint,3,opt,name=mentions,proto3" json:"mentions,omitempty"`
+	PullEntries  uint32 `protobuf:"varint,4,opt,name=pull_entries,json=pullEntries,proto3" json:"pull_entries,omitempty"`
 	// Sends the server lets be unanswered on one connection; it stops reading beyond.
 	InFlight uint32 `protobuf:"varint,5,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
 	// What this device may ask of the node it is connected to, over all its connections there and over HTTP.
@@ -987,12 +1120,24 @@ type Limits struct {
 	Sends *Rate `protobuf:"bytes,6,opt,name=sends,proto3" json:"sends,omitempty"`
 	// … Received, Read, MarkRead …
 	Marks *Rate `protobuf:"bytes,7,opt,name=marks,proto3" json:"marks,omitempty"`
-	// … Sync, Pull, methods that only read …
+	// … Sync, Pull, Pulls, methods that only read …
 	Reads *Rate `protobuf:"bytes,8,opt,name=reads,proto3" json:"reads,omitempty"`
 	// … all other methods …
 	Calls *Rate `protobuf:"bytes,9,opt,name=calls,proto3" json:"calls,omitempty"`
-	// … and Typing, WatchPresence, Ping, Pong, and frames the server does not know.
-	Signals       *Rate `protobuf:"bytes,10,opt,name=signals,proto3" json:"signals,omitempty"`
+	// … and Typing, Signal, WatchPresence, Background, Renew, Ping, Pong, and frames the server does not know.
+	Signals *Rate `protobuf:"bytes,10,opt,name=signals,proto3" json:"signals,omitempty"`
+	// … and the longest that the server sends, deflated or not.
+	ServerFrameBytes uint32 `protobuf:"varint,11,opt,name=server_frame_bytes,json=serverFrameBytes,proto3" json:"server_frame_bytes,omitempty"`
+	// Send.extra: keys, and bytes of all keys and values together.
+	ExtraKeys  uint32 `protobuf:"varint,12,opt,name=extra_keys,json=extraKeys,proto3" json:"extra_keys,omitempty"`
+	ExtraBytes uint32 `protobuf:"varint,13,opt,name=extra_bytes,json=extraBytes,proto3" json:"extra_bytes,omitempty"`
+	// Signal.data.
+	SignalBytes uint32 `protobuf:"varint,14,opt,name=signal_bytes,json=signalBytes,proto3" json:"signal_bytes,omitempty"`
+	// Connections of one device at a time to a node; more end the one that was silent for longest.
+	DeviceConnections uint32 `protobuf:"varint,15,opt,name=device_connections,json=deviceConnections,proto3" json:"device_connections,omitempty"`
+	// Pulls.pulls, and the sum of their limits.
+	Pulls         uint32 `protobuf:"varint,16,opt,name=pulls,proto3" json:"pulls,omitempty"`
+	PullsEntries  uint32 `protobuf:"varint,17,opt,name=pulls_entries,json=pullsEntries,proto3" json:"pulls_entries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1097,6 +1242,55 @@ func (x *Limits) GetSignals() *Rate {
 	return nil
 }
 
+func (x *Limits) GetServerFrameBytes() uint32 {
+	if x != nil {
+		return x.ServerFrameBytes
+	}
+	return 0
+}
+
+func (x *Limits) GetExtraKeys() uint32 {
+	if x != nil {
+		return x.ExtraKeys
+	}
+	return 0
+}
+
+func (x *Limits) GetExtraBytes() uint32 {
+	if x != nil {
+		return x.ExtraBytes
+	}
+	return 0
+}
+
+func (x *Limits) GetSignalBytes() uint32 {
+	if x != nil {
+		return x.SignalBytes
+	}
+	return 0
+}
+
+func (x *Limits) GetDeviceConnections() uint32 {
+	if x != nil {
+		return x.DeviceConnections
+	}
+	return 0
+}
+
+func (x *Limits) GetPulls() uint32 {
+	if x != nil {
+		return x.Pulls
+	}
+	return 0
+}
+
+func (x *Limits) GetPullsEntries() uint32 {
+	if x != nil {
+		return x.PullsEntries
+	}
+	return 0
+}
+
 // So many at once, then so many a second.
 type Rate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1159,7 +1353,9 @@ type Send struct {
 	ReplyTo      uint64                 `protobuf:"varint,4,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
 	Mentions     []string               `protobuf:"bytes,5,rep,name=mentions,proto3" json:"mentions,omitempty"`
 	// The refused message whose place this one takes: the client gives that one up. SPEC §5.9.
-	InsteadOf     []byte `protobuf:"bytes,6,opt,name=instead_of,json=insteadOf,proto3" json:"instead_of,omitempty"`
+	InsteadOf []byte `protobuf:"bytes,6,opt,name=instead_of,json=insteadOf,proto3" json:"instead_of,omitempty"`
+	// The integrator's own: stored and delivered as it is, and never looked at. Keys [a-z0-9._-]{1,64}; at most Limits.extra_keys, Limits.extra_bytes.
+	Extra         map[string]string `protobuf:"bytes,7,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1232,6 +1428,13 @@ func (x *Send) GetMentions() []string {
 func (x *Send) GetInsteadOf() []byte {
 	if x != nil {
 		return x.InsteadOf
+	}
+	return nil
+}
+
+func (x *Send) GetExtra() map[string]string {
+	if x != nil {
+		return x.Extra
 	}
 	return nil
 }
@@ -2252,6 +2455,51 @@ func (x *Pull) GetLimit() uint32 {
 	return 0
 }
 
+// Several Pulls, each answered by a Range of its own with its own number. Together they count as one read; at most Limits.pulls, whose limits come to at most Limits.pulls_entries.
+type Pulls struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Pulls         []*Pull                `protobuf:"bytes,1,rep,name=pulls,proto3" json:"pulls,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pulls) Reset() {
+	*x = Pulls{}
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pulls) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pulls) ProtoMessage() {}
+
+func (x *Pulls) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pulls.ProtoReflect.Descriptor instead.
+func (*Pulls) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Pulls) GetPulls() []*Pull {
+	if x != nil {
+		return x.Pulls
+	}
+	return nil
+}
+
 // What a stretch of a conversation comes to. SPEC §6.8.
 type Range struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -2275,7 +2523,7 @@ type Range struct {
 
 func (x *Range) Reset() {
 	*x = Range{}
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2287,7 +2535,7 @@ func (x *Range) String() string {
 func (*Range) ProtoMessage() {}
 
 func (x *Range) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2300,7 +2548,7 @@ func (x *Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Range.ProtoReflect.Descriptor instead.
 func (*Range) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Range) GetNumber() uint32 {
@@ -2377,7 +2625,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2389,7 +2637,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2402,7 +2650,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Typing) GetConversation() string {
@@ -2419,6 +2667,211 @@ func (x *Typing) GetUser() string {
 	return ""
 }
 
+// What is told to those who are connected, and not kept: the same rules as for Typing. Client: to the others of the conversation. Server: `user` said it. SPEC §6.9.
+type Signal struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	User         string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	// The clients' own convention; [a-z0-9._-]{1,64}.
+	Type string `protobuf:"bytes,3,opt,name=type,proto3" json:"type,omitempty"`
+	// At most Limits.signal_bytes.
+	Data          []byte `protobuf:"bytes,4,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Signal) Reset() {
+	*x = Signal{}
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Signal) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Signal) ProtoMessage() {}
+
+func (x *Signal) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Signal.ProtoReflect.Descriptor instead.
+func (*Signal) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *Signal) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *Signal) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *Signal) GetType() string {
+	if x != nil {
+		return x.Type
+	}
+	return ""
+}
+
+func (x *Signal) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+// A newer token of the same session, before the old one's time is over: the connection goes on. Answered by Renewed, or an Error that ends nothing. SPEC §3.9.
+type Renew struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Token         string                 `protobuf:"bytes,1,opt,name=token,proto3" json:"token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Renew) Reset() {
+	*x = Renew{}
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Renew) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Renew) ProtoMessage() {}
+
+func (x *Renew) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Renew.ProtoReflect.Descriptor instead.
+func (*Renew) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *Renew) GetToken() string {
+	if x != nil {
+		return x.Token
+	}
+	return ""
+}
+
+type Renewed struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	TokenExpiresAtMs int64                  `protobuf:"varint,1,opt,name=token_expires_at_ms,json=tokenExpiresAtMs,proto3" json:"token_expires_at_ms,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *Renewed) Reset() {
+	*x = Renewed{}
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Renewed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Renewed) ProtoMessage() {}
+
+func (x *Renewed) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Renewed.ProtoReflect.Descriptor instead.
+func (*Renewed) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *Renewed) GetTokenExpiresAtMs() int64 {
+	if x != nil {
+		return x.TokenExpiresAtMs
+	}
+	return 0
+}
+
+// The client is in the background: it gets everything, and does not make its user present. SPEC §6.10.
+type Background struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	On            bool                   `protobuf:"varint,1,opt,name=on,proto3" json:"on,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Background) Reset() {
+	*x = Background{}
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Background) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Background) ProtoMessage() {}
+
+func (x *Background) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Background.ProtoReflect.Descriptor instead.
+func (*Background) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Background) GetOn() bool {
+	if x != nil {
+		return x.On
+	}
+	return false
+}
+
 // Tell me when these users come and go; replaces the earlier list. Users who are not contacts are left out.
 type WatchPresence struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2429,7 +2882,7 @@ type WatchPresence struct {
 
 func (x *WatchPresence) Reset() {
 	*x = WatchPresence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2441,7 +2894,7 @@ func (x *WatchPresence) String() string {
 func (*WatchPresence) ProtoMessage() {}
 
 func (x *WatchPresence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2454,7 +2907,7 @@ func (x *WatchPresence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPresence.ProtoReflect.Descriptor instead.
 func (*WatchPresence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *WatchPresence) GetUsers() []string {
@@ -2474,7 +2927,7 @@ type Presence struct {
 
 func (x *Presence) Reset() {
 	*x = Presence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2486,7 +2939,7 @@ func (x *Presence) String() string {
 func (*Presence) ProtoMessage() {}
 
 func (x *Presence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2499,7 +2952,7 @@ func (x *Presence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Presence.ProtoReflect.Descriptor instead.
 func (*Presence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Presence) GetUser() string {
@@ -2534,7 +2987,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2546,7 +2999,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2559,7 +3012,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Call) GetNumber() uint32 {
@@ -2632,7 +3085,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2644,7 +3097,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2657,7 +3110,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Result) GetNumber() uint32 {
@@ -2736,7 +3189,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2748,7 +3201,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2761,7 +3214,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Ping) GetPosition() string {
@@ -2791,7 +3244,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2803,7 +3256,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2816,7 +3269,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Pong) GetServerTimeMs() int64 {
@@ -2850,7 +3303,7 @@ type Heads struct {
 
 func (x *Heads) Reset() {
 	*x = Heads{}
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2862,7 +3315,7 @@ func (x *Heads) String() string {
 func (*Heads) ProtoMessage() {}
 
 func (x *Heads) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2875,7 +3328,7 @@ func (x *Heads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heads.ProtoReflect.Descriptor instead.
 func (*Heads) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Heads) GetHeads() []*Head {
@@ -2895,7 +3348,7 @@ type Head struct {
 
 func (x *Head) Reset() {
 	*x = Head{}
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2907,7 +3360,7 @@ func (x *Head) String() string {
 func (*Head) ProtoMessage() {}
 
 func (x *Head) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2920,7 +3373,7 @@ func (x *Head) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Head.ProtoReflect.Descriptor instead.
 func (*Head) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Head) GetConversation() string {
@@ -2946,7 +3399,7 @@ type Resync struct {
 
 func (x *Resync) Reset() {
 	*x = Resync{}
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2958,7 +3411,7 @@ func (x *Resync) String() string {
 func (*Resync) ProtoMessage() {}
 
 func (x *Resync) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2971,7 +3424,7 @@ func (x *Resync) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resync.ProtoReflect.Descriptor instead.
 func (*Resync) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{36}
 }
 
 // The server ends this session's connection and tells why; code `replaced` names the device that took its place.
@@ -2987,7 +3440,7 @@ type Kick struct {
 
 func (x *Kick) Reset() {
 	*x = Kick{}
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2999,7 +3452,7 @@ func (x *Kick) String() string {
 func (*Kick) ProtoMessage() {}
 
 func (x *Kick) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3012,7 +3465,7 @@ func (x *Kick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kick.ProtoReflect.Descriptor instead.
 func (*Kick) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Kick) GetError() *Error {
@@ -3046,7 +3499,7 @@ type GoAway struct {
 
 func (x *GoAway) Reset() {
 	*x = GoAway{}
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3058,7 +3511,7 @@ func (x *GoAway) String() string {
 func (*GoAway) ProtoMessage() {}
 
 func (x *GoAway) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3071,7 +3524,7 @@ func (x *GoAway) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoAway.ProtoReflect.Descriptor instead.
 func (*GoAway) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GoAway) GetRetryAfterMs() uint32 {
@@ -3090,7 +3543,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3102,7 +3555,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3115,7 +3568,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{39}
 }
 
 // What went wrong; the code is from proto/codes.json and its range tells what to do. SPEC §9.
@@ -3124,14 +3577,19 @@ type Error struct {
 	Code    string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	Message string                 `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// Wait at least this long before trying again.
-	RetryAfterMs  uint32 `protobuf:"varint,3,opt,name=retry_after_ms,json=retryAfterMs,proto3" json:"retry_after_ms,omitempty"`
+	RetryAfterMs uint32 `protobuf:"varint,3,opt,name=retry_after_ms,json=retryAfterMs,proto3" json:"retry_after_ms,omitempty"`
+	// The field that is wrong, from the frame or request down, named as in JSON: `send.content.type`, `members[2]`. Empty if it is no field's fault, or not known.
+	Field string `protobuf:"bytes,4,opt,name=field,proto3" json:"field,omitempty"`
+	// The frame Error only: which frame it answers, named as in JSON (`read`), and the conversation that it names. Empty if it answers none.
+	Frame         string `protobuf:"bytes,5,opt,name=frame,proto3" json:"frame,omitempty"`
+	Conversation  string `protobuf:"bytes,6,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_skein_v1_frames_proto_msgTypes[35]
+	mi := &file_skein_v1_frames_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3143,7 +3601,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[35]
+	mi := &file_skein_v1_frames_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3156,7 +3614,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{35}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Error) GetCode() string {
@@ -3180,11 +3638,32 @@ func (x *Error) GetRetryAfterMs() uint32 {
 	return 0
 }
 
+func (x *Error) GetField() string {
+	if x != nil {
+		return x.Field
+	}
+	return ""
+}
+
+func (x *Error) GetFrame() string {
+	if x != nil {
+		return x.Frame
+	}
+	return ""
+}
+
+func (x *Error) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
 var File_skein_v1_frames_proto protoreflect.FileDescriptor
 
 const file_skein_v1_frames_proto_rawDesc = "" +
 	"\n" +
-	"\x15skein/v1/frames.proto\x12\bskein.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x14skein/v1/entry.proto\"\x8c\x04\n" +
+	"\x15skein/v1/frames.proto\x12\bskein.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x14skein/v1/entry.proto\"\xc2\x05\n" +
 	"\vClientFrame\x12'\n" +
 	"\x05hello\x18\x01 \x01(\v2\x0f.skein.v1.HelloH\x00R\x05hello\x12$\n" +
 	"\x04send\x18\x02 \x01(\v2\x0e.skein.v1.SendH\x00R\x04send\x120\n" +
@@ -3198,8 +3677,14 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04ping\x18\n" +
 	" \x01(\v2\x0e.skein.v1.PingH\x00R\x04ping\x12$\n" +
 	"\x04pong\x18\v \x01(\v2\x0e.skein.v1.PongH\x00R\x04pong\x12!\n" +
-	"\x03bye\x18\f \x01(\v2\r.skein.v1.ByeH\x00R\x03byeB\a\n" +
-	"\x05frame\"\xb6\x06\n" +
+	"\x03bye\x18\f \x01(\v2\r.skein.v1.ByeH\x00R\x03bye\x12'\n" +
+	"\x05pulls\x18\r \x01(\v2\x0f.skein.v1.PullsH\x00R\x05pulls\x12*\n" +
+	"\x06signal\x18\x0e \x01(\v2\x10.skein.v1.SignalH\x00R\x06signal\x12'\n" +
+	"\x05renew\x18\x0f \x01(\v2\x0f.skein.v1.RenewH\x00R\x05renew\x126\n" +
+	"\n" +
+	"background\x18\x10 \x01(\v2\x14.skein.v1.BackgroundH\x00R\n" +
+	"backgroundB\a\n" +
+	"\x05frame\"\x91\a\n" +
 	"\vServerFrame\x12-\n" +
 	"\awelcome\x18\x01 \x01(\v2\x11.skein.v1.WelcomeH\x00R\awelcome\x12.\n" +
 	"\bsend_ack\x18\x02 \x01(\v2\x11.skein.v1.SendAckH\x00R\asendAck\x124\n" +
@@ -3221,12 +3706,14 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04kick\x18\x0f \x01(\v2\x0e.skein.v1.KickH\x00R\x04kick\x12+\n" +
 	"\ago_away\x18\x10 \x01(\v2\x10.skein.v1.GoAwayH\x00R\x06goAway\x12'\n" +
 	"\x05error\x18\x11 \x01(\v2\x0f.skein.v1.ErrorH\x00R\x05error\x12.\n" +
-	"\bmy_state\x18\x12 \x01(\v2\x11.skein.v1.MyStateH\x00R\amyStateB\a\n" +
+	"\bmy_state\x18\x12 \x01(\v2\x11.skein.v1.MyStateH\x00R\amyState\x12*\n" +
+	"\x06signal\x18\x13 \x01(\v2\x10.skein.v1.SignalH\x00R\x06signal\x12-\n" +
+	"\arenewed\x18\x14 \x01(\v2\x11.skein.v1.RenewedH\x00R\arenewedB\a\n" +
 	"\x05frame\"Y\n" +
 	"\x06Device\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12+\n" +
 	"\x05class\x18\x02 \x01(\x0e2\x15.skein.v1.DeviceClassR\x05class\x12\x12\n" +
-	"\x04name\x18\x03 \x01(\tR\x04name\"\xc5\x01\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\"\xfe\x01\n" +
 	"\x05Hello\x12\x1f\n" +
 	"\vversion_min\x18\x01 \x01(\rR\n" +
 	"versionMin\x12\x1f\n" +
@@ -3235,7 +3722,11 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05token\x18\x03 \x01(\tR\x05token\x12(\n" +
 	"\x06device\x18\x04 \x01(\v2\x10.skein.v1.DeviceR\x06device\x12\x16\n" +
 	"\x06client\x18\x05 \x01(\tR\x06client\x12\"\n" +
-	"\x04sync\x18\x06 \x01(\v2\x0e.skein.v1.SyncR\x04sync\"\xf0\x01\n" +
+	"\x04sync\x18\x06 \x01(\v2\x0e.skein.v1.SyncR\x04sync\x12\x17\n" +
+	"\aidle_ms\x18\a \x01(\rR\x06idleMs\x12\x1e\n" +
+	"\n" +
+	"background\x18\b \x01(\bR\n" +
+	"background\"\xbf\x02\n" +
 	"\aWelcome\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x18\n" +
@@ -3243,12 +3734,16 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\btimeline\x18\x04 \x01(\tR\btimeline\x121\n" +
 	"\theartbeat\x18\x05 \x01(\v2\x13.skein.v1.HeartbeatR\theartbeat\x12(\n" +
 	"\x06limits\x18\x06 \x01(\v2\x10.skein.v1.LimitsR\x06limits\x12$\n" +
-	"\x0eserver_time_ms\x18\a \x01(\x03R\fserverTimeMs\"\\\n" +
+	"\x0eserver_time_ms\x18\a \x01(\x03R\fserverTimeMs\x12\x1e\n" +
+	"\n" +
+	"connection\x18\b \x01(\tR\n" +
+	"connection\x12-\n" +
+	"\x13token_expires_at_ms\x18\t \x01(\x03R\x10tokenExpiresAtMs\"\\\n" +
 	"\tHeartbeat\x12\x17\n" +
 	"\aidle_ms\x18\x01 \x01(\rR\x06idleMs\x12\x1d\n" +
 	"\n" +
 	"silence_ms\x18\x02 \x01(\rR\tsilenceMs\x12\x17\n" +
-	"\adead_ms\x18\x03 \x01(\rR\x06deadMs\"\xec\x02\n" +
+	"\adead_ms\x18\x03 \x01(\rR\x06deadMs\"\xe7\x04\n" +
 	"\x06Limits\x12\x1f\n" +
 	"\vframe_bytes\x18\x01 \x01(\rR\n" +
 	"frameBytes\x12#\n" +
@@ -3261,11 +3756,20 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05reads\x18\b \x01(\v2\x0e.skein.v1.RateR\x05reads\x12$\n" +
 	"\x05calls\x18\t \x01(\v2\x0e.skein.v1.RateR\x05calls\x12(\n" +
 	"\asignals\x18\n" +
-	" \x01(\v2\x0e.skein.v1.RateR\asignals\";\n" +
+	" \x01(\v2\x0e.skein.v1.RateR\asignals\x12,\n" +
+	"\x12server_frame_bytes\x18\v \x01(\rR\x10serverFrameBytes\x12\x1d\n" +
+	"\n" +
+	"extra_keys\x18\f \x01(\rR\textraKeys\x12\x1f\n" +
+	"\vextra_bytes\x18\r \x01(\rR\n" +
+	"extraBytes\x12!\n" +
+	"\fsignal_bytes\x18\x0e \x01(\rR\vsignalBytes\x12-\n" +
+	"\x12device_connections\x18\x0f \x01(\rR\x11deviceConnections\x12\x14\n" +
+	"\x05pulls\x18\x10 \x01(\rR\x05pulls\x12#\n" +
+	"\rpulls_entries\x18\x11 \x01(\rR\fpullsEntries\";\n" +
 	"\x04Rate\x12\x14\n" +
 	"\x05burst\x18\x01 \x01(\rR\x05burst\x12\x1d\n" +
 	"\n" +
-	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xbd\x01\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xa8\x02\n" +
 	"\x04Send\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -3273,7 +3777,12 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\breply_to\x18\x04 \x01(\x04R\areplyTo\x12\x1a\n" +
 	"\bmentions\x18\x05 \x03(\tR\bmentions\x12\x1d\n" +
 	"\n" +
-	"instead_of\x18\x06 \x01(\fR\tinsteadOf\"\x99\x01\n" +
+	"instead_of\x18\x06 \x01(\fR\tinsteadOf\x12/\n" +
+	"\x05extra\x18\a \x03(\v2\x19.skein.v1.Send.ExtraEntryR\x05extra\x1a8\n" +
+	"\n" +
+	"ExtraEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x99\x01\n" +
 	"\aSendAck\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12\"\n" +
 	"\fconversation\x18\x02 \x01(\tR\fconversation\x12\x10\n" +
@@ -3355,7 +3864,9 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\fconversation\x18\x02 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04from\x18\x03 \x01(\x04R\x04from\x12\x1a\n" +
 	"\bbackward\x18\x04 \x01(\bR\bbackward\x12\x14\n" +
-	"\x05limit\x18\x05 \x01(\rR\x05limit\"\xb2\x02\n" +
+	"\x05limit\x18\x05 \x01(\rR\x05limit\"-\n" +
+	"\x05Pulls\x12$\n" +
+	"\x05pulls\x18\x01 \x03(\v2\x0e.skein.v1.PullR\x05pulls\"\xb2\x02\n" +
 	"\x05Range\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\"\n" +
 	"\fconversation\x18\x02 \x01(\tR\fconversation\x12)\n" +
@@ -3368,7 +3879,19 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04last\x18\t \x01(\v2\x10.skein.v1.NewestR\x04last\"@\n" +
 	"\x06Typing\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
-	"\x04user\x18\x02 \x01(\tR\x04user\"%\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\"h\n" +
+	"\x06Signal\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\x12\x12\n" +
+	"\x04type\x18\x03 \x01(\tR\x04type\x12\x12\n" +
+	"\x04data\x18\x04 \x01(\fR\x04data\"\x1d\n" +
+	"\x05Renew\x12\x14\n" +
+	"\x05token\x18\x01 \x01(\tR\x05token\"8\n" +
+	"\aRenewed\x12-\n" +
+	"\x13token_expires_at_ms\x18\x01 \x01(\x03R\x10tokenExpiresAtMs\"\x1c\n" +
+	"\n" +
+	"Background\x12\x0e\n" +
+	"\x02on\x18\x01 \x01(\bR\x02on\"%\n" +
 	"\rWatchPresence\x12\x14\n" +
 	"\x05users\x18\x01 \x03(\tR\x05users\"6\n" +
 	"\bPresence\x12\x12\n" +
@@ -3407,11 +3930,14 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05at_ms\x18\x03 \x01(\x03R\x04atMs\".\n" +
 	"\x06GoAway\x12$\n" +
 	"\x0eretry_after_ms\x18\x01 \x01(\rR\fretryAfterMs\"\x05\n" +
-	"\x03Bye\"[\n" +
+	"\x03Bye\"\xab\x01\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12$\n" +
-	"\x0eretry_after_ms\x18\x03 \x01(\rR\fretryAfterMs*\xa4\x01\n" +
+	"\x0eretry_after_ms\x18\x03 \x01(\rR\fretryAfterMs\x12\x14\n" +
+	"\x05field\x18\x04 \x01(\tR\x05field\x12\x14\n" +
+	"\x05frame\x18\x05 \x01(\tR\x05frame\x12\"\n" +
+	"\fconversation\x18\x06 \x01(\tR\fconversation*\xa4\x01\n" +
 	"\vDeviceClass\x12\x1c\n" +
 	"\x18DEVICE_CLASS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12DEVICE_CLASS_PHONE\x10\x01\x12\x17\n" +
@@ -3433,7 +3959,7 @@ func file_skein_v1_frames_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_skein_v1_frames_proto_goTypes = []any{
 	(DeviceClass)(0),          // 0: skein.v1.DeviceClass
 	(*ClientFrame)(nil),       // 1: skein.v1.ClientFrame
@@ -3457,25 +3983,31 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	(*MyState)(nil),           // 19: skein.v1.MyState
 	(*Window)(nil),            // 20: skein.v1.Window
 	(*Pull)(nil),              // 21: skein.v1.Pull
-	(*Range)(nil),             // 22: skein.v1.Range
-	(*Typing)(nil),            // 23: skein.v1.Typing
-	(*WatchPresence)(nil),     // 24: skein.v1.WatchPresence
-	(*Presence)(nil),          // 25: skein.v1.Presence
-	(*Call)(nil),              // 26: skein.v1.Call
-	(*Result)(nil),            // 27: skein.v1.Result
-	(*Ping)(nil),              // 28: skein.v1.Ping
-	(*Pong)(nil),              // 29: skein.v1.Pong
-	(*Heads)(nil),             // 30: skein.v1.Heads
-	(*Head)(nil),              // 31: skein.v1.Head
-	(*Resync)(nil),            // 32: skein.v1.Resync
-	(*Kick)(nil),              // 33: skein.v1.Kick
-	(*GoAway)(nil),            // 34: skein.v1.GoAway
-	(*Bye)(nil),               // 35: skein.v1.Bye
-	(*Error)(nil),             // 36: skein.v1.Error
-	(*Content)(nil),           // 37: skein.v1.Content
-	(*Entry)(nil),             // 38: skein.v1.Entry
-	(*Newest)(nil),            // 39: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 40: google.protobuf.Struct
+	(*Pulls)(nil),             // 22: skein.v1.Pulls
+	(*Range)(nil),             // 23: skein.v1.Range
+	(*Typing)(nil),            // 24: skein.v1.Typing
+	(*Signal)(nil),            // 25: skein.v1.Signal
+	(*Renew)(nil),             // 26: skein.v1.Renew
+	(*Renewed)(nil),           // 27: skein.v1.Renewed
+	(*Background)(nil),        // 28: skein.v1.Background
+	(*WatchPresence)(nil),     // 29: skein.v1.WatchPresence
+	(*Presence)(nil),          // 30: skein.v1.Presence
+	(*Call)(nil),              // 31: skein.v1.Call
+	(*Result)(nil),            // 32: skein.v1.Result
+	(*Ping)(nil),              // 33: skein.v1.Ping
+	(*Pong)(nil),              // 34: skein.v1.Pong
+	(*Heads)(nil),             // 35: skein.v1.Heads
+	(*Head)(nil),              // 36: skein.v1.Head
+	(*Resync)(nil),            // 37: skein.v1.Resync
+	(*Kick)(nil),              // 38: skein.v1.Kick
+	(*GoAway)(nil),            // 39: skein.v1.GoAway
+	(*Bye)(nil),               // 40: skein.v1.Bye
+	(*Error)(nil),             // 41: skein.v1.Error
+	nil,                       // 42: skein.v1.Send.ExtraEntry
+	(*Content)(nil),           // 43: skein.v1.Content
+	(*Entry)(nil),             // 44: skein.v1.Entry
+	(*Newest)(nil),            // 45: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 46: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
@@ -3484,66 +4016,74 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	13, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
 	16, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
 	21, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
-	23, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
-	24, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
-	26, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
-	28, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
-	29, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
-	35, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
-	5,  // 12: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
-	10, // 13: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
-	11, // 14: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
-	15, // 15: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
-	14, // 16: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
-	17, // 17: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
-	22, // 18: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
-	23, // 19: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
-	25, // 20: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
-	27, // 21: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
-	29, // 22: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
-	28, // 23: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
-	30, // 24: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
-	32, // 25: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
-	33, // 26: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
-	34, // 27: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
-	36, // 28: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
-	19, // 29: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
-	0,  // 30: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
-	3,  // 31: skein.v1.Hello.device:type_name -> skein.v1.Device
-	16, // 32: skein.v1.Hello.sync:type_name -> skein.v1.Sync
-	6,  // 33: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
-	7,  // 34: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
-	8,  // 35: skein.v1.Limits.sends:type_name -> skein.v1.Rate
-	8,  // 36: skein.v1.Limits.marks:type_name -> skein.v1.Rate
-	8,  // 37: skein.v1.Limits.reads:type_name -> skein.v1.Rate
-	8,  // 38: skein.v1.Limits.calls:type_name -> skein.v1.Rate
-	8,  // 39: skein.v1.Limits.signals:type_name -> skein.v1.Rate
-	37, // 40: skein.v1.Send.content:type_name -> skein.v1.Content
-	36, // 41: skein.v1.SendError.error:type_name -> skein.v1.Error
-	38, // 42: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	39, // 43: skein.v1.Sync.newest:type_name -> skein.v1.Newest
-	18, // 44: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	36, // 45: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	38, // 46: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	20, // 47: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	38, // 48: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	39, // 49: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
-	19, // 50: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
-	38, // 51: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	36, // 52: skein.v1.Range.error:type_name -> skein.v1.Error
-	38, // 53: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	39, // 54: skein.v1.Range.last:type_name -> skein.v1.Newest
-	40, // 55: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	40, // 56: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	36, // 57: skein.v1.Result.error:type_name -> skein.v1.Error
-	31, // 58: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	36, // 59: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 60: skein.v1.Kick.by:type_name -> skein.v1.Device
-	61, // [61:61] is the sub-list for method output_type
-	61, // [61:61] is the sub-list for method input_type
-	61, // [61:61] is the sub-list for extension type_name
-	61, // [61:61] is the sub-list for extension extendee
-	0,  // [0:61] is the sub-list for field type_name
+	24, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
+	29, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
+	31, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
+	33, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
+	34, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
+	40, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
+	22, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
+	25, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
+	26, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
+	28, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
+	5,  // 16: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
+	10, // 17: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
+	11, // 18: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
+	15, // 19: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
+	14, // 20: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
+	17, // 21: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
+	23, // 22: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
+	24, // 23: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
+	30, // 24: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
+	32, // 25: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
+	34, // 26: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
+	33, // 27: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
+	35, // 28: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
+	37, // 29: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
+	38, // 30: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
+	39, // 31: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
+	41, // 32: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
+	19, // 33: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
+	25, // 34: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
+	27, // 35: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
+	0,  // 36: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
+	3,  // 37: skein.v1.Hello.device:type_name -> skein.v1.Device
+	16, // 38: skein.v1.Hello.sync:type_name -> skein.v1.Sync
+	6,  // 39: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
+	7,  // 40: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
+	8,  // 41: skein.v1.Limits.sends:type_name -> skein.v1.Rate
+	8,  // 42: skein.v1.Limits.marks:type_name -> skein.v1.Rate
+	8,  // 43: skein.v1.Limits.reads:type_name -> skein.v1.Rate
+	8,  // 44: skein.v1.Limits.calls:type_name -> skein.v1.Rate
+	8,  // 45: skein.v1.Limits.signals:type_name -> skein.v1.Rate
+	43, // 46: skein.v1.Send.content:type_name -> skein.v1.Content
+	42, // 47: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
+	41, // 48: skein.v1.SendError.error:type_name -> skein.v1.Error
+	44, // 49: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	45, // 50: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	18, // 51: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	41, // 52: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	44, // 53: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	20, // 54: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	44, // 55: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	45, // 56: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	19, // 57: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
+	21, // 58: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
+	44, // 59: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	41, // 60: skein.v1.Range.error:type_name -> skein.v1.Error
+	44, // 61: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	45, // 62: skein.v1.Range.last:type_name -> skein.v1.Newest
+	46, // 63: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	46, // 64: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	41, // 65: skein.v1.Result.error:type_name -> skein.v1.Error
+	36, // 66: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	41, // 67: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 68: skein.v1.Kick.by:type_name -> skein.v1.Device
+	69, // [69:69] is the sub-list for method output_type
+	69, // [69:69] is the sub-list for method input_type
+	69, // [69:69] is the sub-list for extension type_name
+	69, // [69:69] is the sub-list for extension extendee
+	0,  // [0:69] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -3565,6 +4105,10 @@ func file_skein_v1_frames_proto_init() {
 		(*ClientFrame_Ping)(nil),
 		(*ClientFrame_Pong)(nil),
 		(*ClientFrame_Bye)(nil),
+		(*ClientFrame_Pulls)(nil),
+		(*ClientFrame_Signal)(nil),
+		(*ClientFrame_Renew)(nil),
+		(*ClientFrame_Background)(nil),
 	}
 	file_skein_v1_frames_proto_msgTypes[1].OneofWrappers = []any{
 		(*ServerFrame_Welcome)(nil),
@@ -3585,24 +4129,26 @@ func file_skein_v1_frames_proto_init() {
 		(*ServerFrame_GoAway)(nil),
 		(*ServerFrame_Error)(nil),
 		(*ServerFrame_MyState)(nil),
+		(*ServerFrame_Signal)(nil),
+		(*ServerFrame_Renewed)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[25].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[30].OneofWrappers = []any{
 		(*Call_Body)(nil),
 		(*Call_Json)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[26].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[31].OneofWrappers = []any{
 		(*Result_Body)(nil),
 		(*Result_Json)(nil),
 		(*Result_Error)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[27].OneofWrappers = []any{}
+	file_skein_v1_frames_proto_msgTypes[32].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_frames_proto_rawDesc), len(file_skein_v1_frames_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   36,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

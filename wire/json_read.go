@@ -254,6 +254,15 @@ func (r *jsonReader) error() *Error {
 				r.decline()
 			}
 			m.RetryAfterMs = uint32(n)
+		case "field":
+			r.once(&seen, 4)
+			m.Field = r.text()
+		case "frame":
+			r.once(&seen, 5)
+			m.Frame = r.text()
+		case "conversation":
+			r.once(&seen, 6)
+			m.Conversation = r.text()
 		default:
 			r.decline()
 		}
@@ -349,7 +358,7 @@ func (r *jsonReader) entry() *Entry {
 		case "amended":
 			r.once(&seen, 14)
 			m.Amended = r.uint()
-		default: // an event as well
+		default: // an event and extra as well
 			r.decline()
 		}
 	}
@@ -387,6 +396,9 @@ func (r *jsonReader) content(m *Content, text *Content_Text) *Content {
 		case "data":
 			r.once(&seen, 2)
 			m.Body = &Content_Data{r.bytes()}
+		case "fallback":
+			r.once(&seen, 3)
+			m.Fallback = r.text()
 		default:
 			r.decline()
 		}

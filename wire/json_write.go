@@ -110,6 +110,10 @@ func (w *jsonWriter) server(f *ServerFrame) {
 }
 
 func (w *jsonWriter) send(m *Send) {
+	if len(m.Extra) > 0 {
+		w.odd = true
+		return
+	}
 	w.grow(192 + len(m.Conversation) + contentRoom(m.Content))
 	w.raw(`,"send":`)
 	start := w.open()
@@ -180,6 +184,9 @@ func (w *jsonWriter) sendError(m *SendError) {
 			w.raw(`,"retryAfterMs":`)
 			w.b = strconv.AppendUint(w.b, uint64(e.RetryAfterMs), 10) // 32 bits: a number
 		}
+		w.text(`,"field":`, e.Field)
+		w.text(`,"frame":`, e.Frame)
+		w.text(`,"conversation":`, e.Conversation)
 		w.close(inner)
 	}
 	w.bytes(`,"first":`, m.First)
@@ -215,7 +222,7 @@ func (w *jsonWriter) push(m *Push) {
 }
 
 func (w *jsonWriter) entry(e *Entry) {
-	if e == nil || e.Event != nil {
+	if e == nil || e.Event != nil || len(e.Extra) > 0 {
 		w.odd = true
 		return
 	}
@@ -280,6 +287,7 @@ func (w *jsonWriter) content(c *Content) {
 	default:
 		w.odd = true
 	}
+	w.text(`,"fallback":`, c.Fallback)
 	w.close(start)
 }
 

@@ -27,14 +27,14 @@ func (protobufCodec) Append(dst []byte, frame proto.Message) ([]byte, error) {
 	var err error
 	switch f := frame.(type) {
 	case *ClientFrame:
-		if f.GetCall().GetJson() != nil {
+		if f.GetCall().GetJson() != nil || len(f.GetSend().GetExtra()) > 0 {
 			return appendDeterministic(dst, frame)
 		}
 		n := f.SizeVT()
 		dst = slices.Grow(dst, n)[:start+n]
 		_, err = f.MarshalToSizedBufferVT(dst[start:])
 	case *ServerFrame:
-		if f.GetResult().GetJson() != nil {
+		if f.GetResult().GetJson() != nil || hasExtra(f) {
 			return appendDeterministic(dst, frame)
 		}
 		n := f.SizeVT()
@@ -54,6 +54,24 @@ func (protobufCodec) Append(dst []byte, frame proto.Message) ([]byte, error) {
 		return dst[:start], err
 	}
 	return dst, nil
+}
+
+// hasExtra tells that an entry in a frame has a map.
+func hasExtra(f *ServerFrame) bool {
+	in := func(es []*Entry) bool {
+		return slices.ContainsFunc(es, func(e *Entry) bool { return len(e.GetExtra()) > 0 })
+	}
+	switch m := f.Frame.(type) {
+	case *ServerFrame_Push:
+		return in(m.Push.GetEntries())
+	case *ServerFrame_Range:
+		return in(m.Range.GetEntries()) || in(m.Range.GetTouched())
+	case *ServerFrame_SyncDelta:
+		return slices.ContainsFunc(m.SyncDelta.GetConversations(), func(c *ConversationState) bool {
+			return in(c.GetEntries()) || in(c.GetTouched())
+		})
+	}
+	return false
 }
 
 // appendDeterministic is for frames with a map: the generated code writes maps in random order.

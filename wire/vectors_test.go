@@ -101,6 +101,16 @@ func clientVectors(t *testing.T) []frameVector {
 		{"ping_bare", "no digest", wire.NewClientFrame(&wire.Ping{})},
 		{"pong", "", wire.NewClientFrame(&wire.Pong{})},
 		{"bye", "", c(&wire.Bye{})},
+		{"hello_wishes", "in the background, and seldom heard", wire.NewClientFrame(&wire.Hello{VersionMin: 1, VersionMax: 1, Token: "ska_3q2-7w", Device: device, IdleMs: 240000, Background: true})},
+		{"send_extra", "what is the integrator's: keys in order, an empty value, Unicode", wire.NewClientFrame(&wire.Send{
+			Conversation: "dm:ann:bob", Id: id(4), Content: &wire.Content{Type: "com.example.card", Body: &wire.Content_Data{Data: []byte("{}")}, Fallback: "a card"},
+			Extra: map[string]string{"order.id": "4711", "a": "", "color": "红 \"1\""},
+		})},
+		{"pulls", "two stretches", wire.NewClientFrame(&wire.Pulls{Pulls: []*wire.Pull{{Number: 1, Conversation: "dm:ann:bob", From: 8, Limit: 50}, {Number: 2, Conversation: "grp:g1", Backward: true}}})},
+		{"signal", "", wire.NewClientFrame(&wire.Signal{Conversation: "grp:g1", Type: "com.example.cursor", Data: []byte{1, 0xff}})},
+		{"renew", "", wire.NewClientFrame(&wire.Renew{Token: "ska_3q2-7x"})},
+		{"background", "", wire.NewClientFrame(&wire.Background{On: true})},
+		{"background_off", "all fields at their defaults", wire.NewClientFrame(&wire.Background{})},
 	}
 }
 
@@ -174,8 +184,23 @@ func serverVectors(t *testing.T) []frameVector {
 			By: &wire.Device{Id: "dev-2", Class: wire.DeviceClass_DEVICE_CLASS_PHONE, Name: "手机"},
 		})},
 		{"go_away", "", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: 20000})},
+	}, deltaVectors(message), newerVectors(failure, s))
+}
+
+func newerVectors(failure *wire.Error, s func(*wire.Entry) *wire.ServerFrame) []frameVector {
+	return []frameVector{
 		{"error", "", wire.NewServerFrame(failure)},
-	}, deltaVectors(message))
+		{"error_read", "what it answers, and what is wrong", wire.NewServerFrame(&wire.Error{
+			Code: "invalid_argument", Message: "read.seq is beyond the last entry", Field: "read.seq", Frame: "read", Conversation: "dm:ann:bob",
+		})},
+		{"send_error_field", "", wire.NewServerFrame(&wire.SendError{Id: id(1), Error: &wire.Error{Code: "invalid_argument", Message: "content.type must match [a-z0-9._-]{1,64}", Field: "send.content.type"}})},
+		{"push_extra", "as it was sent", s(&wire.Entry{
+			Conversation: "dm:ann:bob", Seq: 10, Id: id(4), Sender: "ann", StoredAtMs: 5, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 8,
+			Content: &wire.Content{Type: "com.example.card", Body: &wire.Content_Data{Data: []byte("{}")}, Fallback: "a card"}, Extra: map[string]string{"order.id": "4711", "a": ""},
+		})},
+		{"signal", "", wire.NewServerFrame(&wire.Signal{Conversation: "grp:g1", User: "bob", Type: "com.example.cursor", Data: []byte{1, 0xff}})},
+		{"renewed", "", wire.NewServerFrame(&wire.Renewed{TokenExpiresAtMs: 1_760_000_900_123})},
+	}
 }
 
 func welcomes() []frameVector {
@@ -184,6 +209,10 @@ func welcomes() []frameVector {
 			Version: 1, User: "ann", Session: "s1", Timeline: "t-7", ServerTimeMs: 1_760_000_000_123,
 			Heartbeat: &wire.Heartbeat{IdleMs: 30000, SilenceMs: 45000, DeadMs: 60000},
 			Limits:    &wire.Limits{FrameBytes: 131072, ContentBytes: 65536, Mentions: 100, PullEntries: 500, InFlight: 256},
+		})},
+		{"welcome_connection", "its own name, how long the token is good, and every bound", wire.NewServerFrame(&wire.Welcome{
+			Version: 1, User: "ann", Session: "s1", Connection: "c-9", TokenExpiresAtMs: 1_760_000_900_123,
+			Limits: &wire.Limits{ServerFrameBytes: 2 << 20, ExtraKeys: 16, ExtraBytes: 4096, SignalBytes: 1024, DeviceConnections: 32, Pulls: 50, PullsEntries: 1000},
 		})},
 		{"welcome_rates", "what a device may ask", wire.NewServerFrame(&wire.Welcome{Version: 1, User: "ann", Limits: &wire.Limits{
 			InFlight: 256, Sends: &wire.Rate{Burst: 1000, PerSecond: 200}, Signals: &wire.Rate{Burst: 100, PerSecond: 0.5},
@@ -408,7 +437,7 @@ func TestConstructorsKnowEveryArm(t *testing.T) {
 			names = append(names, arm.Name())
 		}
 	}
-	if slices.Sort(names); len(slices.Compact(names)) != 27 { // 12 + 18 arms, 3 names in both
+	if slices.Sort(names); len(slices.Compact(names)) != 32 { // 16 + 20 arms, 4 names in both
 		t.Errorf("arms: %v", names)
 	}
 }
