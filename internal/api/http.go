@@ -143,14 +143,15 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, name string, m Meth
 	if r.Method != http.MethodPost {
 		return errMethod
 	}
-	form, err := formOf(r)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithTimeout(r.Context(), d.o.Timeout)
 	defer cancel()
 
+	// Nothing of the request is looked at for who may not call the method.
 	actor, err := d.admit(ctx, w, r, m)
+	if err != nil {
+		return err
+	}
+	form, err := formOf(r)
 	if err != nil {
 		return err
 	}
@@ -177,7 +178,8 @@ func (d *door) ask(ctx context.Context, actor im.Actor, m Method, payload []byte
 	return d.logic.Call(ctx, actor, m.Name, payload)
 }
 
-// admit finds out who calls and whether they may call now.
+// admit finds out who calls, and whether they are the kind of caller the method
+// is for and may call now.
 func (d *door) admit(ctx context.Context, w http.ResponseWriter, r *http.Request, m Method) (im.Actor, error) {
 	addr := address(r, d.o.TrustedProxies)
 	actor := im.Actor{Address: addr.String()}
@@ -204,7 +206,7 @@ func (d *door) admit(ctx context.Context, w http.ResponseWriter, r *http.Request
 	if !ok {
 		return actor, limited(q)
 	}
-	return actor, nil
+	return actor, m.Who.allows(actor)
 }
 
 // bearer returns the token of the request, "" if there is none.
