@@ -27,7 +27,7 @@ type Options struct {
 	// connection is looked up, 0: never, PlaceAgain when there was no room to.
 	Tick                   func() int64
 	PlaceEvery, PlaceAgain int64
-	// Writers is how many there are; 0: as many as the process uses cores.
+	// Writers is how many there are; 0: half as many as the process uses cores.
 	Writers int
 }
 
@@ -49,7 +49,7 @@ type Queues struct {
 func New(o Options) *Queues {
 	sh := &Queues{o: o, codecs: map[string]wire.Codec{}, metrics: o.Counts}
 	if o.Writers == 0 {
-		o.Writers = runtime.GOMAXPROCS(0)
+		o.Writers = max(1, runtime.GOMAXPROCS(0)/2)
 	}
 	sh.writers = newWriters(sh, o.Writers)
 	for _, c := range o.Codecs {
