@@ -44,7 +44,7 @@ type Tokens struct {
 type Registration struct {
 	// Username is [a-z0-9_.-]{3,32}, in any case.
 	Username string
-	// Password has 8 to 200 bytes.
+	// Password has 8 to 200 characters.
 	Password string
 	// DisplayName has at most 64 characters; empty: the username.
 	DisplayName string

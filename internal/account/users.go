@@ -140,8 +140,8 @@ func printable(s string) bool {
 }
 
 func validPassword(s string) error {
-	if len(s) < 8 || len(s) > 200 {
-		return im.Errorf(im.CodeInvalidArgument, "password must have 8 to 200 bytes")
+	if n := utf8.RuneCountInString(s); n < 8 || n > 200 {
+		return im.Errorf(im.CodeInvalidArgument, "password must have 8 to 200 characters")
 	}
 	return nil
 }

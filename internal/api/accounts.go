@@ -13,7 +13,7 @@ func (c *Calls) register(ctx context.Context, actor im.Actor, r *wire.RegisterRe
 	device, err := contract.ParseDevice(r.GetDevice())
 	if err := first(
 		opaque("username", r.GetUsername(), maxUsernameBytes),
-		opaque("password", r.GetPassword(), maxPasswordBytes),
+		knownPassword("password", r.GetPassword()),
 		contract.CheckText("display_name", r.GetDisplayName(), 0, maxNameChars),
 		err,
 	); err != nil {
@@ -33,7 +33,7 @@ func (c *Calls) login(ctx context.Context, actor im.Actor, r *wire.LoginRequest)
 	device, err := contract.ParseDevice(r.GetDevice())
 	if err := first(
 		opaque("username", r.GetUsername(), maxUsernameBytes),
-		opaque("password", r.GetPassword(), maxPasswordBytes),
+		knownPassword("password", r.GetPassword()),
 		err,
 	); err != nil {
 		return nil, err
@@ -86,8 +86,8 @@ func (c *Calls) revokeSession(ctx context.Context, actor im.Actor, r *wire.Revok
 
 func (c *Calls) changePassword(ctx context.Context, actor im.Actor, r *wire.ChangePasswordRequest) (*wire.ChangePasswordResponse, error) {
 	if err := first(
-		opaque("old_password", r.GetOldPassword(), maxPasswordBytes),
-		opaque("new_password", r.GetNewPassword(), maxPasswordBytes),
+		knownPassword("old_password", r.GetOldPassword()),
+		knownPassword("new_password", r.GetNewPassword()),
 	); err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ func (c *Calls) claimAdmin(ctx context.Context, actor im.Actor, r *wire.ClaimAdm
 	if err := first(
 		opaque("code", r.GetCode(), maxTokenBytes),
 		opaque("username", r.GetUsername(), maxUsernameBytes),
-		opaque("password", r.GetPassword(), maxPasswordBytes),
+		knownPassword("password", r.GetPassword()),
 	); err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func lifetime(ms int64) (time.Duration, error) {
 func (c *Calls) createUser(ctx context.Context, _ im.Actor, r *wire.CreateUserRequest) (*wire.CreateUserResponse, error) {
 	if err := first(
 		opaque("username", r.GetUsername(), maxUsernameBytes),
-		opaque("password", r.GetPassword(), maxPasswordBytes),
+		knownPassword("password", r.GetPassword()),
 		contract.CheckText("display_name", r.GetDisplayName(), 0, maxNameChars),
 	); err != nil {
 		return nil, err

@@ -12,7 +12,8 @@ import (
 const (
 	maxNameChars     = 64
 	maxRequestChars  = 200
-	maxPasswordBytes = 200
+	minPasswordChars = 8
+	maxPasswordChars = 200
 	maxTokenBytes    = 512
 	maxUsernameBytes = 200 // longer than any that exists; account decides on the alphabet
 	maxGetUsers      = 200
@@ -97,6 +98,15 @@ func opaque(field, s string, most int) error {
 		return invalid("%s must be UTF-8", field)
 	}
 	return nil
+}
+
+// knownPassword checks a password of anybody's, good or not: account decides
+// whether it is long enough for a new one.
+func knownPassword(field, s string) error {
+	if n := utf8.RuneCountInString(s); n > maxPasswordChars {
+		return im.Errorf(im.CodeTooLarge, "%s has %d characters; at most %d are allowed", field, n, maxPasswordChars)
+	}
+	return opaque(field, s, maxPasswordChars*utf8.UTFMax)
 }
 
 // moment checks a time in Unix milliseconds; 0 is the zero time.

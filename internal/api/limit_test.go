@@ -195,7 +195,7 @@ func TestPasswordsStandInLine(t *testing.T) {
 		storm(64) // it becomes slow
 		began := time.Now()
 		go func() {
-			if w := do(h, post("AccountService/ListSessions", "", "{}")); w.Code != http.StatusOK {
+			if w := do(h, post("AccountService/ListSessions", "alice", "{}")); w.Code != http.StatusOK {
 				t.Errorf("beside: %d", w.Code)
 			}
 			if time.Since(began) > 0 {

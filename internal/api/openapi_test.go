@@ -3,11 +3,16 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/pb33f/libopenapi"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/skein-im/skein/wire"
 )
@@ -82,9 +87,54 @@ type schema struct {
 	Enum                 []string
 	Items                *schema
 	Properties           map[string]schema
-	AdditionalProperties *bool
+	AdditionalProperties extra
+	MaxProperties        *int
 	Pattern              string
 	ContentEncoding      string
+	Required             []string
+	MinLength, MaxLength int
+	MaxBytes             int `json:"x-skein-max-bytes"`
+	MinItems, MaxItems   *int
+	Minimum, Maximum     *uint64
+	AllOf                []schema
+}
+
+// described reports whether the schema says what values it takes.
+func (s schema) described() bool {
+	switch s.Type {
+	case "string":
+		return s.Enum != nil || s.Pattern != "" || s.MaxLength > 0
+	case "integer":
+		return s.Minimum != nil && s.Maximum != nil
+	case "array":
+		return s.MaxItems != nil && s.Items != nil && s.Items.described()
+	case "object":
+		return s.MaxProperties != nil && s.AdditionalProperties.Schema != nil && s.AdditionalProperties.Schema.described()
+	case "boolean":
+		return true
+	}
+	return s.Ref != "" || len(s.AllOf) > 0
+}
+
+// extra is what additionalProperties says: a schema, or whether there may be any.
+type extra struct {
+	Schema *schema
+	Closed bool
+}
+
+func (e *extra) UnmarshalJSON(b []byte) error {
+	if string(b) == "true" || string(b) == "false" {
+		e.Closed = string(b) == "false"
+		return nil
+	}
+	return json.Unmarshal(b, &e.Schema)
+}
+
+// matches compares with a pattern of the document, which is ECMAScript's: there
+// \s is all white space of Unicode.
+func matches(pattern, s string) bool {
+	pattern = strings.ReplaceAll(pattern, `\s`, `\s\u0085\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000`)
+	return regexp.MustCompile(regexp.MustCompile(`\\u([0-9a-f]{4})`).ReplaceAllString(pattern, `\x{$1}`)).MatchString(s)
 }
 
 func loadSchemas(t *testing.T) *openAPISchemas {
@@ -133,8 +183,16 @@ func (d *openAPISchemas) check(at string, s schema, v any) error {
 		if s.Type != "object" {
 			return fmt.Errorf("%s: an object, documented as %s", at, s.Type)
 		}
+		for _, name := range s.Required {
+			if _, ok := v[name]; !ok {
+				return fmt.Errorf("%s.%s is missing", at, name)
+			}
+		}
 		for name, value := range v {
 			p, ok := s.Properties[name]
+			if !ok && s.AdditionalProperties.Schema != nil {
+				p, ok = *s.AdditionalProperties.Schema, true
+			}
 			if !ok {
 				return fmt.Errorf("%s.%s is not documented", at, name)
 			}
@@ -146,6 +204,9 @@ func (d *openAPISchemas) check(at string, s schema, v any) error {
 		if s.Type != "array" {
 			return fmt.Errorf("%s: a list, documented as %s", at, s.Type)
 		}
+		if len(v) > *s.MaxItems {
+			return fmt.Errorf("%s: %d items, documented as %d at most", at, len(v), *s.MaxItems)
+		}
 		for i, value := range v {
 			if err := d.check(fmt.Sprintf("%s[%d]", at, i), *s.Items, value); err != nil {
 				return err
@@ -155,12 +216,18 @@ func (d *openAPISchemas) check(at string, s schema, v any) error {
 		if s.Type != "string" || s.Enum != nil && !slices.Contains(s.Enum, v) {
 			return fmt.Errorf("%s: %q, documented as %s %v", at, v, s.Type, s.Enum)
 		}
-		if s.Pattern != "" && strings.Trim(v, "-0123456789") != "" {
+		if s.Pattern != "" && !matches(s.Pattern, v) {
 			return fmt.Errorf("%s: %q, documented as %s", at, v, s.Pattern)
+		}
+		if n := utf8.RuneCountInString(v); n < s.MinLength || s.MaxLength > 0 && n > s.MaxLength {
+			return fmt.Errorf("%s: %d characters, documented as %d to %d", at, n, s.MinLength, s.MaxLength)
 		}
 	case float64:
 		if s.Type != "integer" {
 			return fmt.Errorf("%s: a number, documented as %s", at, s.Type)
+		}
+		if v < float64(*s.Minimum) || v > float64(*s.Maximum) {
+			return fmt.Errorf("%s: %g, documented as %d to %d", at, v, *s.Minimum, *s.Maximum)
 		}
 	case bool:
 		if s.Type != "boolean" {
@@ -177,9 +244,64 @@ func TestSchemaCheckCanFail(t *testing.T) {
 	if err := d.response("MessageService/MarkRead", []byte(`{}`)); err != nil {
 		t.Error(err)
 	}
-	for _, body := range []string{`{"group":{"x":1}}`, `{"group":[]}`, `{"group":{"name":5}}`, `{"group":{"members":"5"}}`, `{"group":{"role":"ROLE_KING"}}`, `{"group":{"createdAtMs":"soon"}}`} {
+	for _, body := range []string{`{"group":{"x":1}}`, `{"group":[]}`, `{"group":{"name":5}}`, `{"group":{"members":"5"}}`, `{"group":{"role":"ROLE_KING"}}`, `{"group":{"createdAtMs":"soon"}}`, `{}`} {
 		if d.response("GroupService/GetGroup", []byte(body)) == nil {
 			t.Errorf("%s fits the schema", body)
+		}
+	}
+}
+
+// Every field of every message that a method takes or gives says what it may
+// hold.
+func TestEveryFieldHasBounds(t *testing.T) {
+	d := loadSchemas(t)
+	seen := make(map[protoreflect.FullName]bool)
+	var walk func(m protoreflect.MessageDescriptor)
+	walk = func(m protoreflect.MessageDescriptor) {
+		if seen[m.FullName()] {
+			return
+		}
+		seen[m.FullName()] = true
+		for i := range m.Fields().Len() {
+			f := m.Fields().Get(i)
+			name := string(m.Name()) + "." + string(f.Name())
+			if s, ok := d.Components.Schemas[string(m.Name())].Properties[f.JSONName()]; !ok || !s.described() {
+				t.Errorf("%s does not say what it may hold: %+v; internal/api/bounds.go is the place", name, s)
+			}
+			if f.Message() != nil && !f.IsMap() {
+				walk(f.Message())
+			}
+		}
+	}
+	for _, m := range wire.Methods() {
+		walk(m.NewRequest().ProtoReflect().Descriptor())
+		walk(m.NewResponse().ProtoReflect().Descriptor())
+	}
+	walk((&wire.Error{}).ProtoReflect().Descriptor())
+}
+
+func TestNumberPattern(t *testing.T) {
+	for _, tc := range []struct{ least, most uint64 }{
+		{0, math.MaxUint64}, {1, math.MaxUint64}, {0, math.MaxInt64}, {0, maxMillis}, {1000, 31622400000}, {0, 9}, {1, 1}, {0, 100}, {10, 99}, {0, 0},
+	} {
+		p := NumberPattern(tc.least, tc.most)
+		try := func(n uint64, want bool) {
+			if got := matches(p, strconv.FormatUint(n, 10)); got != want {
+				t.Errorf("%d to %d: %d is in it: %v (%s)", tc.least, tc.most, n, got, p)
+			}
+		}
+		for _, n := range []uint64{0, 1, 2, 9, 10, 11, 99, 100, 101, 999, 1000, 1001, tc.most / 2, tc.most/10*10 - 1, math.MaxInt64, math.MaxUint64 - 1, math.MaxUint64} {
+			try(n, n >= tc.least && n <= tc.most)
+		}
+		try(tc.least, true)
+		try(tc.most, true)
+		if tc.most < math.MaxUint64 {
+			try(tc.most+1, false)
+		}
+		for _, s := range []string{"", "-1", "+1", "01", "1e3", " 1", "18446744073709551616", "99999999999999999999999"} {
+			if matches(p, s) {
+				t.Errorf("%d to %d: %q is in it", tc.least, tc.most, s)
+			}
 		}
 	}
 }

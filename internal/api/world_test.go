@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -209,6 +210,11 @@ func (w *world) failure(method string, rec *httptest.ResponseRecorder) im.Code {
 	var e struct{ Code im.Code }
 	if err := json.Unmarshal(rec.Body.Bytes(), &e); err != nil {
 		w.t.Fatal(err)
+	}
+	for _, m := range Methods() {
+		if m.Name == "skein.v1."+method && !slices.Contains(m.Failures(), e.Code.Info()) {
+			w.t.Errorf("%s: %s is not documented", method, e.Code)
+		}
 	}
 	if info := e.Code.Info(); info.HTTP != rec.Code || e.Code == im.CodeInternal {
 		w.t.Errorf("%s: %s with status %d: %s", method, e.Code, rec.Code, rec.Body)

@@ -2,7 +2,10 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -83,6 +86,21 @@ func operation(md protoreflect.MethodDescriptor, m api.Method, s *schemas) objec
 	}
 	s.message(md.Input(), true)
 	s.message(md.Output(), false)
+	answers := object{}.
+		set("200", object{}.
+			set("description", "Done.").
+			set("headers", object{}.
+				set("RateLimit-Limit", ref("headers", "RateLimit-Limit")).
+				set("RateLimit-Remaining", ref("headers", "RateLimit-Remaining")).
+				set("RateLimit-Reset", ref("headers", "RateLimit-Reset"))).
+			set("content", bodies(md.Output())))
+	for _, f := range failures(m) {
+		answers = answers.set(strconv.Itoa(f.status), object{}.
+			set("description", f.description).
+			set("headers", object{}.set("Retry-After", ref("headers", "Retry-After"))).
+			set("content", object{}.set("application/json", object{}.set("schema", ref("schemas", "Error")))).
+			set("x-skein-codes", f.codes))
+	}
 	return op.
 		set("security", security).
 		set("x-skein-who", m.Who.String()).
@@ -91,21 +109,41 @@ func operation(md protoreflect.MethodDescriptor, m api.Method, s *schemas) objec
 		set("requestBody", object{}.
 			set("required", true).
 			set("content", bodies(md.Input()))).
-		set("responses", object{}.
-			set("200", object{}.
-				set("description", "Done.").
-				set("headers", object{}.
-					set("RateLimit-Limit", ref("headers", "RateLimit-Limit")).
-					set("RateLimit-Remaining", ref("headers", "RateLimit-Remaining")).
-					set("RateLimit-Reset", ref("headers", "RateLimit-Reset"))).
-				set("content", bodies(md.Output()))).
-			set("default", ref("responses", "Error")))
+		set("responses", answers.set("default", ref("responses", "Error")))
+}
+
+// failure is an HTTP status that a method may be answered with.
+type failure struct {
+	status      int
+	codes       []string
+	description string
+}
+
+// failures groups the codes of a method by their statuses.
+func failures(m api.Method) []failure {
+	byStatus := make(map[int]*failure)
+	for _, c := range m.Failures() {
+		f := byStatus[c.HTTP]
+		if f == nil {
+			f = &failure{status: c.HTTP}
+			byStatus[c.HTTP] = f
+		}
+		f.codes = append(f.codes, string(c.Code))
+	}
+	var all []failure
+	for _, status := range slices.Sorted(maps.Keys(byStatus)) {
+		f := byStatus[status]
+		f.description = "`" + strings.Join(f.codes, "`, `") + "`"
+		all = append(all, *f)
+	}
+	return all
 }
 
 // callers says in words who may call a method and how much.
 func callers(m api.Method) string {
 	who := map[api.Who]string{
 		api.Anyone: "Needs no token.",
+		api.Known:  "For users and the admin key.",
 		api.User:   "For users.",
 		api.Admin:  "For administrators and the admin key.",
 	}[m.Who]

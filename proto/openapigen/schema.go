@@ -1,15 +1,23 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/skein-im/skein/internal/api"
 )
 
 // schemas collects the schemas of the messages and enums that were met.
 type schemas struct {
 	seen map[string]bool
 	out  object
+}
+
+// more is what holds for a message as a whole.
+var more = map[string]object{
+	"SetMyStateRequest": object{}.set("minProperties", 2),
 }
 
 // message adds a message and everything it refers to. Requests take no fields
@@ -21,9 +29,13 @@ func (s *schemas) message(d protoreflect.MessageDescriptor, request bool) {
 	}
 	s.seen[name] = true
 	var properties object
+	var required []string
 	for i := range d.Fields().Len() {
 		fd := d.Fields().Get(i)
 		properties = properties.set(fd.JSONName(), s.field(fd))
+		if bounds(fd).Required {
+			required = append(required, fd.JSONName())
+		}
 	}
 	if properties == nil {
 		properties = object{}
@@ -33,6 +45,10 @@ func (s *schemas) message(d protoreflect.MessageDescriptor, request bool) {
 		o = o.set("description", c)
 	}
 	o = o.set("properties", properties)
+	if required != nil {
+		o = o.set("required", required)
+	}
+	o = append(o, more[name]...)
 	if request {
 		o = o.set("additionalProperties", false)
 	}
@@ -62,7 +78,7 @@ func (s *schemas) enum(d protoreflect.EnumDescriptor) {
 	s.out = s.out.set(name, o.set("enum", values))
 }
 
-// field is the schema of a field in the canonical JSON mapping.
+// field is the schema of a field in the canonical JSON mapping, with its bounds.
 func (s *schemas) field(fd protoreflect.FieldDescriptor) object {
 	description := comment(fd)
 	if one := fd.ContainingOneof(); one != nil && !one.IsSynthetic() {
@@ -72,9 +88,16 @@ func (s *schemas) field(fd protoreflect.FieldDescriptor) object {
 		}
 		description = strings.TrimSpace(comment(one) + " Only one of " + strings.Join(others, ", ") + " is present. " + description)
 	}
-	o := s.single(fd)
-	if fd.IsList() {
-		o = object{}.set("type", "array").set("items", o)
+	b := bounds(fd)
+	o := s.shape(fd, b)
+	if b.MaxBytes > 0 {
+		o = o.set("x-skein-max-bytes", b.MaxBytes)
+	}
+	if b.Format != "" {
+		o = o.set("x-skein-format", b.Format)
+	}
+	if b.Default != "" {
+		o = o.set("default", defaultOf(fd, b))
 	}
 	if description != "" {
 		o = o.set("description", description)
@@ -82,25 +105,93 @@ func (s *schemas) field(fd protoreflect.FieldDescriptor) object {
 	return o
 }
 
-func (s *schemas) single(fd protoreflect.FieldDescriptor) object {
+// bounds looks a field up in the table of internal/api.
+func bounds(fd protoreflect.FieldDescriptor) api.Bounds {
+	b, _ := api.FieldBounds(string(fd.Parent().Name()) + "." + string(fd.Name()))
+	return b
+}
+
+// defaultOf writes a default as its type is written: only integers of 32 bits
+// are numbers in JSON.
+func defaultOf(fd protoreflect.FieldDescriptor, b api.Bounds) any {
+	if fd.Kind() == protoreflect.Uint32Kind {
+		return json.Number(b.Default)
+	}
+	return b.Default
+}
+
+// shape is a field's schema: one value, a list or a map of them.
+func (s *schemas) shape(fd protoreflect.FieldDescriptor, b api.Bounds) object {
+	switch {
+	case fd.IsMap():
+		value := object{}.set("type", "string")
+		if b.MaxLength > 0 {
+			value = value.set("maxLength", b.MaxLength)
+		}
+		o := object{}.set("type", "object").set("additionalProperties", value).set("maxProperties", b.MaxItems)
+		return o.set("propertyNames", object{}.set("pattern", b.Pattern))
+	case fd.IsList():
+		o := object{}.set("type", "array").set("items", s.single(fd, b))
+		if b.MinItems > 0 {
+			o = o.set("minItems", b.MinItems)
+		}
+		return o.set("maxItems", b.MaxItems)
+	}
+	return s.single(fd, b)
+}
+
+func (s *schemas) single(fd protoreflect.FieldDescriptor, b api.Bounds) object {
 	switch fd.Kind() {
 	case protoreflect.BoolKind:
 		return object{}.set("type", "boolean")
 	case protoreflect.EnumKind:
 		s.enum(fd.Enum())
+		if b.Enum != nil {
+			return object{}.set("type", "string").set("enum", b.Enum)
+		}
 		return ref("schemas", string(fd.Enum().Name()))
 	case protoreflect.MessageKind:
 		s.message(fd.Message(), false)
-		return ref("schemas", string(fd.Message().Name()))
+		o := ref("schemas", string(fd.Message().Name()))
+		if fd.FullName() == "skein.v1.SendMessageRequest.content" {
+			either := []object{object{}.set("required", []string{"text"}), object{}.set("required", []string{"data"})}
+			o = object{}.set("allOf", []object{o, object{}.set("type", "object").set("oneOf", either)})
+		}
+		return o
 	case protoreflect.BytesKind:
-		return object{}.set("type", "string").set("contentEncoding", "base64")
+		return stringOf(b).set("contentEncoding", "base64")
 	case protoreflect.Uint32Kind:
-		return object{}.set("type", "integer").set("minimum", 0).set("maximum", uint32(1<<32-1))
-	case protoreflect.Int64Kind:
-		return object{}.set("type", "string").set("format", "int64").set("pattern", "^-?[0-9]+$")
-	case protoreflect.Uint64Kind:
-		return object{}.set("type", "string").set("format", "uint64").set("pattern", "^[0-9]+$")
-	default:
-		return object{}.set("type", "string")
+		return object{}.set("type", "integer").set("minimum", b.Min).set("maximum", b.Max)
+	case protoreflect.Int64Kind, protoreflect.Uint64Kind:
+		o := object{}.set("type", "string").set("format", fd.Kind().String())
+		if b.Signed {
+			return o.set("pattern", "^(0|-?[1-9][0-9]{0,17})$")
+		}
+		return o.set("pattern", integerPattern(b))
 	}
+	return stringOf(b)
+}
+
+// integerPattern is of integers that are written as strings: 0 is always the
+// same as absence, so it may be given wherever the field may be absent.
+func integerPattern(b api.Bounds) string {
+	p := api.NumberPattern(b.Min, b.Max)
+	if b.Min > 0 && !b.Required {
+		p = "^(0|" + strings.TrimPrefix(p, "^(")
+	}
+	return p
+}
+
+func stringOf(b api.Bounds) object {
+	o := object{}.set("type", "string")
+	if b.Pattern != "" {
+		o = o.set("pattern", b.Pattern)
+	}
+	if b.MinLength > 0 {
+		o = o.set("minLength", b.MinLength)
+	}
+	if b.MaxLength > 0 {
+		o = o.set("maxLength", b.MaxLength)
+	}
+	return o
 }

@@ -1,0 +1,414 @@
+package api
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Bounds is what a field of a request or an answer may hold. proto/openapigen
+// writes it into the OpenAPI document; tests fail for a field without bounds,
+// for a bound that the server does not keep, and for an answer that breaks one.
+// The zero Bounds is for what its type says wholly: booleans, enums, messages.
+type Bounds struct {
+	// Required: a request without it is refused; an answer always has it.
+	Required bool
+	// Pattern is a regular expression for the whole of a string, or of each
+	// string of a list; of the keys of a map.
+	Pattern string
+	// Format names what JSON Schema cannot tell: x-skein-format.
+	Format string
+	// MinLength and MaxLength are in characters, MaxBytes is of UTF-8, or of bytes.
+	MinLength, MaxLength, MaxBytes int
+	// Min and Max are of integers, also those that JSON writes as strings.
+	Min, Max uint64
+	// Signed: the integer may be negative, down to its type's least.
+	Signed bool
+	// MinItems and MaxItems are of lists.
+	MinItems, MaxItems int
+	// Default is what 0 or absence means.
+	Default string
+	// Enum, where not all values of the type may be given.
+	Enum []string
+}
+
+// Patterns of strings, anchored. They are in what ECMAScript and Python have in
+// common.
+const (
+	idChars      = "[A-Za-z0-9_-]"
+	idPattern    = "^" + idChars + "{1,64}$"
+	maybeID      = "^" + idChars + "{0,64}$"
+	groupPattern = "^grp:" + idChars + "{1,64}$"
+	// toPattern is of conversations that members write to.
+	toPattern   = "^(dm:" + idChars + "{1,64}:" + idChars + "{1,64}|grp:" + idChars + "{1,64})$"
+	anyPattern  = "^(dm:" + idChars + "{1,64}:" + idChars + "{1,64}|(grp|me):" + idChars + "{1,64})$"
+	typePattern = "^[a-z0-9._-]{1,64}$"
+	namePattern = "^[A-Za-z0-9_.-]{3,32}$"
+	// namesPattern is of names as they are told: in lower case, or of nobody.
+	namesPattern = "^([a-z0-9_.-]{3,32})?$"
+	tokenPattern = "^[!-~]{1,512}$"
+	maybeToken   = "^[!-~]{0,512}$"
+	codePattern  = "^[a-z_]{1,64}$"
+	// linePattern is text without control characters, titlePattern such text that
+	// shows something.
+	linePattern  = `^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$`
+	titlePattern = `^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*[^\s\u0000-\u001f\u007f-\u009f\u2028\u2029][^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$`
+)
+
+// BytesPattern is of base64, as the server writes it.
+const BytesPattern = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
+
+// messageIDPattern is of the base64 of 16 bytes.
+const messageIDPattern = "^[A-Za-z0-9+/]{21}[AQgw]==$"
+
+func id() Bounds                     { return Bounds{Pattern: idPattern} }
+func optionalID() Bounds             { return Bounds{Pattern: maybeID} }
+func matching(pattern string) Bounds { return Bounds{Pattern: pattern} }
+func title(most int) Bounds {
+	return Bounds{Pattern: titlePattern, MinLength: 1, MaxLength: most}
+}
+func line(most int) Bounds { return Bounds{Pattern: linePattern, MaxLength: most} }
+func secret() Bounds       { return Bounds{MinLength: minPasswordChars, MaxLength: maxPasswordChars} }
+func opaqueText() Bounds {
+	return Bounds{MaxLength: contract.MaxCursorBytes, MaxBytes: contract.MaxCursorBytes}
+}
+func userList(least, most int) Bounds {
+	return Bounds{Pattern: idPattern, MinItems: least, MaxItems: most}
+}
+func list(most int) Bounds             { return Bounds{MaxItems: most} }
+func number(least, most uint64) Bounds { return Bounds{Min: least, Max: most} }
+func seq() Bounds                      { return number(0, math.MaxUint64) }
+func someSeq() Bounds                  { return number(1, math.MaxUint64) }
+func millis() Bounds                   { return number(0, maxMillis) }
+func count() Bounds                    { return number(0, math.MaxUint64) }
+func page(def, most uint64) Bounds {
+	b := number(0, most)
+	b.Default = strconv.FormatUint(def, 10)
+	return b
+}
+func (b Bounds) required() Bounds             { b.Required = true; return b }
+func (b Bounds) format(name string) Bounds    { b.Format = name; return b }
+func (b Bounds) def(value string) Bounds      { b.Default = value; return b }
+func (b Bounds) only(values ...string) Bounds { b.Enum = values; return b }
+
+// FieldBounds returns the bounds of a field, `Message.field` as services.proto
+// names them.
+func FieldBounds(field string) (Bounds, bool) {
+	b, ok := fieldBounds()[field]
+	return b, ok
+}
+
+// NumberPattern matches the decimal numbers from least to most, written without
+// leading zeros. least is 0 or a power of ten.
+func NumberPattern(least, most uint64) string {
+	var alternatives []string
+	if least == 0 {
+		alternatives = append(alternatives, "0")
+		least = 1
+	}
+	low, high := strconv.FormatUint(least, 10), strconv.FormatUint(most, 10)
+	if len(high) > len(low) {
+		alternatives = append(alternatives, "[1-9]"+digits(len(low)-1, len(high)-2))
+	}
+	// Those of as many digits as most: the same up to a digit, then a smaller one.
+	for i := range high {
+		from := byte('0')
+		if i == 0 {
+			from = '1'
+		}
+		if high[i] > from {
+			alternatives = append(alternatives, high[:i]+digitRange(from, high[i]-1)+digits(len(high)-i-1, len(high)-i-1))
+		}
+	}
+	return "^(" + strings.Join(append(alternatives, high), "|") + ")$"
+}
+
+func digitRange(from, to byte) string {
+	if from == to {
+		return string(from)
+	}
+	return "[" + string(from) + "-" + string(to) + "]"
+}
+
+func digits(least, most int) string {
+	switch {
+	case most == 0:
+		return ""
+	case least == most:
+		return "[0-9]{" + strconv.Itoa(most) + "}"
+	}
+	return "[0-9]{" + strconv.Itoa(least) + "," + strconv.Itoa(most) + "}"
+}
+
+// fieldBounds is the table: every field of every message of the API, but those
+// that their type describes (see Bounds). TestEveryFieldHasBounds holds it.
+func fieldBounds() map[string]Bounds {
+	all := make(map[string]Bounds, 200)
+	for _, part := range []map[string]Bounds{accountBounds(), contactBounds(), groupBounds(), messageBounds(), adminBounds(), stateBounds()} {
+		for name, b := range part {
+			all[name] = b
+		}
+	}
+	return all
+}
+
+func accountBounds() map[string]Bounds {
+	return map[string]Bounds{
+		"Device.id":    id().required(),
+		"Device.class": {Default: "DEVICE_CLASS_OTHER"},
+		"Device.name":  line(contract.MaxDeviceName),
+
+		"Tokens.user":                  id().required(),
+		"Tokens.session":               id().required(),
+		"Tokens.access_token":          matching(tokenPattern).required(),
+		"Tokens.access_expires_at_ms":  millis().required(),
+		"Tokens.refresh_token":         matching(maybeToken),
+		"Tokens.refresh_expires_at_ms": millis(),
+
+		"RegisterRequest.username":     matching(namePattern).required(),
+		"RegisterRequest.password":     secret().required(),
+		"RegisterRequest.display_name": line(maxNameChars),
+		"RegisterResponse.tokens":      {Required: true},
+
+		"LoginRequest.username":              matching(namePattern).required(),
+		"LoginRequest.password":              {Required: true, MinLength: 1, MaxLength: maxPasswordChars},
+		"LoginResponse.tokens":               {Required: true},
+		"RefreshRequest.refresh_token":       matching(tokenPattern).required(),
+		"RefreshResponse.tokens":             {Required: true},
+		"ListSessionsResponse.sessions":      list(math.MaxInt32),
+		"RevokeSessionRequest.session":       id().required(),
+		"ChangePasswordRequest.old_password": {Required: true, MinLength: 1, MaxLength: maxPasswordChars},
+		"ChangePasswordRequest.new_password": secret().required(),
+
+		"Session.id":              id().required(),
+		"Session.user":            id().required(),
+		"Session.client":          line(maxUserAgent),
+		"Session.created_at_ms":   millis().required(),
+		"Session.last_seen_at_ms": millis(),
+		"Session.last_address":    {MaxLength: 64, MaxBytes: 64},
+
+		"User.id":           id().required(),
+		"User.username":     matching(namesPattern),
+		"User.display_name": title(maxNameChars).required(),
+
+		"GetUsersRequest.ids":               userList(0, maxGetUsers),
+		"GetUsersResponse.users":            list(maxGetUsers),
+		"FindUserRequest.username":          matching(namePattern).required(),
+		"FindUserResponse.user":             {Required: true},
+		"UpdateProfileRequest.display_name": title(maxNameChars),
+		"UpdateProfileResponse.user":        {Required: true},
+		"UpdateProfileResponse.dm_policy":   {Required: true},
+	}
+}
+
+func contactBounds() map[string]Bounds {
+	all := map[string]Bounds{
+		"Contact.user":          {Required: true},
+		"Contact.state":         {Required: true},
+		"Contact.remark":        line(maxNameChars),
+		"Contact.message":       line(maxRequestChars),
+		"Contact.changed_at_ms": millis(),
+
+		"RequestContactRequest.message":  line(maxRequestChars),
+		"RequestContactResponse.contact": {Required: true},
+		"AcceptContactResponse.contact":  {Required: true},
+		"SetRemarkRequest.remark":        line(maxNameChars),
+		"ListContactsRequest.limit":      page(100, 500),
+		"ListContactsRequest.cursor":     optionalID(),
+		"ListContactsResponse.contacts":  list(500),
+		"ListContactsResponse.next":      optionalID(),
+	}
+	for _, m := range []string{"RequestContact", "AcceptContact", "RefuseContact", "RemoveContact", "BlockUser", "UnblockUser", "SetRemark"} {
+		all[m+"Request.user"] = id().required().format("user")
+	}
+	return all
+}
+
+func groupBounds() map[string]Bounds {
+	all := map[string]Bounds{
+		"Group.conversation":  matching(groupPattern).required(),
+		"Group.name":          title(maxNameChars).required(),
+		"Group.owner":         id().required(),
+		"Group.members":       number(1, math.MaxUint32).required(),
+		"Group.created_at_ms": millis().required(),
+		"Group.role":          {Required: true},
+
+		"Member.user":           id().required(),
+		"Member.role":           {Required: true},
+		"Member.muted_until_ms": millis(),
+		"Member.joined_at_ms":   millis().required(),
+
+		"CreateGroupRequest.name":       title(maxNameChars).required(),
+		"CreateGroupRequest.members":    userList(0, maxMembers).format("user"),
+		"CreateGroupRequest.request_id": optionalID(),
+		"CreateGroupResponse.group":     {Required: true},
+		"GetGroupResponse.group":        {Required: true},
+		"RenameGroupRequest.name":       title(maxNameChars).required(),
+		"RenameGroupResponse.group":     {Required: true},
+		"ListMembersRequest.limit":      page(200, maxMembers),
+		"ListMembersRequest.cursor":     optionalID(),
+		"ListMembersResponse.members":   list(maxMembers),
+		"ListMembersResponse.next":      optionalID(),
+		"AddMembersRequest.users":       userList(1, maxMembers).required().format("user"),
+		"AddMembersResponse.added":      userList(0, maxMembers),
+		"RemoveMembersRequest.users":    userList(1, maxMembers).required().format("user"),
+		"RemoveMembersResponse.removed": userList(0, maxMembers),
+		"SetRoleRequest.user":           id().required().format("user"),
+		"SetRoleRequest.role":           Bounds{Required: true}.only("ROLE_MEMBER", "ROLE_ADMIN"),
+		"TransferOwnershipRequest.user": id().required().format("user"),
+		"MuteMemberRequest.user":        id().required().format("user"),
+		"MuteMemberRequest.until_ms":    millis(),
+	}
+	for _, m := range []string{"GetGroup", "RenameGroup", "ListMembers", "AddMembers", "RemoveMembers", "LeaveGroup", "SetRole", "TransferOwnership", "MuteMember"} {
+		all[m+"Request.conversation"] = matching(groupPattern).required().format("group")
+	}
+	return all
+}
+
+func messageBounds() map[string]Bounds {
+	base64Of := func(n int) int { return (n + 2) / 3 * 4 }
+	all := map[string]Bounds{
+		"Content.fallback":         {MaxLength: 1000, MaxBytes: 1000},
+		"SendMessageRequest.extra": {Pattern: typePattern, MaxItems: 16, MaxLength: 4096, MaxBytes: 4096},
+		"Content.type":             matching(typePattern).required(),
+		"Content.text":             {MinLength: 1, MaxLength: contract.MaxContentBytes, MaxBytes: contract.MaxContentBytes},
+		"Content.data":             {Pattern: BytesPattern, MinLength: 4, MaxLength: base64Of(contract.MaxContentBytes)},
+
+		"SendMessageRequest.conversation":  matching(toPattern).required().format("conversation"),
+		"SendMessageRequest.id":            Bounds{Pattern: messageIDPattern}.format("message-id"),
+		"SendMessageRequest.content":       {Required: true},
+		"SendMessageRequest.reply_to":      seq().format("seq"),
+		"SendMessageRequest.mentions":      userList(0, contract.MaxMentions),
+		"SendMessageResponse.id":           matching(messageIDPattern).required(),
+		"SendMessageResponse.seq":          someSeq().required(),
+		"SendMessageResponse.stored_at_ms": millis().required(),
+
+		"RecallMessageRequest.seq":  someSeq().required().format("seq"),
+		"RecallMessageResponse.seq": someSeq().required(),
+
+		"ListEntriesRequest.from":       seq(),
+		"ListEntriesRequest.limit":      page(50, math.MaxUint32),
+		"ListEntriesResponse.entries":   list(500),
+		"ListEntriesResponse.head":      seq(),
+		"ListEntriesResponse.first_seq": seq(),
+		"ListEntriesResponse.last_seq":  seq(),
+		"ListEntriesResponse.touched":   list(500),
+
+		"ListConversationsRequest.position": opaqueText(),
+		"ListConversationsRequest.timeline": opaqueText(),
+		"ListConversationsRequest.limit":    page(100, math.MaxUint32),
+		"ListConversationsRequest.cursor":   opaqueText().format("cursor"),
+		"ListConversationsResponse.delta":   {Required: true},
+
+		"Newest.conversation": matching(anyPattern).required().format("conversation"),
+		"Newest.seq":          someSeq().required(),
+		"Newest.id":           matching(messageIDPattern).required(),
+		"Newest.stored_at_ms": Bounds{Signed: true},
+		"Newest.pos":          seq(),
+
+		"MarkReadRequest.seq":              someSeq().required().format("seq"),
+		"SetMyStateRequest.muted_until_ms": number(0, math.MaxInt64),
+		"SetMyStateRequest.draft":          {MaxLength: im.MaxDraft, MaxBytes: im.MaxDraft},
+		"SetMyStateRequest.cleared_below":  seq().format("seq"),
+		"SetMyStateResponse.state":         {Required: true},
+	}
+	for _, m := range []string{"RecallMessage", "ListEntries", "MarkRead", "SetMyState"} {
+		all[m+"Request.conversation"] = matching(anyPattern).required().format("conversation")
+	}
+	return all
+}
+
+func adminBounds() map[string]Bounds {
+	return map[string]Bounds{
+		"ClaimAdminRequest.code":     {Required: true, MinLength: 1, MaxLength: maxTokenBytes, MaxBytes: maxTokenBytes},
+		"ClaimAdminRequest.username": matching(namePattern).required(),
+		"ClaimAdminRequest.password": secret().required(),
+		"ClaimAdminResponse.tokens":  {Required: true},
+
+		"MintTokenRequest.user":         id().required(),
+		"MintTokenRequest.display_name": line(maxNameChars),
+		"MintTokenRequest.lifetime_ms":  Bounds{Min: 1000, Max: uint64(maxLifetime.Milliseconds())}.def("86400000"),
+		"MintTokenResponse.tokens":      {Required: true},
+
+		"CreateUserRequest.username":     matching(namePattern).required(),
+		"CreateUserRequest.password":     secret().required(),
+		"CreateUserRequest.display_name": line(maxNameChars),
+		"CreateUserResponse.user":        {Required: true},
+
+		"ListUsersRequest.limit":            page(100, 500),
+		"ListUsersRequest.cursor":           optionalID(),
+		"ListUsersResponse.users":           list(500),
+		"ListUsersResponse.next":            optionalID(),
+		"ListUserSessionsRequest.user":      id().required(),
+		"ListUserSessionsResponse.sessions": list(math.MaxInt32),
+		"KickUserRequest.user":              id().required(),
+		"KickUserRequest.session":           optionalID(),
+		"KickUserResponse.sessions":         number(0, math.MaxUint32),
+	}
+}
+
+// stateBounds is of what is told only: entries, conversations, errors.
+func stateBounds() map[string]Bounds {
+	return map[string]Bounds{
+		"Entry.conversation": matching(anyPattern).required(),
+		"Entry.seq":          someSeq().required(),
+		"Entry.id":           matching(messageIDPattern).required(),
+		"Entry.sender":       optionalID(),
+		"Entry.stored_at_ms": millis().required(),
+		"Entry.extra":        {Pattern: typePattern, MaxItems: 16, MaxLength: 4096, MaxBytes: 4096},
+		"Entry.kind":         {Required: true},
+		"Entry.reply_to":     seq(),
+		"Entry.mentions":     userList(0, contract.MaxMentions),
+		"Entry.count":        count(),
+		"Entry.target":       seq(),
+		"Entry.pos":          count(),
+		"Entry.amended":      seq(),
+		"Event.type":         {Required: true},
+		"Event.users":        userList(0, maxMembers),
+		"Event.until_ms":     millis(),
+		"Event.text":         {MaxLength: maxRequestChars},
+
+		"SyncDelta.number":        number(0, math.MaxUint32),
+		"SyncDelta.timeline":      opaqueText(),
+		"SyncDelta.position":      opaqueText(),
+		"SyncDelta.conversations": list(500),
+		"SyncDelta.next":          opaqueText(),
+
+		"ConversationState.conversation":  matching(anyPattern).required(),
+		"ConversationState.seq":           seq(),
+		"ConversationState.count":         count(),
+		"ConversationState.last_at_ms":    millis(),
+		"ConversationState.first_seq":     seq(),
+		"ConversationState.until_seq":     seq(),
+		"ConversationState.read_seq":      seq(),
+		"ConversationState.unread":        count(),
+		"ConversationState.peer_received": seq(),
+		"ConversationState.peer_read":     seq(),
+		"ConversationState.title":         line(maxNameChars),
+		"ConversationState.entries":       list(500),
+		"ConversationState.earlier":       list(64),
+		"ConversationState.recalled":      count(),
+		"ConversationState.recalled_seqs": {Min: 1, Max: math.MaxUint64, MaxItems: 1000},
+		"ConversationState.from_seq":      seq(),
+		"ConversationState.touched":       list(500),
+
+		"MyState.conversation":   matching(anyPattern).required(),
+		"MyState.revision":       count(),
+		"MyState.muted_until_ms": number(0, math.MaxInt64),
+		"MyState.draft":          {MaxLength: im.MaxDraft, MaxBytes: im.MaxDraft},
+		"MyState.cleared_below":  seq(),
+		"Window.first_seq":       seq(),
+		"Window.until_seq":       seq(),
+		"Window.hidden":          count(),
+
+		"Error.code":           matching(codePattern).required(),
+		"Error.message":        {MaxLength: 4096},
+		"Error.retry_after_ms": number(0, math.MaxUint32),
+		"Error.field":          {MaxLength: 1024},
+		"Error.frame":          {MaxLength: 64},
+		"Error.conversation":   {MaxLength: im.MaxConversationID},
+	}
+}

@@ -1,0 +1,62 @@
+package api
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Failures lists the codes that a call of the method over HTTP may be answered
+// with, in the order of their numbers. It is what the OpenAPI document says; the
+// tests that call methods fail at an answer that is not in it.
+func (m Method) Failures() []im.CodeInfo {
+	codes := []im.Code{
+		im.CodeOverloaded, im.CodeRateLimited, im.CodeUnavailable, im.CodeGoingAway, im.CodeInternal, im.CodeCodecUnsupported,
+		im.CodeInvalidArgument, im.CodeTooLarge, im.CodeUnprocessable, im.CodeUnimplemented,
+		// A token that was sent is checked, also where none is needed.
+		im.CodeTokenInvalid, im.CodeTokenExpired, im.CodeSessionRevoked, im.CodeUnauthenticated, im.CodeBanned,
+	}
+	if m.Who != Anyone {
+		codes = append(codes, im.CodePermissionDenied)
+	}
+	if m.Class != ClassRead {
+		codes = append(codes, im.CodeUnknown, im.CodeConflict, im.CodeStorageFull)
+	}
+	codes = append(codes, ownFailures()[m.Name]...)
+	infos := make([]im.CodeInfo, 0, len(codes))
+	for _, c := range codes {
+		infos = append(infos, c.Info())
+	}
+	slices.SortFunc(infos, func(a, b im.CodeInfo) int { return cmp.Compare(a.Number, b.Number) })
+	return slices.Compact(infos)
+}
+
+// ownFailures are the codes of a method besides those that any may have.
+func ownFailures() map[string][]im.Code {
+	all := make(map[string][]im.Code)
+	say := func(service string, codes []im.Code, methods ...string) {
+		for _, m := range methods {
+			name := "skein.v1." + service + "/" + m
+			all[name] = append(all[name], codes...)
+		}
+	}
+	one := func(codes ...im.Code) []im.Code { return codes }
+	say("AccountService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "Register")
+	say("AccountService", one(im.CodeBadCredentials), "Login", "ChangePassword")
+	say("AccountService", one(im.CodeTokenReused), "Refresh")
+	say("AccountService", one(im.CodeNotFound), "RevokeSession")
+	say("UserService", one(im.CodeNotFound), "FindUser")
+	say("ContactService", one(im.CodeNotFound), "RequestContact", "AcceptContact", "RefuseContact", "RemoveContact", "BlockUser", "UnblockUser", "SetRemark")
+	say("GroupService", one(im.CodeNotFound), "CreateGroup", "GetGroup", "RenameGroup", "ListMembers", "AddMembers", "RemoveMembers",
+		"LeaveGroup", "SetRole", "TransferOwnership", "MuteMember")
+	say("GroupService", one(im.CodeIdConflict), "CreateGroup")
+	say("MessageService", one(im.CodeNotFound), "SendMessage", "RecallMessage", "ListEntries", "MarkRead", "SetMyState")
+	say("MessageService", one(im.CodeMuted, im.CodeNotContact), "SendMessage", "RecallMessage")
+	say("MessageService", one(im.CodeIdConflict, im.CodeClockSkew), "SendMessage")
+	say("MessageService", one(im.CodeTooLate), "RecallMessage")
+	say("AdminService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "ClaimAdmin")
+	say("AdminService", one(im.CodeAlreadyExists), "CreateUser", "MintToken")
+	say("AdminService", one(im.CodeNotFound), "ListUserSessions", "KickUser")
+	return all
+}
