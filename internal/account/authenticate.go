@@ -8,7 +8,7 @@ import (
 )
 
 // Authenticate tells who has a token. For a connection it also binds the
-// session to the device, makes older connections yield according to the device
+// session to the device, makes those of other devices yield according to the device
 // policy, and takes note of the sign of life.
 //
 // The caller makes the connection known to Control before it calls: see the
@@ -97,16 +97,15 @@ func (s *Service) bind(ctx context.Context, session *im.Session, device im.Devic
 	return bound, nil
 }
 
-// yield makes older connections of the user close, as the policy has it.
+// yield makes older connections of the user's other devices close, as the policy
+// has it.
 func (s *Service) yield(session *im.Session, device im.Device, connection im.ConnectionID) {
 	c := im.Control{User: session.User, Yield: true, By: device, ByConnection: connection, At: s.o.Now(), Class: device.Class}
 	switch s.o.DevicePolicy {
 	case "one":
 		c.Class = im.DeviceUnspecified
 	case "all":
-		// No limit, but a device has one connection: those of the same session are
-		// of the same device, and close silently.
-		c.Session, c.Class = session.ID, im.DeviceUnspecified
+		return
 	}
 	s.o.Control(c)
 }

@@ -57,10 +57,6 @@ func (r *remembered) apply(g *Gateway, s *here.Member) {
 	if !r.beats(g, s) {
 		return
 	}
-	if c.By.ID == s.Actor.Device.ID { // the device itself connected anew: this connection is not read any more
-		s.Finish("replaced", wire.CodeReplaced, "replaced by the same device", nil, false, finishTime)
-		return
-	}
 	kick := &wire.Kick{
 		Error: fromError(im.Errorf(im.CodeReplaced, "another device took this one's place")),
 		By:    contract.Device(c.By), AtMs: contract.Millis(c.At),
@@ -80,6 +76,9 @@ const olderFor = 10 * time.Second
 // which is earlier.
 func (r *remembered) beats(g *Gateway, s *here.Member) bool {
 	c := &r.c
+	if c.By.ID == s.Actor.Device.ID { // connections of one device live side by side
+		return false
+	}
 	if c.ByConnection == s.ID || (c.Class != im.DeviceUnspecified && c.Class != s.Actor.Device.Class) {
 		return false
 	}

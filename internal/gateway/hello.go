@@ -1,10 +1,13 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"time"
 
 	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
@@ -99,9 +102,11 @@ func (s *session) authenticate(shake im.Handshake) error {
 			s.LoginAt, s.LoginSeq = r.c.At.UnixNano(), r.seq
 		}
 	}
+	s.endSilent()
 	if err := s.g.users.Add(&s.Member, s.g.o.MaxPerUser); err != nil {
 		return err
 	}
+	s.endSilent() // of two that came at once each sees both
 	// Controls from before the session could be found; later ones find it.
 	for _, r := range s.g.controls.since(actor.User, s.Began) {
 		r.apply(s.g, &s.Member)
@@ -118,13 +123,42 @@ func (s *session) welcome() bool {
 		Heartbeat: &wire.Heartbeat{IdleMs: contract.RetryMillis(o.Heartbeat.Idle), SilenceMs: contract.RetryMillis(o.Heartbeat.Silence), DeadMs: contract.RetryMillis(o.Heartbeat.Dead)},
 		Limits: &wire.Limits{
 			FrameBytes: uint32(o.Limits.FrameBytes), ContentBytes: uint32(o.Limits.ContentBytes), Mentions: uint32(o.Limits.Mentions),
-			PullEntries: uint32(o.Limits.PullEntries), InFlight: uint32(o.Limits.InFlight),
+			PullEntries: uint32(o.Limits.PullEntries), InFlight: uint32(o.Limits.InFlight), DeviceConnections: uint32(o.Limits.DeviceConnections),
 			Sends: rateOf(rates.Sends), Marks: rateOf(rates.Marks), Reads: rateOf(rates.Reads), Calls: rateOf(rates.Calls), Signals: rateOf(rates.Signals),
 		},
-		ServerTimeMs: o.Now().UnixMilli(),
+		ServerTimeMs: o.Now().UnixMilli(), Connection: string(s.ID),
 	}}})
 }
 
 func rateOf(r limits.Rate) *wire.Rate {
 	return &wire.Rate{Burst: uint32(r.Burst), PerSecond: r.PerSecond}
+}
+
+// endSilent holds the device of s to its bound, and to that of its user (SPEC
+// §3.5): those of its other connections here that were silent for longest end. So
+// what a device left behind half open keeps nobody out.
+func (s *session) endSilent() {
+	l, all := &s.g.o, 0
+	var others []*session
+	for _, m := range s.g.users.Of(s.Actor.User) {
+		if m == &s.Member || m.Is(outgoing.Ending) {
+			continue
+		}
+		all++
+		if m.Actor.Device.ID == s.Actor.Device.ID {
+			others = append(others, m.Owner().(*session))
+		}
+	}
+	surplus := len(others) + 1 - l.Limits.DeviceConnections
+	if l.MaxPerUser > 0 {
+		surplus = max(surplus, all+1-l.MaxPerUser)
+	}
+	if surplus <= 0 || len(others) == 0 {
+		return
+	}
+	slices.Reverse(others) // the oldest first, of those that are equally silent
+	slices.SortStableFunc(others, func(a, b *session) int { return cmp.Compare(a.seen.Load(), b.seen.Load()) })
+	for _, o := range others[:min(surplus, len(others))] {
+		o.fail("device_connections", im.Errorf(im.CodeTooManyConnections, "the device has as many connections to this node as it may, and this one was silent for longest"))
+	}
 }

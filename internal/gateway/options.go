@@ -63,6 +63,8 @@ type Limits struct {
 	Mentions     int // default and at most 100
 	PullEntries  int // default 200
 	InFlight     int // default 256
+	// DeviceConnections bounds the connections of a user's device here. Default 32.
+	DeviceConnections int
 	// QueueBytes bounds what waits to be written to a connection. Default 1 MiB.
 	QueueBytes int
 	// Hello is how long a connection may take to say Hello. Default 5 s.
@@ -93,6 +95,7 @@ func (o *Options) defaults() {
 	l.Mentions = min(l.Mentions, 100)
 	orDefault(&l.PullEntries, 200)
 	orDefault(&l.InFlight, 256)
+	orDefault(&l.DeviceConnections, 32)
 	orDefault(&l.QueueBytes, 1<<20)
 	orDefault(&l.Hello, 5*time.Second)
 	orDefault(&l.Write, 30*time.Second)

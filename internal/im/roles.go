@@ -272,8 +272,8 @@ type Control struct {
 	// Session: connections of this session only, "" = all that match below.
 	Session SessionID
 	// Yield: connections older than (At, By) and of class Class (any class when
-	// DeviceUnspecified) close because By took their place; those with By's device
-	// id silently.
+	// DeviceUnspecified) close because By took their place; those of By's own device
+	// stay.
 	Yield bool
 	By    Device
 	// ByConnection and At order two logins that race: the greater (At, ByConnection) stays.

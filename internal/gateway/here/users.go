@@ -4,6 +4,7 @@ import (
 	"hash/maphash"
 	"sync"
 
+	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -35,19 +36,22 @@ func (r *Users) shard(u im.UserID) *userShard {
 	return &r.shards[maphash.String(r.seed, string(u))%registryShards]
 }
 
-// Add registers a session under its user. limit 0 is none.
+// Add registers a session under its user. limit 0 is none; those that are ending do
+// not count.
 func (r *Users) Add(s *Member, limit int) error {
 	sh := r.shard(s.Actor.User)
 	sh.mu.Lock()
 	defer sh.mu.Unlock()
-	n := 0
+	n, first := 0, sh.m[s.Actor.User] == nil
 	for o := sh.m[s.Actor.User]; o != nil; o = o.nextOfUser {
-		n++
+		if !o.Is(outgoing.Ending) {
+			n++
+		}
 	}
 	if limit > 0 && n >= limit {
 		return im.Errorf(im.CodeTooManyConnections, "this user has %d connections already", n)
 	}
-	if n == 0 {
+	if first {
 		r.peers.UserHere(s.Actor.User)
 	}
 	s.nextOfUser = sh.m[s.Actor.User]

@@ -115,6 +115,9 @@ type Owner interface {
 	Log() *slog.Logger
 }
 
+// Owner is the session that the queue belongs to.
+func (o *Queue) Owner() Owner { return o.owner }
+
 func (o *Queue) size() int {
 	n := len(o.shared) + o.taken
 	if o.buf != nil {
