@@ -55,7 +55,7 @@ func (s *Service) authenticate(ctx context.Context, h im.Handshake) (im.Actor, e
 		Device:     device,
 		Address:    h.Address,
 		Admin:      state.Admin,
-		Expires:    state.Expires,
+		ExpiresMs:  state.Expires.UnixMilli(),
 	}, nil
 }
 

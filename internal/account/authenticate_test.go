@@ -23,7 +23,7 @@ func TestAuthenticateConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantActor := im.Actor{User: tokens.User, Session: tokens.Session, Connection: "c1", Device: phone("d1"), Address: home, Expires: tokens.AccessExpires}
+	wantActor := im.Actor{User: tokens.User, Session: tokens.Session, Connection: "c1", Device: phone("d1"), Address: home, ExpiresMs: tokens.AccessExpires.UnixMilli()}
 	if actor != wantActor {
 		t.Errorf("got %+v, want %+v", actor, wantActor)
 	}

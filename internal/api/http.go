@@ -42,6 +42,9 @@ type HTTPOptions struct {
 	// Limiter is the one that Calls takes from as well (Deps.Limiter). Default one
 	// of the door's own, with the default limits.
 	Limiter *Limiter
+	// Credentials is the line of what checks passwords and tokens of people, which
+	// connections share. Default one of the door's own.
+	Credentials *limits.Logins
 	// Metrics gets the door's metrics; nil means none.
 	Metrics prometheus.Registerer
 }
@@ -78,11 +81,14 @@ func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 	if o.Limiter == nil {
 		o.Limiter = NewLimiter(LimiterOptions{})
 	}
+	if o.Credentials == nil {
+		o.Credentials = limits.NewLogins(o.Now)
+	}
 	d := &door{
 		logic: logic, o: o,
 		methods: make(map[string]Method),
 		metrics: newDoorMetrics(o.Metrics),
-		logins:  limits.NewLogins(o.Now),
+		logins:  o.Credentials,
 	}
 	for _, m := range Methods() {
 		d.methods[m.Name] = m

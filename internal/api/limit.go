@@ -138,6 +138,15 @@ func OfDevice() func(method string) limits.Class {
 	}
 }
 
+// NeedNoToken tells the methods that anyone may call.
+func NeedNoToken() func(method string) bool {
+	open := map[string]bool{}
+	for _, m := range Methods() {
+		open[m.Name] = m.Who == Anyone
+	}
+	return func(method string) bool { return open[method] }
+}
+
 // admit counts a call of a class by an actor, whose Address is the client's. What
 // belongs to the device of a connection was counted by its gateway.
 func (l *Limiter) admit(class Class, actor im.Actor) (quota, bool) {

@@ -83,6 +83,8 @@ type App struct {
 	// devices and limiter are what both doors of this process count.
 	devices *limits.Devices
 	limiter *api.Limiter
+	// credentials is the line of both doors for passwords.
+	credentials *limits.Logins
 	// logic is the logic role of this process, nil without it; ask is the one that
 	// gateway and API ask, wherever it is.
 	logic    *logic
@@ -153,6 +155,7 @@ func (a *App) makeServices(ctx context.Context, o Options) error {
 	}
 	a.devices = limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: a.cfg.Gateway.SendRate, Burst: a.cfg.Gateway.SendBurst}})
 	a.limiter = api.NewLimiter(api.LimiterOptions{Devices: a.devices})
+	a.credentials = limits.NewLogins(time.Now)
 	if a.cfg.Is(config.RoleLogic) {
 		a.logic = &logic{}
 	}
@@ -187,6 +190,8 @@ func (a *App) makeGateway(o Options) {
 		Limits:         gateway.Limits{PullEntries: messaging.MaxPull},
 		Devices:        a.devices,
 		ClassOf:        api.OfDevice(),
+		Open:           api.NeedNoToken(),
+		Credentials:    a.credentials,
 		Timeline:       a.timeline,
 		Standing:       a.standing,
 		MaxConnections: c.Gateway.MaxConnections,
@@ -372,7 +377,7 @@ func (a *App) openHTTP(lo wire.ListenOptions) (err error) {
 	}
 	if a.cfg.Is(config.RoleAPI) {
 		public.Handle("/", api.NewHTTP(a.ask, api.HTTPOptions{
-			Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Limiter: a.limiter, Metrics: a.metrics,
+			Log: a.log, TrustedProxies: proxies, Origins: a.cfg.HTTP.Origins, Limiter: a.limiter, Credentials: a.credentials, Metrics: a.metrics,
 		}))
 	}
 	if a.gateway == nil && !a.cfg.Is(config.RoleAPI) {

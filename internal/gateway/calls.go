@@ -18,6 +18,8 @@ const (
 	callBytesHeld = 1 << 20
 	// callAgain is what those are told that find no room.
 	callAgain = time.Second
+	// earlyCalls is how many Calls a connection has before its Hello.
+	earlyCalls = 8
 )
 
 // calls is the Calls of a session that run or wait. They run beside the read
@@ -82,7 +84,7 @@ func (s *session) nextCall() *wire.Call {
 
 // call runs one API method and queues its result in the form of the request.
 func (s *session) call(call *wire.Call) {
-	result, err := s.ask(call)
+	result, err := s.ask(s.Actor, call)
 	if err != nil {
 		s.logInternal("call", err)
 		s.Send(resultError(call.GetNumber(), err))
@@ -92,7 +94,7 @@ func (s *session) call(call *wire.Call) {
 	s.Send(wire.NewServerFrame(result))
 }
 
-func (s *session) ask(call *wire.Call) (*wire.Result, error) {
+func (s *session) ask(from im.Actor, call *wire.Call) (*wire.Result, error) {
 	payload := call.GetBody()
 	_, asJSON := call.GetRequest().(*wire.Call_Json)
 	if asJSON {
@@ -103,7 +105,7 @@ func (s *session) ask(call *wire.Call) (*wire.Result, error) {
 	}
 	ctx, answered := s.asking(askTime)
 	defer answered()
-	answer, err := s.g.o.Logic.Call(ctx, s.Actor, call.GetMethod(), payload)
+	answer, err := s.g.o.Logic.Call(ctx, from, call.GetMethod(), payload)
 	if err != nil {
 		return nil, err
 	}
@@ -115,6 +117,39 @@ func (s *session) ask(call *wire.Call) (*wire.Result, error) {
 		return nil, im.Wrap(err, im.CodeInternal, "the server failed")
 	}
 	return &wire.Result{Response: &wire.Result_Json{Json: json}}, nil
+}
+
+// callEarly runs a Call before the Hello (SPEC §3.1): of a method that needs no
+// token, one at a time, as nothing is read meanwhile. It is counted by the client's
+// address, and stands in the line of those who come with passwords over HTTP.
+func (s *session) callEarly(call *wire.Call) {
+	if s.early++; s.early > earlyCalls {
+		s.fail("early_calls", im.Errorf(im.CodeHelloTimeout, "%d Calls and no Hello", earlyCalls))
+		return
+	}
+	s.deadline.Store(0) // the time is the server's
+	result, err := s.askEarly(call)
+	if err != nil {
+		s.logInternal("call", err)
+		s.Send(resultError(call.GetNumber(), err))
+	} else {
+		result.Number = call.GetNumber()
+		s.Send(wire.NewServerFrame(result))
+	}
+	s.Flush()
+	s.within(s.g.o.Limits.Hello)
+}
+
+func (s *session) askEarly(call *wire.Call) (*wire.Result, error) {
+	if !s.g.o.Open(call.GetMethod()) {
+		return nil, im.Errorf(im.CodeUnauthenticated, "before the Hello there are only methods that need no token")
+	}
+	leave, err := s.g.o.Credentials.Enter(s.g.ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return s.ask(im.Actor{Connection: s.ID, Address: s.Conn.Info().RemoteAddr}, call)
 }
 
 // requestError speaks as the other door does.

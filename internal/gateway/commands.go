@@ -12,6 +12,7 @@ type state uint8
 const (
 	stateNew   state = iota // nothing said yet
 	stateReady              // after the Welcome
+	stateAny                // also before the Hello, see callEarly
 )
 
 // who is who may use a row. What a user may do to which conversation is
@@ -54,6 +55,7 @@ const (
 	cmdPing
 	cmdPong
 	cmdBye
+	cmdRenew
 	commandCount
 )
 
@@ -83,13 +85,15 @@ var commands = [commandCount]command{
 		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return rangeError(f.GetPull(), err) }, cmdPull, true},
 	cmdTyping:        {"typing", stateReady, limits.Signals, whoUser, fixed(1 << 10), (*session).onTyping, plainError, cmdTyping, true},
 	cmdWatchPresence: {"watch_presence", stateReady, limits.Signals, whoUser, fixed(maxListed*(im.MaxID+4) + 1024), (*session).onWatchPresence, plainError, cmdWatchPresence, true},
-	cmdCall: {"call", stateReady, limits.Calls, whoUser, wholeFrame, (*session).onCall,
+	cmdCall: {"call", stateAny, limits.Calls, whoAnyone, wholeFrame, (*session).onCall,
 		func(f *wire.ClientFrame, err error) *wire.ServerFrame {
 			return resultError(f.GetCall().GetNumber(), err)
 		}, cmdCall, false},
 	cmdPing: {"ping", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onPing, plainError, cmdPing, true},
 	cmdPong: {"pong", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onPong, plainError, cmdPong, false},
 	cmdBye:  {"bye", stateReady, limits.None, whoUser, fixed(1 << 10), (*session).onBye, plainError, cmdBye, false},
+	cmdRenew: {"renew", stateReady, limits.Signals, whoUser, fixed(1 << 10), (*session).onRenew,
+		func(_ *wire.ClientFrame, err error) *wire.ServerFrame { return renewError(err) }, cmdRenew, true},
 }
 
 // commandOf returns the row of a frame.
@@ -119,6 +123,8 @@ func commandOf(f *wire.ClientFrame) *command {
 		return &commands[cmdPong]
 	case *wire.ClientFrame_Bye:
 		return &commands[cmdBye]
+	case *wire.ClientFrame_Renew:
+		return &commands[cmdRenew]
 	}
 	return &commands[cmdUnknown]
 }
@@ -129,7 +135,7 @@ func (c *command) admits(s *session, size int) error {
 	case !s.ready && size > helloBytes: // the transport was told this limit too
 		return im.Errorf(im.CodeFrameTooLong, "a message before the Welcome may have %d bytes", helloBytes)
 	case c.state == stateReady && !s.ready:
-		return im.Errorf(im.CodeProtocolError, "the first frame must be Hello, not %s", c.name)
+		return im.Errorf(im.CodeProtocolError, "the first frame must be Hello or a Call that needs no token, not %s", c.name)
 	case c.state == stateNew && s.ready:
 		return im.Errorf(im.CodeProtocolError, "%s was said already", c.name)
 	case c.who == whoUser && s.Actor.User == "":

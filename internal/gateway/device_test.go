@@ -80,7 +80,7 @@ func TestOrderIsTheConnections(t *testing.T) {
 		second.send(text(c, 2, "x"))
 		second.want("ack 2 dm:ann:bob 1")
 		first.send(text(c, 3, "x"))
-		first.want("send_error 3 out_of_order")
+		first.want("send_error 3 out_of_order first 1")
 		first.batch(text(c, 1, "x"), text(c, 3, "x"))
 		first.want("ack 1 dm:ann:bob 2")
 		first.want("ack 3 dm:ann:bob 3")

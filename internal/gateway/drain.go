@@ -80,7 +80,7 @@ func (g *Gateway) sendAway(ctx context.Context, spread time.Duration) error {
 // leave asks the session to go in peace. One that has not been welcomed yet is
 // just told to come again.
 func (s *session) leave() {
-	if s.Is(outgoing.Held) {
+	if s.Since.Load() == 0 || s.Is(outgoing.Held) {
 		s.fail("drain", errGoingAway())
 		return
 	}

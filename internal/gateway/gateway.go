@@ -136,8 +136,7 @@ func (g *Gateway) admit(c wire.Conn) (*session, error) {
 	if err != nil {
 		return s, err
 	}
-	s.deadline.Store(g.wheel.Now() + g.wheel.Ticks(g.o.Limits.Hello))
-	g.wheel.Schedule(s, g.wheel.Ticks(g.o.Limits.Hello))
+	s.within(g.o.Limits.Hello)
 	if g.isClosed() { // Close may have listed the connections before this one
 		s.Abort("shutdown", im.CodeGoingAway)
 	}

@@ -418,6 +418,8 @@ func brief(f *wire.ServerFrame) string {
 			return "kick " + code(x.Kick.Error) + " by " + x.Kick.By.Id
 		}
 		return "kick " + code(x.Kick.Error)
+	case *wire.ServerFrame_Renewed:
+		return fmt.Sprintf("renewed %d", x.Renewed.TokenExpiresAtMs)
 	case *wire.ServerFrame_GoAway:
 		return "go_away"
 	case *wire.ServerFrame_Error:

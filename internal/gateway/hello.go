@@ -96,6 +96,8 @@ func (s *session) authenticate(shake im.Handshake) error {
 	}
 	actor.Connection = s.ID
 	s.Actor, s.LoginAt = actor, began
+	s.expires.Store(actor.ExpiresMs)
+	s.Hold()
 	s.rates = s.g.o.Devices.Enter(actor.User, actor.Device.ID)
 	for _, r := range s.g.controls.since(actor.User, s.Began) {
 		if r.c.Yield && r.c.ByConnection == s.ID { // caused by this login: it tells its time and place
@@ -126,7 +128,7 @@ func (s *session) welcome() bool {
 			PullEntries: uint32(o.Limits.PullEntries), InFlight: uint32(o.Limits.InFlight), DeviceConnections: uint32(o.Limits.DeviceConnections),
 			Sends: rateOf(rates.Sends), Marks: rateOf(rates.Marks), Reads: rateOf(rates.Reads), Calls: rateOf(rates.Calls), Signals: rateOf(rates.Signals),
 		},
-		ServerTimeMs: o.Now().UnixMilli(), Connection: string(s.ID),
+		ServerTimeMs: o.Now().UnixMilli(), Connection: string(s.ID), TokenExpiresAtMs: s.expires.Load(),
 	}}})
 }
 

@@ -490,7 +490,7 @@ func TestTokenExpires(t *testing.T) {
 		begin := time.Now()
 		w.logic.authenticate = func(h im.Handshake) (im.Actor, error) {
 			a := actorOf(h)
-			a.Expires = begin.Add(20 * time.Second)
+			a.ExpiresMs = begin.Add(20 * time.Second).UnixMilli()
 			return a, nil
 		}
 		p := w.login("ann", "d1")

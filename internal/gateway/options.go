@@ -30,6 +30,10 @@ type Options struct {
 	// ClassOf tells what a method counts as; nil: all are Calls.
 	Devices *limits.Devices
 	ClassOf func(method string) limits.Class
+	// Open tells the methods that need no token; nil: there are none. Credentials is
+	// the line of those who call them, which HTTP may share (default: its own).
+	Open        func(method string) bool
+	Credentials *limits.Logins
 	// Timeline names the journal's history, for the Welcome.
 	Timeline func() string
 	// Standing lists the groups a user is a member of now. A group must be listed
@@ -121,6 +125,12 @@ func (o *Options) defaults() {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Open == nil {
+		o.Open = func(string) bool { return false }
+	}
+	if o.Credentials == nil {
+		o.Credentials = limits.NewLogins(o.Now)
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

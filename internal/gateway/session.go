@@ -49,10 +49,13 @@ type session struct {
 	// seen is the tick of the last sign of life, deadline the tick at which
 	// the current stage (hello, finishing) must be over, 0 = none.
 	seen     atomic.Int32
-	deadline atomic.Int64
+	deadline atomic.Int32
+	// expires is when the token's time is over, in Unix milliseconds, 0 = never.
+	expires atomic.Int64
 	// waiting: the server itself does not read (backpressure, authentication), so silence proves nothing.
 	waiting atomic.Bool
 	ready   bool
+	early   uint8  // Calls before the Hello
 	calls   *calls // nil before the first Call
 }
 
@@ -179,6 +182,10 @@ func (s *session) handle(msg []byte) {
 	s.g.metrics.framesIn[c.index].Add(1)
 	if err := c.admits(s, len(msg)); err != nil {
 		s.fail(string(im.CodeOf(err)), err)
+		return
+	}
+	if !s.ready && c.index == cmdCall {
+		s.callEarly(frame.GetCall())
 		return
 	}
 	if c.index == cmdSend && !s.inTurn(frame) {
@@ -322,25 +329,25 @@ func (s *session) Expire() int64 {
 	if s.Is(outgoing.Closed) {
 		return 0
 	}
-	held := s.Is(outgoing.Held)
-	if d := s.deadline.Load(); d > 0 {
+	stranger := s.Since.Load() == 0
+	if d := int64(s.deadline.Load()); d > 0 {
 		switch {
 		case now < d:
 			return d - now
 		case s.Is(outgoing.Ending):
 			s.CloseAsTold()
 			return 0
-		case held:
+		case stranger:
 			s.Finish("hello_timeout", wire.CodeHelloTimeout, "no Hello", errorFrame(im.Errorf(im.CodeHelloTimeout, "no Hello within %v", s.g.o.Limits.Hello)), false, finishTime)
 			return 0
 		}
 	}
-	if held {
-		return w.Ticks(time.Second) // authenticating: has its own time limit
+	if stranger {
+		return w.Ticks(time.Second) // asking, authenticating: has its own time limit
 	}
 	next := s.heartbeat(now)
-	if next > 0 && !s.Actor.Expires.IsZero() {
-		left := s.Actor.Expires.Sub(s.g.o.Now())
+	if expires := s.expires.Load(); next > 0 && expires != 0 {
+		left := time.Duration(expires-s.g.o.Now().UnixMilli()) * time.Millisecond
 		if left <= 0 {
 			s.g.kick(&s.Member, "token_expired", im.Errorf(im.CodeTokenExpired, "the access token expired"))
 			return 0
@@ -386,8 +393,14 @@ func (s *session) heartbeat(now int64) int64 {
 
 // Ends implements outgoing.Owner.
 func (s *session) Ends(within time.Duration) {
-	s.deadline.Store(s.g.wheel.Now() + s.g.wheel.Ticks(within))
-	s.g.wheel.Schedule(s, s.g.wheel.Ticks(within))
+	s.within(within)
+}
+
+// within has the stage that begins now be over within that time.
+func (s *session) within(d time.Duration) {
+	ticks := s.g.wheel.Ticks(d)
+	s.deadline.Store(int32(s.g.wheel.Now() + ticks))
+	s.g.wheel.Schedule(s, ticks)
 }
 
 // Log implements outgoing.Owner.

@@ -53,6 +53,8 @@ func tableRows() map[int]row {
 			big: wire.NewClientFrame(&wire.Ping{Position: long[:5000]}), tooLarge: "error too_large"},
 		cmdPong: {frame: wire.NewClientFrame(&wire.Pong{}), big: wire.NewClientFrame(&wire.Pong{Position: long[:5000]}), tooLarge: "error too_large"},
 		cmdBye:  {frame: wire.NewClientFrame(&wire.Bye{})},
+		cmdRenew: {frame: wire.NewClientFrame(&wire.Renew{Token: "ann"}), answer: []string{"error invalid_argument"}, denied: "error permission_denied",
+			big: wire.NewClientFrame(&wire.Renew{Token: long[:2000]}), tooLarge: "error too_large"},
 	}
 }
 
@@ -116,6 +118,10 @@ func testRow(t *testing.T, i int, r row, codec wire.Codec) {
 			p.send(r.frame)
 			if i == cmdHello {
 				p.want("welcome ann")
+				return
+			}
+			if i == cmdCall {
+				p.want("result 6 error unauthenticated")
 				return
 			}
 			p.want("error protocol_error")

@@ -104,8 +104,8 @@ type Actor struct {
 	Address    string
 	// Admin may use the admin methods: an administrator or the admin key (whose User is "").
 	Admin bool
-	// Expires is when the access token ends; zero for the admin key.
-	Expires time.Time
+	// ExpiresMs is when the access token ends, in Unix milliseconds; 0 for the admin key.
+	ExpiresMs int64
 
 	// Of a send: the order it has to keep, nil for none, and its place in it.
 	Order *Order

@@ -38,6 +38,21 @@ func putTime(b []byte, t time.Time) []byte {
 	return binary.AppendUvarint(binary.AppendVarint(b, t.Unix()), uint64(t.Nanosecond()))
 }
 
+// timeOfMs and msOfTime are between times and Unix milliseconds, 0 being none.
+func timeOfMs(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms)
+}
+
+func msOfTime(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
 // putRecord appends a record that fill appends the fields of. The length has a
 // fixed width, so that it can be filled in afterwards.
 func putRecord(b []byte, fill func(b []byte) []byte) []byte {
@@ -198,7 +213,7 @@ func putActor(b []byte, a *im.Actor) []byte {
 		b = putDevice(b, &a.Device)
 		b = putString(b, a.Address)
 		b = putBool(b, a.Admin)
-		return putTime(b, a.Expires)
+		return putTime(b, timeOfMs(a.ExpiresMs))
 	})
 }
 
@@ -206,7 +221,7 @@ func (r *reader) actor() im.Actor {
 	in := r.record()
 	a := im.Actor{
 		User: im.UserID(in.string()), Session: im.SessionID(in.string()), Connection: im.ConnectionID(in.string()),
-		Device: in.device(), Address: in.string(), Admin: in.bool(), Expires: in.time(),
+		Device: in.device(), Address: in.string(), Admin: in.bool(), ExpiresMs: msOfTime(in.time()),
 	}
 	r.also(in)
 	return a

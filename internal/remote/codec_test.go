@@ -173,7 +173,7 @@ func TestParcels(t *testing.T) {
 
 // A neighbour that knows more fields is understood, and so is one that knows fewer.
 func TestNeighbouringVersions(t *testing.T) {
-	actor := im.Actor{User: "u", Expires: time.Unix(1, 0)}
+	actor := im.Actor{User: "u", ExpiresMs: 1000}
 	more := putRecord(nil, func(b []byte) []byte { return append(append(b, putActor(nil, &actor)[4:]...), "and more"...) })
 	if got := (&reader{b: more}).actor(); got != actor {
 		t.Errorf("got %+v", got)

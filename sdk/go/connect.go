@@ -39,6 +39,7 @@ type connection struct {
 	reqs     map[uint32]*request
 	calls    map[uint32]*call
 	watched  []string
+	renewal
 }
 
 type call struct {
@@ -219,6 +220,9 @@ func (k *core) onDialed(d dialResult) {
 	k.rejected, k.rejections = "", 0
 	k.lastSent, k.lastPing, k.awaiting = now, now, now
 	k.ids.SetServerTime(w.ServerTimeMs)
+	k.ahead = time.UnixMilli(w.ServerTimeMs).Sub(now)
+	k.offered = ""
+	k.planRenewal(w.TokenExpiresAtMs)
 	if k.meta.User == "" {
 		k.meta.User = w.User
 		user := w.User
@@ -318,6 +322,8 @@ func (k *core) keepAlive(now time.Time) {
 		k.lost(errors.New("skein: the server does not answer"))
 	case due(k.pingAt(), now):
 		k.sendPing()
+	case due(k.renewAt, now):
+		k.renew()
 	}
 }
 

@@ -254,7 +254,7 @@ func (k *core) nextDeadline() time.Time {
 		d = earliest(d, k.closeAt)
 	}
 	if k.link != nil {
-		d = earliest(d, k.pingAt(), k.answerDeadline(), k.goAway, k.again.at, k.pageAgain.at)
+		d = earliest(d, k.pingAt(), k.answerDeadline(), k.goAway, k.again.at, k.pageAgain.at, k.renewAt)
 	}
 	return d
 }
@@ -319,6 +319,8 @@ func (k *core) handle(frame *wire.ServerFrame) {
 		k.onKick(f.Kick)
 	case *wire.ServerFrame_GoAway:
 		k.onGoAway(f.GoAway)
+	case *wire.ServerFrame_Renewed:
+		k.onRenewed(f.Renewed)
 	case *wire.ServerFrame_Error:
 		k.onError(f.Error)
 	default: // a frame of a later version, or a second Welcome: SPEC §1.4

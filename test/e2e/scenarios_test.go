@@ -33,6 +33,7 @@ func scenarios() []scenario {
 		{"contacts and blocks", terms{}, contacts},
 		{"restart under clients", terms{}, restart},
 		{"two logins race", terms{}, race},
+		{"two tabs of a browser", terms{}, tabs},
 		{"a revoked session is closed", terms{}, revoke},
 		{"minted tokens", terms{}, minted},
 		{"one answer through both doors", terms{}, doors},

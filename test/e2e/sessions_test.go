@@ -97,6 +97,57 @@ func (p *person) loses(other *person, e **skein.StateEvent) bool {
 	}
 }
 
+// tabs: two connections of one device, of many nodes at two of them, live side by
+// side: both send in the same conversation, all see one order, and neither ends the
+// other. A third one that came half open and one that comes back change nothing.
+func tabs(t *testing.T, w World) {
+	bob := join(t, w, "bob", 3)
+	device := newDevice(t, w, "ann", wire.DeviceClass_DEVICE_CLASS_WEB, 0)
+	var both []*person
+	for i := range 2 {
+		d := device
+		d.way, d.store = ways()[i], skein.NewMemoryStore()
+		both = append(both, connect(t, w, d))
+	}
+	befriend(t, both[0], bob)
+	silent := dialRaw(t, w, 0)
+	silent.hello(device.token, device.id, wire.DeviceClass_DEVICE_CLASS_WEB)
+
+	const each = 20
+	dm := both[0].DM("bob").ID()
+	var wg sync.WaitGroup
+	for i, p := range both {
+		wg.Go(func() {
+			for n := range each {
+				if _, err := p.Conversation(dm).Send(t.Context(), fmt.Sprintf("tab %d says %d", i, n)); err != nil {
+					t.Errorf("tab %d: %v", i, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for _, p := range append(both, bob) {
+		p.reaches(dm, 2*each)
+	}
+	agree(t, dm, 2*each, both[0], both[1], bob)
+
+	// One is closed and comes back: the other hears of nothing but its messages.
+	both[1].leave()
+	again := connect(t, w, both[1].device)
+	again.says(dm, "here again")
+	both[0].hears("here again")
+	both[0].says(dm, "still here")
+	again.hears("still here")
+	agree(t, dm, 2*each+2, both[0], again, bob)
+	both[0].mu.Lock()
+	defer both[0].mu.Unlock()
+	for _, e := range both[0].events {
+		if s, ok := e.(*skein.StateEvent); ok && s.Err != nil {
+			t.Errorf("the first tab was disturbed: %+v", s)
+		}
+	}
+}
+
 // revoke: a remote logout closes the socket, and the token is worth nothing.
 func revoke(t *testing.T, w World) {
 	ann := join(t, w, "ann", 1)

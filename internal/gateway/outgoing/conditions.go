@@ -4,7 +4,7 @@ package outgoing
 // runs under mu.
 type Condition func(o *Queue) bool
 
-// Held: before the Welcome.
+// Held: registered, before the Welcome.
 func Held(o *Queue) bool { return o.hold }
 
 // Ending: nothing more is taken, but answers to sends if it ends in peace.

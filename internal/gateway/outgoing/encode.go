@@ -23,7 +23,7 @@ var frameNames = [frameTypes]string{
 	framePush: "push", frameReceipt: "receipt", frameSyncDelta: "sync_delta", frameRange: "range",
 	frameTyping: "typing", framePresence: "presence", frameResult: "result", framePong: "pong",
 	framePing: "ping", frameHeads: "heads", frameResync: "resync", frameKick: "kick",
-	frameGoAway: "go_away", frameError: "error", frameMyState: "my_state",
+	frameGoAway: "go_away", frameError: "error", frameMyState: "my_state", frameRenewed: "renewed",
 }
 
 // frameType is a server frame's place in the metrics.
@@ -49,6 +49,7 @@ const (
 	frameGoAway
 	frameError
 	frameMyState
+	frameRenewed
 	frameTypes
 )
 
@@ -90,6 +91,8 @@ func serverFrameType(f *wire.ServerFrame) frameType {
 		return frameError
 	case *wire.ServerFrame_MyState:
 		return frameMyState
+	case *wire.ServerFrame_Renewed:
+		return frameRenewed
 	}
 	return frameNone
 }

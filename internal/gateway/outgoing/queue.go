@@ -37,7 +37,7 @@ const (
 //     the queue has drained: then one Resync is queued (lagging);
 //   - pushes alone wait for up to maxDeferred further Flushes while a send of the
 //     session's is on its way: they leave in one write with its ack;
-//   - before the Welcome (hold) pushes wait and nothing is written;
+//   - from the registration to the Welcome (hold) pushes wait and nothing is written;
 //   - order is kept; at most one goroutine writes at a time (writing);
 //   - an empty queue holds no buffer.
 type Queue struct {

@@ -58,12 +58,17 @@ func New(o Options) *Queues {
 	return sh
 }
 
-// Begin makes a queue that holds what is queued until the Welcome, of the n-th
-// connection.
+// Begin makes a queue of the n-th connection.
 func (o *Queue) Begin(sh *Queues, by Owner, c wire.Conn, k *Kind, id im.ConnectionID, n uint64) {
 	o.sh, o.owner, o.Conn, o.Kind, o.ID = sh, by, c, k, id
 	o.writer = sh.writers.shard(n)
+}
+
+// Hold holds what is queued until the Welcome.
+func (o *Queue) Hold() {
+	o.mu.Lock()
 	o.hold = true
+	o.mu.Unlock()
 }
 
 // buffers keep what is used again and again; nothing in them belongs to a session.
