@@ -48,6 +48,9 @@ type ListenOptions struct {
 	// Origins a browser may connect from, as host or host:port patterns; a request
 	// without an Origin header and one from the listener's own host are always allowed.
 	Origins []string
+	// Deflate lets clients of a transport that can ask for compressed messages, e.g.
+	// permessage-deflate of WebSocket (SPEC §1.8).
+	Deflate bool
 	// Poller lets connections park (see Parker) where sockets can. Nil: they wait in
 	// a goroutine each.
 	Poller *netio.Poller
@@ -101,6 +104,9 @@ type ConnInfo struct {
 	Framing string
 	// RemoteAddr is the peer's address, without port.
 	RemoteAddr string
+	// Deflate tells that AppendMessage compresses: it takes its time, and is better
+	// not called with a lock.
+	Deflate bool
 }
 
 // Conn carries whole messages (encoded frames) in both directions. Reading

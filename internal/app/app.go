@@ -327,7 +327,7 @@ func (a *App) openListeners(ctx context.Context, o Options) error {
 		return err
 	}
 	lo := wire.ListenOptions{
-		HandshakeTimeout: 5 * time.Second, Origins: a.cfg.HTTP.Origins, Poller: a.poller, Log: a.log,
+		HandshakeTimeout: 5 * time.Second, Origins: a.cfg.HTTP.Origins, Poller: a.poller, Log: a.log, Deflate: a.cfg.Gateway.Deflate,
 	}.WithCodecs(a.codecs(o)...)
 	if a.cfg.TLS.Cert != "" {
 		cert, err := tls.LoadX509KeyPair(a.cfg.TLS.Cert, a.cfg.TLS.Key)

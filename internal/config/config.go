@@ -100,6 +100,7 @@ type Gateway struct {
 	MaxPerAddress  int      `toml:"max_per_address" doc:"Connections from one address (an IPv6 /64 counts as one); 0: no limit. Loopback is never limited."`
 	SendRate       float64  `toml:"send_rate" doc:"Messages per second one device may send for long, over connections and HTTP, at each node."`
 	SendBurst      int      `toml:"send_burst" doc:"Messages it may send at once."`
+	Deflate        bool     `toml:"deflate" doc:"Compress WebSocket messages for clients that ask for it (permessage-deflate), as browsers do."`
 	DrainTime      Duration `toml:"drain_time" doc:"On SIGTERM clients are sent away spread over this time."`
 }
 
@@ -139,7 +140,7 @@ func Default() Config {
 		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), MaxQueued: 16384},
 		Groups:    Groups{MaxMembers: 10000},
 		Gateway: Gateway{
-			MaxConnections: 100_000, MaxPerUser: 50, MaxPerAddress: 2000, SendRate: 200, SendBurst: 1000, DrainTime: Duration(5 * time.Second),
+			MaxConnections: 100_000, MaxPerUser: 50, MaxPerAddress: 2000, SendRate: 200, SendBurst: 1000, Deflate: true, DrainTime: Duration(5 * time.Second),
 		},
 		Journal:  Journal{MinFree: 64 << 20, CacheBytes: 128 << 20},
 		Postgres: Postgres{Connections: 32},

@@ -1,7 +1,10 @@
 package outgoing
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/skein-im/skein/wire"
 )
@@ -15,6 +18,9 @@ type Kind struct {
 	Codec   wire.Codec
 	framing string
 	index   int
+	// longest is the most bytes a frame may have; deflates: framing compresses.
+	longest  int
+	deflates bool
 }
 
 // frameNames are the oneof's names, for the metrics.
@@ -110,50 +116,82 @@ func (sh *Queues) KindOf(info wire.ConnInfo) *Kind {
 	if codec == nil {
 		return nil
 	}
-	k := &Kind{Codec: codec, framing: info.Framing, index: len(sh.kinds)}
+	k := &Kind{Codec: codec, framing: info.Framing, index: len(sh.kinds), longest: cmp.Or(sh.o.FrameBytes, math.MaxInt), deflates: info.Deflate}
 	if k.index < maxKinds {
 		sh.kinds = append(sh.kinds, k)
 	}
 	return k
 }
 
+// errTooLong is a frame beyond Options.FrameBytes.
+var errTooLong = errors.New("the frame is longer than frames may be")
+
 // encode encodes a frame for this session into a buffer of the pool, which the
 // caller gives back. A codec that fails or panics yields nil and ends the
 // session, not the process.
 func (o *Queue) encode(f *wire.ServerFrame) *[]byte {
-	buf := o.sh.pools.getBuf()
-	out, err := o.Kind.append((*buf)[:0], f)
+	buf, err := o.tryEncode(f)
 	if err != nil {
-		o.sh.pools.putBuf(buf)
 		o.owner.Log().Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", o.Kind.Codec.Name(), "err", err)
 		o.Abort("internal", "internal")
 		return nil
 	}
-	*buf = out
 	return buf
 }
 
-// append is Codec.Append with panics as errors: codecs may come from outside.
+func (o *Queue) tryEncode(f *wire.ServerFrame) (*[]byte, error) {
+	buf := o.sh.pools.getBuf()
+	out, err := o.Kind.append((*buf)[:0], f)
+	if err != nil {
+		o.sh.pools.putBuf(buf)
+		return nil, err
+	}
+	*buf = out
+	return buf, nil
+}
+
+// append is Codec.Append with panics as errors: codecs may come from outside. No
+// frame leaves that is longer than Limits.server_frame_bytes (SPEC §1.5).
 func (k *Kind) append(dst []byte, f *wire.ServerFrame) (out []byte, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("codec %s panicked: %v", k.Codec.Name(), r)
 		}
 	}()
-	return k.Codec.Append(dst, f)
+	out, err = k.Codec.Append(dst, f)
+	if err == nil && len(out)-len(dst) > k.longest {
+		return nil, errTooLong
+	}
+	return out, err
 }
 
-// framed returns f encoded and framed in memory of its own, nil if the codec fails.
-func (k *Kind) framed(o *Queue, _ frameType, f *wire.ServerFrame) []byte {
+// framed returns f encoded and framed in memory of its own.
+func (k *Kind) framed(o *Queue, _ frameType, f *wire.ServerFrame) ([]byte, error) {
 	payload := o.sh.pools.getBuf()
 	defer o.sh.pools.putBuf(payload)
 	out, err := k.append((*payload)[:0], f)
 	if err != nil {
 		o.sh.o.Logger.Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", k.Codec.Name(), "err", err)
-		return nil
+		return nil, err
 	}
 	*payload = out
-	return o.Conn.AppendMessage(make([]byte, 0, len(out)+16), out)
+	return o.Conn.AppendMessage(make([]byte, 0, len(out)+16), out), nil
+}
+
+// SendWithin is Send for an answer that may be longer than frames may be: then it
+// reports false and queues nothing.
+func (o *Queue) SendWithin(f *wire.ServerFrame) bool {
+	payload, err := o.tryEncode(f)
+	if errors.Is(err, errTooLong) {
+		return false
+	}
+	if err != nil {
+		o.encode(f) // fails again, and ends the session
+		return true
+	}
+	o.put(serverFrameType(f), *payload)
+	o.sh.pools.putBuf(payload)
+	return true
 }
 
 // Send queues a frame of the session's own: never dropped, written by the next flush.
@@ -179,16 +217,18 @@ type Fanout struct {
 	share bool
 	done  [maxKinds][]byte
 	bufs  [maxKinds]*[]byte
+	// long: in this kind the frame is longer than frames may be.
+	long [maxKinds]bool
 }
 
 // To queues the frame for a connection.
 func (f *Fanout) To(o *Queue) {
 	i := o.Kind.index
 	if i >= maxKinds {
-		if b := o.Kind.framed(o, f.typ, f.frame); b != nil {
+		if b, err := o.Kind.framed(o, f.typ, f.frame); err == nil {
 			o.push(f.typ, b, true)
 		} else {
-			o.Misses()
+			o.skips(errors.Is(err, errTooLong))
 		}
 		return
 	}
@@ -198,6 +238,16 @@ func (f *Fanout) To(o *Queue) {
 	if len(f.done[i]) > 0 {
 		o.push(f.typ, f.done[i], f.share)
 	} else {
+		o.skips(f.long[i])
+	}
+}
+
+// skips notes that a push was not queued. Of one that is too long the client is told,
+// as of one that does not fit into the queue: it gets the entries by a Sync.
+func (o *Queue) skips(long bool) {
+	if long {
+		o.Compare()
+	} else {
 		o.Misses()
 	}
 }
@@ -206,15 +256,18 @@ func (f *Fanout) To(o *Queue) {
 // (then those sessions miss it and their clients pull).
 func (f *Fanout) encode(o *Queue) []byte {
 	if f.share {
-		if b := o.Kind.framed(o, f.typ, f.frame); b != nil {
-			return b
+		b, err := o.Kind.framed(o, f.typ, f.frame)
+		if err != nil {
+			f.long[o.Kind.index] = errors.Is(err, errTooLong)
+			return []byte{}
 		}
-		return []byte{}
+		return b
 	}
 	payload := o.sh.pools.getBuf()
 	defer o.sh.pools.putBuf(payload)
 	out, err := o.Kind.append((*payload)[:0], f.frame)
 	if err != nil {
+		f.long[o.Kind.index] = errors.Is(err, errTooLong)
 		o.sh.o.Logger.Error("gateway: encode frame", "frame", frameNames[f.typ], "codec", o.Kind.Codec.Name(), "err", err)
 		return []byte{}
 	}

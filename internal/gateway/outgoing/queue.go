@@ -209,15 +209,26 @@ func (o *Queue) Compare() {
 // refuses tells that a must frame comes too late. Caller holds mu.
 func (o *Queue) refuses() bool { return o.closed || (o.ending && !o.graceful) }
 
-// put queues a must frame; payload is not framed yet.
+// put queues a must frame; payload is not framed yet. Deflating takes time, in which
+// nobody waits for the lock.
 func (o *Queue) put(t frameType, payload []byte) {
+	var framed *[]byte
+	if o.Kind.deflates {
+		framed = o.sh.pools.getBuf()
+		defer o.sh.pools.putBuf(framed)
+		*framed = o.Conn.AppendMessage((*framed)[:0], payload)
+	}
 	o.mu.Lock()
 	if o.refuses() {
 		o.mu.Unlock()
 		return
 	}
 	buf := o.room(&o.sh.pools)
-	*buf = o.Conn.AppendMessage(*buf, payload)
+	if framed != nil {
+		*buf = append(*buf, *framed...)
+	} else {
+		*buf = o.Conn.AppendMessage(*buf, payload)
+	}
 	o.must = true
 	o.mu.Unlock()
 	o.sh.metrics.framesOut[t].Add(1)
@@ -301,7 +312,7 @@ func (o *Queue) next() bool {
 	}
 	if o.lagging && !o.ending {
 		o.lagging = false
-		if framed := o.Kind.framed(o, frameResync, &wire.ServerFrame{Frame: &wire.ServerFrame_Resync{Resync: &wire.Resync{}}}); framed != nil {
+		if framed, err := o.Kind.framed(o, frameResync, &wire.ServerFrame{Frame: &wire.ServerFrame_Resync{Resync: &wire.Resync{}}}); err == nil {
 			buf := o.room(&o.sh.pools)
 			*buf = append(*buf, framed...)
 			o.sh.metrics.framesOut[frameResync].Add(1)

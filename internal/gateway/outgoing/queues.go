@@ -17,6 +17,8 @@ type Options struct {
 	// QueueBytes bounds what waits to be written to a connection, InFlight the sends
 	// without an answer while more is read.
 	QueueBytes, InFlight int
+	// FrameBytes is the longest frame, not yet framed; 0: no bound.
+	FrameBytes int
 	// Write is how long a peer may take nothing.
 	Write  time.Duration
 	Codecs []wire.Codec

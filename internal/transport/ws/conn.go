@@ -19,6 +19,7 @@ type conn struct {
 	// These belong to the reader.
 	limit     int
 	fragments []byte
+	plain     *[]byte // an inflated message
 	pongs     []byte
 	readErr   error
 
@@ -36,19 +37,29 @@ type conn struct {
 	binary       bool
 }
 
-func newConn(nc net.Conn, early []byte, codec string, binary bool, poller *netio.Poller) *conn {
+func newConn(nc net.Conn, early []byte, codec string, binary, deflate bool, poller *netio.Poller) *conn {
 	s := netio.New(nc, poller)
 	s.Prefill(early)
-	framing := "ws-text"
-	if binary {
-		framing = "ws-binary"
-	}
 	return &conn{
 		sock:   s,
-		info:   wire.ConnInfo{Codec: codec, Framing: framing, RemoteAddr: s.RemoteAddr()},
+		info:   wire.ConnInfo{Codec: codec, Framing: framingName(binary, deflate), RemoteAddr: s.RemoteAddr(), Deflate: deflate},
 		binary: binary,
 		limit:  helloLimit,
 	}
 }
 
 func (c *conn) Info() wire.ConnInfo { return c.info }
+
+// framingName names how messages are framed: those of deflated connections are deflated
+// once for all of them.
+func framingName(binary, deflate bool) string {
+	switch {
+	case binary && deflate:
+		return "ws-binary-deflate"
+	case binary:
+		return "ws-binary"
+	case deflate:
+		return "ws-text-deflate"
+	}
+	return "ws-text"
+}

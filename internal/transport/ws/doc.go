@@ -3,7 +3,11 @@
 // text codec and binary for a binary one. It owns the upgrade (codec by
 // sub-protocol, origins), framing and closing; it knows nothing of what messages
 // mean. The handshake is gobwas/ws's on net/http; frames are read here, from
-// wire/netio, without holding a buffer while idle. No extension is negotiated.
+// wire/netio, without holding a buffer while idle.
+//
+// The one extension is permessage-deflate without contexts (RFC 7692, SPEC §1.8):
+// compressors, inflaters and what they write into come from pools for one message,
+// so a connection with it costs what one without it does (deflate.go).
 //
 // Goroutines: net/http's during the handshake; then one per connection, which
 // runs serve and references nothing of net/http, or none while it is parked.
@@ -26,5 +30,6 @@
 //
 // Invariants: a control frame never stands within another frame; nothing is
 // sent after a close frame; memory for a message is taken after its length
-// passed the limit, and in proportion to what arrived.
+// passed the limit, and in proportion to what arrived; of
+// a deflated message no more is inflated than the limit.
 package ws

@@ -18,6 +18,7 @@ const (
 
 	finBit  = 0x80
 	rsvBits = 0x70
+	rsv1Bit = 0x40
 	maskBit = 0x80
 
 	minHeader  = 2
@@ -26,10 +27,12 @@ const (
 
 // header is the beginning of a client's frame.
 type header struct {
-	fin    bool
-	op     byte
-	mask   [4]byte
-	length uint64
+	fin bool
+	// deflated: RSV1 is set.
+	deflated bool
+	op       byte
+	mask     [4]byte
+	length   uint64
 	// size is that of the header itself.
 	size int
 }
@@ -56,11 +59,15 @@ func protocolError(format string, args ...any) error {
 }
 
 // parseHeader reads the header b begins with, complete by headerSize, and
-// refuses what a client may not send.
-func parseHeader(b []byte) (header, error) {
+// refuses what a client may not send. The first frame of a message may be marked as
+// deflated where that was agreed.
+func parseHeader(b []byte, deflate bool) (header, error) {
 	h := header{fin: b[0]&finBit != 0, op: b[0] & 0xf, size: headerSize(b[1])}
-	if b[0]&rsvBits != 0 {
-		return h, protocolError("a reserved bit is set without an extension")
+	if rsv := b[0] & rsvBits; rsv != 0 {
+		if !deflate || rsv != rsv1Bit || h.op != opText && h.op != opBinary {
+			return h, protocolError("a reserved bit is set without an extension")
+		}
+		h.deflated = true
 	}
 	if b[1]&maskBit == 0 {
 		return h, protocolError("a client's frame must be masked")
@@ -131,7 +138,7 @@ func validStatus(status int) bool {
 // outgoing follows the written bytes and knows where in a frame they end.
 type outgoing struct {
 	head [10]byte
-	have int
+	have uint8 // a small one: it stands in the same word
 	left uint64
 }
 
@@ -149,7 +156,7 @@ func (o *outgoing) advance(p []byte) {
 		o.head[o.have] = p[0]
 		o.have++
 		p = p[1:]
-		if o.have < minHeader || o.have < headerSize(o.head[1]&^maskBit) {
+		if o.have < minHeader || int(o.have) < headerSize(o.head[1]&^maskBit) {
 			continue
 		}
 		switch o.left = uint64(o.head[1] & 0x7f); o.left {

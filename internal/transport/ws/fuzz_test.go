@@ -23,7 +23,7 @@ func FuzzWS(f *testing.F) {
 			bound := 128<<10 + uint64(32*len(data))
 			cost, ok := transporttest.CostsAtMost(bound, func() {
 				script := transporttest.NewScript(slices.Clone(data), chunk)
-				conn := newConn(script, nil, wire.JSONName, binary, nil)
+				conn := newConn(script, nil, wire.JSONName, binary, false, nil)
 				conn.SetReadLimit(1 << 20)
 				var n int
 				if summary, n = transporttest.Transcript(conn); n > len(data) {

@@ -53,6 +53,10 @@ func (h *handler) upgrade(w http.ResponseWriter, r *http.Request, codec string) 
 		Timeout:  h.o.Timeout(),
 		Protocol: func(p string) bool { return p == codec },
 	}
+	var deflate extension
+	if h.o.Deflate {
+		up.Negotiate = deflate.negotiate
+	}
 	nc, rw, _, err := up.Upgrade(r, w)
 	if err != nil {
 		// The upgrader has answered with the reason.
@@ -67,7 +71,7 @@ func (h *handler) upgrade(w http.ResponseWriter, r *http.Request, codec string) 
 		_ = nc.Close()
 		return nil
 	}
-	c := newConn(nc, early, codec, h.o.Binary(codec), h.o.Poller)
+	c := newConn(nc, early, codec, h.o.Binary(codec), deflate.taken, h.o.Poller)
 	if host, _, err := net.SplitHostPort(r.RemoteAddr); err == nil {
 		c.info.RemoteAddr = strings.Clone(host) // nothing of the request stays
 	}

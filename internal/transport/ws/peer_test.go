@@ -27,6 +27,8 @@ type peer struct {
 	net.Conn
 	in *bufio.Reader
 	op byte
+	// inflates: it asked for deflate.
+	inflates bool
 }
 
 type wsFrame struct {
@@ -52,7 +54,15 @@ func request(nc net.Conn, header string) (*http.Response, *bufio.Reader, error) 
 const upgradeHeader = "Upgrade: websocket\r\nConnection: keep-alive, Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 
 func handshake(nc net.Conn, codec string) (transporttest.Peer, error) {
-	resp, in, err := request(nc, upgradeHeader+"Sec-WebSocket-Protocol: "+codec+"\r\n")
+	p, err := handshakeWith(nc, codec, "")
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func handshakeWith(nc net.Conn, codec, more string) (*peer, error) {
+	resp, in, err := request(nc, upgradeHeader+more+"Sec-WebSocket-Protocol: "+codec+"\r\n")
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +118,8 @@ func (p *peer) read() (wsFrame, error) {
 		return wsFrame{}, err
 	}
 	f := wsFrame{op: h[0] & 0xf, fin: h[0]&0x80 != 0}
-	if h[0]&0x70 != 0 || h[1]&0x80 != 0 {
+	deflated := p.inflates && h[0]&0x70 == rsv1Bit && f.op < closeF
+	if h[0]&0x70 != 0 && !deflated || h[1]&0x80 != 0 {
 		return f, fmt.Errorf("the server sent a frame with header %x", h)
 	}
 	n := uint64(h[1])
@@ -128,6 +139,9 @@ func (p *peer) read() (wsFrame, error) {
 	}
 	f.payload = make([]byte, n)
 	_, err := io.ReadFull(p.in, f.payload)
+	if err == nil && deflated {
+		f.payload, err = undo(f.payload)
+	}
 	return f, err
 }
 

@@ -3,7 +3,6 @@ package ws
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"unicode/utf8"
@@ -25,7 +24,7 @@ func (c *conn) Park(resume func()) bool {
 	if c.readErr != nil {
 		return false
 	}
-	c.fragments = nil
+	c.forget()
 	return c.sock.Park(resume)
 }
 
@@ -34,12 +33,12 @@ func (c *conn) Nudge() { c.sock.Nudge() }
 // message path 1/6: a frame comes off the socket.
 //
 // ReadMessage returns a message of one frame where it lies in the read buffer,
-// and one of several frames from memory of its own.
+// and one of several frames, or a deflated one, from memory of its own.
 func (c *conn) ReadMessage() ([]byte, error) {
 	if c.readErr != nil {
 		return nil, c.readErr
 	}
-	c.fragments = nil
+	c.forget()
 	message, err := c.readMessage()
 	if len(c.pongs) > 0 {
 		c.sendPongs()
@@ -51,7 +50,7 @@ func (c *conn) ReadMessage() ([]byte, error) {
 }
 
 func (c *conn) readMessage() ([]byte, error) {
-	empty := 0
+	empty, deflated := 0, false
 	for first := true; ; {
 		h, err := c.readHeader()
 		if err == wire.ErrNudged && !first {
@@ -66,7 +65,10 @@ func (c *conn) readMessage() ([]byte, error) {
 			}
 			continue
 		}
-		if err := c.checkData(&h, first); err != nil {
+		if first {
+			deflated = h.deflated
+		}
+		if err := c.checkData(&h, first, deflated); err != nil {
 			return nil, err
 		}
 		payload, err := c.readPayload(&h)
@@ -78,6 +80,11 @@ func (c *conn) readMessage() ([]byte, error) {
 			payload = c.fragments
 		}
 		if h.fin {
+			if deflated {
+				if payload, err = c.inflate(payload); err != nil {
+					return nil, err
+				}
+			}
 			if !c.binary && !utf8.Valid(payload) {
 				return nil, protocolError("a text message is not valid UTF-8")
 			}
@@ -92,7 +99,7 @@ func (c *conn) readMessage() ([]byte, error) {
 }
 
 // checkData judges a data frame by its header, before memory for it is taken.
-func (c *conn) checkData(h *header, first bool) error {
+func (c *conn) checkData(h *header, first, deflated bool) error {
 	switch {
 	case first && h.op == opContinuation:
 		return protocolError("a continuation of nothing")
@@ -104,11 +111,12 @@ func (c *conn) checkData(h *header, first bool) error {
 		}
 		return protocolError("%s messages are text", c.info.Codec)
 	}
-	if total := uint64(len(c.fragments)) + h.length; total > uint64(c.limit) {
-		return &wire.CloseError{
-			Code:   wire.CodeFrameTooLong,
-			Reason: fmt.Sprintf("a message of %d bytes or more, the limit is %d", total, c.limit),
-		}
+	limit := c.limit
+	if deflated {
+		limit = deflatedLimit(limit)
+	}
+	if total := uint64(len(c.fragments)) + h.length; total > uint64(limit) {
+		return tooLong(total, limit)
 	}
 	return nil
 }
@@ -135,7 +143,7 @@ func (c *conn) readHeader() (header, error) {
 	if err := c.fill(headerSize(c.sock.Peek()[1])); err != nil {
 		return header{}, err
 	}
-	return parseHeader(c.sock.Peek())
+	return parseHeader(c.sock.Peek(), c.info.Deflate)
 }
 
 // readPayload waits for the frame's payload and unmasks it in place.
@@ -192,7 +200,7 @@ func (c *conn) Buffered() bool {
 	}
 	b := c.sock.Peek()
 	for len(b) >= minHeader && len(b) >= headerSize(b[1]) {
-		h, err := parseHeader(b)
+		h, err := parseHeader(b, c.info.Deflate)
 		if err != nil || h.op == opClose {
 			return true
 		}

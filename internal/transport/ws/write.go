@@ -65,10 +65,14 @@ func (q *control) close() bool {
 }
 
 func (c *conn) AppendMessage(dst, payload []byte) []byte {
+	op := byte(opText)
 	if c.binary {
-		return appendFrame(dst, opBinary, payload)
+		op = opBinary
 	}
-	return appendFrame(dst, opText, payload)
+	if c.info.Deflate && len(payload) >= deflateFrom {
+		return appendDeflated(dst, op, payload)
+	}
+	return appendFrame(dst, op, payload)
 }
 
 // queuePong belongs to the reader; the pongs are sent before it waits or returns.

@@ -235,7 +235,7 @@ func TestWrongKindOfMessage(t *testing.T) {
 		op     byte
 		want   bool
 	}{{false, text, true}, {false, bin, false}, {true, bin, true}, {true, text, false}} {
-		conn := newConn(transporttest.NewScript(frameBytes(fin|c.op, []byte("x")), 0), nil, wire.JSONName, c.binary, nil)
+		conn := newConn(transporttest.NewScript(frameBytes(fin|c.op, []byte("x")), 0), nil, wire.JSONName, c.binary, false, nil)
 		if _, err := conn.ReadMessage(); (err == nil) != c.want {
 			t.Errorf("opcode %d on a codec with binary = %v: %v", c.op, c.binary, err)
 		}
@@ -247,7 +247,7 @@ func TestEndlessEmptyFragments(t *testing.T) {
 	for range 5000 {
 		data = append(data, frameBytes(0, nil)...)
 	}
-	conn := newConn(transporttest.NewScript(data, 0), nil, wire.JSONName, false, nil)
+	conn := newConn(transporttest.NewScript(data, 0), nil, wire.JSONName, false, false, nil)
 	if _, err := conn.ReadMessage(); err == nil || !strings.Contains(err.Error(), "empty fragments") {
 		t.Errorf("a message that never ends: %v", err)
 	}
@@ -255,7 +255,7 @@ func TestEndlessEmptyFragments(t *testing.T) {
 
 func TestLimitCountsFragments(t *testing.T) {
 	data := append(frameBytes(bin, make([]byte, 60)), frameBytes(fin, make([]byte, 41))...)
-	conn := newConn(transporttest.NewScript(data, 0), nil, wire.ProtobufName, true, nil)
+	conn := newConn(transporttest.NewScript(data, 0), nil, wire.ProtobufName, true, false, nil)
 	conn.SetReadLimit(100)
 	if _, err := conn.ReadMessage(); closeCode(err) != wire.CodeFrameTooLong {
 		t.Errorf("60 + 41 bytes with a limit of 100: %v", err)
@@ -270,7 +270,7 @@ func TestPingFloodIsAnsweredWithLittle(t *testing.T) {
 		data = append(data, frameBytes(fin|ping, fmt.Append(nil, i))...)
 	}
 	script := transporttest.NewScript(data, 0)
-	conn := newConn(script, nil, wire.JSONName, false, nil)
+	conn := newConn(script, nil, wire.JSONName, false, false, nil)
 	_, _ = conn.ReadMessage()
 	answers := script.Written()
 	if len(answers) > len(data)/2 {
@@ -285,7 +285,7 @@ func TestPingFloodIsAnsweredWithLittle(t *testing.T) {
 // are written in pieces of any size, the peer pings. Every frame arrives whole.
 func TestPongsStandBetweenFrames(t *testing.T) {
 	a, b := pipe.Streams(700)
-	conn := newConn(a, nil, wire.ProtobufName, true, nil)
+	conn := newConn(a, nil, wire.ProtobufName, true, false, nil)
 	client := &peer{Conn: b, in: bufio.NewReader(b), op: bin}
 
 	const messages = 300
@@ -347,7 +347,7 @@ func TestPongsStandBetweenFrames(t *testing.T) {
 // TestNothingAfterTheClose: the peer closes while the session is within a frame.
 func TestNothingAfterTheClose(t *testing.T) {
 	a, b := pipe.Streams(10)
-	conn := newConn(a, nil, wire.ProtobufName, true, nil)
+	conn := newConn(a, nil, wire.ProtobufName, true, false, nil)
 	framed := conn.AppendMessage(nil, make([]byte, 18))
 	if n, err := conn.TryWrite(framed); n != 10 || err != nil {
 		t.Fatalf("TryWrite = %d, %v", n, err)
