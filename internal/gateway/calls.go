@@ -91,7 +91,9 @@ func (s *session) call(call *wire.Call) {
 		return
 	}
 	result.Number = call.GetNumber()
-	s.Send(wire.NewServerFrame(result))
+	if !s.SendWithin(wire.NewServerFrame(result)) {
+		s.Send(resultError(call.GetNumber(), im.Errorf(im.CodeTooLarge, "the answer is longer than %d bytes; ask for less at a time", s.g.o.Limits.ServerFrameBytes)))
+	}
 }
 
 func (s *session) ask(from im.Actor, call *wire.Call) (*wire.Result, error) {

@@ -56,6 +56,7 @@ const (
 	cmdPong
 	cmdBye
 	cmdRenew
+	cmdPulls
 	commandCount
 )
 
@@ -94,6 +95,8 @@ var commands = [commandCount]command{
 	cmdBye:  {"bye", stateReady, limits.None, whoUser, fixed(1 << 10), (*session).onBye, plainError, cmdBye, false},
 	cmdRenew: {"renew", stateReady, limits.Signals, whoUser, fixed(1 << 10), (*session).onRenew,
 		func(_ *wire.ClientFrame, err error) *wire.ServerFrame { return renewError(err) }, cmdRenew, true},
+	// Refused, each of its Pulls is (refusePulls).
+	cmdPulls: {"pulls", stateReady, limits.Reads, whoUser, fixed(pullsBytes), (*session).onPulls, plainError, cmdPulls, true},
 }
 
 // commandOf returns the row of a frame.
@@ -125,6 +128,8 @@ func commandOf(f *wire.ClientFrame) *command {
 		return &commands[cmdBye]
 	case *wire.ClientFrame_Renew:
 		return &commands[cmdRenew]
+	case *wire.ClientFrame_Pulls:
+		return &commands[cmdPulls]
 	}
 	return &commands[cmdUnknown]
 }

@@ -73,7 +73,7 @@ func New(o Options) *Gateway {
 	g.logins = limits.NewLogins(o.Now)
 	g.metrics = newMetrics(g, o.Registerer)
 	g.out = outgoing.New(outgoing.Options{
-		QueueBytes: o.Limits.QueueBytes, InFlight: o.Limits.InFlight, Write: o.Limits.Write,
+		QueueBytes: o.Limits.QueueBytes, FrameBytes: o.Limits.ServerFrameBytes, InFlight: o.Limits.InFlight, Write: o.Limits.Write,
 		Codecs: o.Codecs, Now: o.Now, Logger: o.Logger, Counts: &g.metrics.out,
 		Tick: g.wheel.Now, PlaceEvery: g.wheel.Ticks(o.PlaceEvery), PlaceAgain: g.wheel.Ticks(placeAgain),
 	})

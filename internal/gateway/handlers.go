@@ -131,28 +131,8 @@ func (s *session) sync(p *wire.Sync) {
 	if !s.g.compareRoster(&s.Member, res.Conversations) {
 		s.Misses()
 	}
-	s.Send(&wire.ServerFrame{Frame: &wire.ServerFrame_SyncDelta{SyncDelta: d}})
+	s.sendDelta(d)
 	s.Synced(&q, &res)
-}
-
-func (s *session) onPull(c *command, f *wire.ClientFrame) {
-	p := f.GetPull()
-	q, err := contract.PullQuery(p)
-	if err != nil {
-		s.refuse(c, f, err)
-		return
-	}
-	q.Limit = min(q.Limit, s.g.o.Limits.PullEntries)
-	ctx, done := s.asking(readTime)
-	defer done()
-	res, err := s.g.o.Logic.Pull(ctx, s.Actor, q)
-	if err != nil {
-		s.refuse(c, f, err)
-		return
-	}
-	r := contract.Range(q.Conversation, &res)
-	r.Number = p.GetNumber()
-	s.Send(&wire.ServerFrame{Frame: &wire.ServerFrame_Range{Range: r}})
 }
 
 func (s *session) onTyping(c *command, f *wire.ClientFrame) {

@@ -69,6 +69,8 @@ type Limits struct {
 	InFlight     int // default 256
 	// DeviceConnections bounds the connections of a user's device here. Default 32.
 	DeviceConnections int
+	// ServerFrameBytes is the longest frame that is sent. Default 2 MiB.
+	ServerFrameBytes int
 	// QueueBytes bounds what waits to be written to a connection. Default 1 MiB.
 	QueueBytes int
 	// Hello is how long a connection may take to say Hello. Default 5 s.
@@ -94,6 +96,7 @@ func orDefault[T int | time.Duration](v *T, d T) {
 func (o *Options) defaults() {
 	l := &o.Limits
 	orDefault(&l.FrameBytes, 256<<10)
+	orDefault(&l.ServerFrameBytes, 2<<20)
 	orDefault(&l.ContentBytes, 64<<10)
 	orDefault(&l.Mentions, 100)
 	l.Mentions = min(l.Mentions, 100)

@@ -168,6 +168,7 @@ func TestFlood(t *testing.T) {
 	}{
 		"send":   {text(string(dm), 1, "x"), "ack", "send_error 1 rate_limited"},
 		"pull":   {wire.NewClientFrame(&wire.Pull{Number: 7, Conversation: string(dm)}), "range 7 dm:ann:bob 7 ", "range 7 dm:ann:bob 0 rate_limited"},
+		"pulls":  {wire.NewClientFrame(&wire.Pulls{Pulls: []*wire.Pull{{Number: 7, Conversation: string(dm)}}}), "range 7 dm:ann:bob 7 ", "range 7 dm:ann:bob 0 rate_limited"},
 		"sync":   {wire.NewClientFrame(&wire.Sync{Number: 7}), "delta 7 p1", "delta 7 error rate_limited"},
 		"call":   {wire.NewClientFrame(&wire.Call{Number: 7, Request: &wire.Call_Body{}}), "result", "result 7 error rate_limited"},
 		"ping":   {wire.NewClientFrame(&wire.Ping{}), "pong", "error rate_limited"},

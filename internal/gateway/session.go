@@ -241,6 +241,10 @@ func (s *session) refuse(c *command, f *wire.ClientFrame, err error) {
 	if im.CodeOf(err) == im.CodeInternal {
 		s.g.o.Logger.Error("gateway: "+c.name, "connection", s.ID, "user", s.Actor.User, "err", err)
 	}
+	if c.index == cmdPulls {
+		s.refusePulls(f.GetPulls().GetPulls(), err)
+		return
+	}
 	s.Send(c.answer(f, err))
 }
 

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -55,6 +56,9 @@ func tableRows() map[int]row {
 		cmdBye:  {frame: wire.NewClientFrame(&wire.Bye{})},
 		cmdRenew: {frame: wire.NewClientFrame(&wire.Renew{Token: "ann"}), answer: []string{"error invalid_argument"}, denied: "error permission_denied",
 			big: wire.NewClientFrame(&wire.Renew{Token: long[:2000]}), tooLarge: "error too_large"},
+		cmdPulls: {frame: wire.NewClientFrame(&wire.Pulls{Pulls: []*wire.Pull{{Number: 5, Conversation: "dm:ann:bob"}, {Number: 6, Conversation: "grp:g"}}}),
+			answer: []string{"range 5 dm:ann:bob 7 ", "range 6 grp:g 7 "}, denied: "range 5 dm:ann:bob 0 permission_denied",
+			big: wire.NewClientFrame(&wire.Pulls{Pulls: slices.Repeat([]*wire.Pull{{Number: 5, Conversation: long[:400]}}, maxPulls+1)}), tooLarge: "error too_large"},
 	}
 }
 

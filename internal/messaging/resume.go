@@ -9,13 +9,19 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// What a page of a resume holds at most, so that it fits in a frame in any codec:
-// conversations, and bytes of them without their entries.
+// What a page of a resume or of the list holds at most, so that it fits in a frame
+// in any codec: conversations, and bytes of them without their entries.
 const (
-	resumePage      = 500
-	resumePageBytes = 72 << 10
-	stateOverhead   = 128 // of a conversation besides its names, about
+	resumePage     = 500
+	pageBytes      = 72 << 10
+	stateOverhead  = 128 // of a conversation besides its texts, about
+	windowOverhead = 24  // of each earlier window
 )
+
+// stateSize is how large a conversation is without its entries, about.
+func stateSize(st *im.ConversationState) int {
+	return stateOverhead + len(st.Conversation) + len(st.Title) + len(st.Mine.Draft) + windowOverhead*len(st.Earlier)
+}
 
 // resumePages cuts a resume into pages. They are in the order of the names, which
 // stays while conversations change: what changes after its page was passed is
@@ -58,11 +64,11 @@ func (p *resumePages) rest(all []view) []view {
 
 // add takes a conversation into the page.
 func (p *resumePages) add(st *im.ConversationState) {
-	p.size += stateOverhead + len(st.Conversation) + len(st.Title)
+	p.size += stateSize(st)
 }
 
 // full reports whether the page ends, with this many conversations, before the next one.
-func (p *resumePages) full(n int) bool { return n >= resumePage || p.size >= resumePageBytes }
+func (p *resumePages) full(n int) bool { return n >= resumePage || p.size >= pageBytes }
 
 // cursor is where the page ends: after the last conversation it told.
 func (p *resumePages) cursor(last im.ConversationID) string {

@@ -401,7 +401,7 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, at im.P
 	if err != nil {
 		return at, err
 	}
-	budget := newBudget(maxPage)
+	budget, size := newBudget(maxPage), 0
 	var ask recallAsk
 	for i := range all {
 		st, err := s.state(ctx, &all[i], marks[i].own, marks[i].peer, i, &ask)
@@ -412,6 +412,10 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, at im.P
 			return at, err
 		}
 		res.Conversations = append(res.Conversations, st)
+		if size += stateSize(&st); size >= pageBytes && i+1 < len(all) {
+			res.Next = cursorAfter(res.Position, &all[i])
+			break
+		}
 	}
 	if err := s.leaveOut(ctx, &ask, res.Conversations); err != nil {
 		return at, err
