@@ -14,8 +14,10 @@ import (
 
 const (
 	// deflateFrom is the length from which a message is sent deflated, if it becomes
-	// shorter by it (SPEC §1.8).
-	deflateFrom = 128
+	// shorter by it (SPEC §1.8). Below, a single chat message's 300 bytes of JSON say,
+	// a quarter is saved for more CPU time than the rest of its way takes (about 8 µs,
+	// most of it for the code's tables); of a page nine tenths are for little more.
+	deflateFrom = 512
 	// deflateKeep is the largest buffer that goes back to a pool.
 	deflateKeep = 64 << 10
 	// flushed is what a deflated message leaves away at its end (RFC 7692 §7.2.1), and

@@ -207,8 +207,8 @@ func TestMessagesAreSentDeflated(t *testing.T) {
 		head    byte
 	}{
 		"nothing":        {nil, fin | bin},
-		"127 bytes":      {bytes.Repeat([]byte("a"), 127), fin | bin},
-		"128 bytes":      {bytes.Repeat([]byte("a"), 128), fin | rsv1Bit | bin},
+		"511 bytes":      {bytes.Repeat([]byte("a"), 511), fin | bin},
+		"512 bytes":      {bytes.Repeat([]byte("a"), 512), fin | rsv1Bit | bin},
 		"incompressible": {random, fin | bin},
 		"text":           {[]byte(strings.Repeat(`{"push":{"entries":[]}}`, 4000)), fin | rsv1Bit | bin},
 		"long":           {bytes.Repeat(random, 50), fin | rsv1Bit | bin},
@@ -314,7 +314,7 @@ func BenchmarkDeflate(b *testing.B) {
 	for i := range 50 {
 		page = append(page, fmt.Sprintf(entry, i))
 	}
-	for name, payload := range map[string]string{"push": `{"push":{"entries":[` + page[0] + `]}}`, "page": `{"range":{"entries":[` + strings.Join(page, ",") + `]}}`} {
+	for name, payload := range map[string]string{"push": `{"push":{"entries":[` + strings.Join(page[:3], ",") + `]}}`, "page": `{"range":{"entries":[` + strings.Join(page, ",") + `]}}`} {
 		for _, deflate := range []bool{false, true} {
 			conn := newConn(transporttest.NewScript(nil, 0), nil, wire.JSONName, false, deflate, nil)
 			b.Run(fmt.Sprintf("send/%s/deflate=%v", name, deflate), func(b *testing.B) {
