@@ -19,4 +19,6 @@ func DecodeJSON(data []byte, frame proto.Message) error {
 	return decodeJSON(data, frame, elements)
 }
 
+func ReadIDs(m proto.Message) { readIDs(m) }
+
 func Plain(b []byte) (int, bool) { return plain(b) }

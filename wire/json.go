@@ -21,7 +21,7 @@ var errNotJSON = errors.New("wire: not the JSON of a frame")
 // written without white space and always the same for the same frame. Unknown
 // fields are ignored, so an unknown frame leaves the frame empty. A key that
 // stands twice in an object, invalid UTF-8 and deep nesting are refused. Decoded
-// frames do not alias the input.
+// frames do not alias the input. A client's ids may be written as the text of a UUID.
 //
 // protojson defines the language; it takes ten times as long as the protobuf
 // codec, as it goes by reflection. The frames that a chat is made of are written
@@ -105,6 +105,7 @@ func decodeJSON(data []byte, frame proto.Message, elements int) error {
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, frame); err != nil {
 		return jsonError(err)
 	}
+	readIDs(frame)
 	return nil
 }
 

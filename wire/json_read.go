@@ -125,7 +125,7 @@ func (r *jsonReader) send() *ClientFrame_Send {
 			m.Mentions = r.texts()
 		case "insteadOf":
 			r.once(&seen, 6)
-			m.InsteadOf = r.bytes()
+			m.InsteadOf = idOf(r.bytes())
 		default:
 			r.decline()
 		}

@@ -233,10 +233,15 @@ func (r *jsonReader) bytes() []byte {
 	return out[:r.decode64(out, b)]
 }
 
-// id reads bytes into room if they are as many, as those of an id are.
+// id reads bytes into room if they are as many, as those of an id are, or the text of
+// a UUID.
 func (r *jsonReader) id(room *[16]byte) []byte {
 	var out [18]byte
 	b := r.quoted()
+	if uuid, ok := parseUUID(b); ok {
+		*room = uuid
+		return room[:]
+	}
 	if len(b) > base64.StdEncoding.EncodedLen(len(room)) {
 		r.decline() // no id is that long: the gateway will refuse it
 		return nil

@@ -115,6 +115,7 @@ func (m Method) RequestFromJSON(text []byte, o protojson.UnmarshalOptions) ([]by
 	if err := o.Unmarshal(text, req); err != nil {
 		return nil, fmt.Errorf("request does not fit %s: %s", m.name, jsonReason(err))
 	}
+	readIDs(req)
 	return proto.Marshal(req)
 }
 

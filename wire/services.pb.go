@@ -3197,12 +3197,14 @@ func (*MuteMemberResponse) Descriptor() ([]byte, []int) {
 }
 
 type SendMessageRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	Id            []byte                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	Content       *Content               `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
-	ReplyTo       uint64                 `protobuf:"varint,4,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
-	Mentions      []string               `protobuf:"bytes,5,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Id           []byte                 `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	Content      *Content               `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
+	ReplyTo      uint64                 `protobuf:"varint,4,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
+	Mentions     []string               `protobuf:"bytes,5,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	// As in the Send. SPEC §5.10.
+	Extra         map[string]string `protobuf:"bytes,6,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3268,6 +3270,13 @@ func (x *SendMessageRequest) GetReplyTo() uint64 {
 func (x *SendMessageRequest) GetMentions() []string {
 	if x != nil {
 		return x.Mentions
+	}
+	return nil
+}
+
+func (x *SendMessageRequest) GetExtra() map[string]string {
+	if x != nil {
+		return x.Extra
 	}
 	return nil
 }
@@ -4708,13 +4717,18 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x19\n" +
 	"\buntil_ms\x18\x03 \x01(\x03R\auntilMs\"\x14\n" +
-	"\x12MuteMemberResponse\"\xac\x01\n" +
+	"\x12MuteMemberResponse\"\xa5\x02\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
 	"\acontent\x18\x03 \x01(\v2\x11.skein.v1.ContentR\acontent\x12\x19\n" +
 	"\breply_to\x18\x04 \x01(\x04R\areplyTo\x12\x1a\n" +
-	"\bmentions\x18\x05 \x03(\tR\bmentions\"Y\n" +
+	"\bmentions\x18\x05 \x03(\tR\bmentions\x12=\n" +
+	"\x05extra\x18\x06 \x03(\v2'.skein.v1.SendMessageRequest.ExtraEntryR\x05extra\x1a8\n" +
+	"\n" +
+	"ExtraEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"Y\n" +
 	"\x13SendMessageResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12 \n" +
@@ -4875,7 +4889,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 86)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 87)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(ContactState)(0),                 // 1: skein.v1.ContactState
@@ -4965,22 +4979,23 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*ListUserSessionsResponse)(nil),  // 85: skein.v1.ListUserSessionsResponse
 	(*KickUserRequest)(nil),           // 86: skein.v1.KickUserRequest
 	(*KickUserResponse)(nil),          // 87: skein.v1.KickUserResponse
-	(*Device)(nil),                    // 88: skein.v1.Device
-	(Role)(0),                         // 89: skein.v1.Role
-	(*Content)(nil),                   // 90: skein.v1.Content
-	(*Entry)(nil),                     // 91: skein.v1.Entry
-	(*Newest)(nil),                    // 92: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 93: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 94: skein.v1.MyState
+	nil,                               // 88: skein.v1.SendMessageRequest.ExtraEntry
+	(*Device)(nil),                    // 89: skein.v1.Device
+	(Role)(0),                         // 90: skein.v1.Role
+	(*Content)(nil),                   // 91: skein.v1.Content
+	(*Entry)(nil),                     // 92: skein.v1.Entry
+	(*Newest)(nil),                    // 93: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 94: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 95: skein.v1.MyState
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	88, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	89, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	2,  // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	88, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	89, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	2,  // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	2,  // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	13, // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	88, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	89, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
 	18, // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	18, // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	0,  // 9: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
@@ -4991,110 +5006,111 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	25, // 14: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	25, // 15: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	25, // 16: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	89, // 17: skein.v1.Group.role:type_name -> skein.v1.Role
-	89, // 18: skein.v1.Member.role:type_name -> skein.v1.Role
+	90, // 17: skein.v1.Group.role:type_name -> skein.v1.Role
+	90, // 18: skein.v1.Member.role:type_name -> skein.v1.Role
 	42, // 19: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	42, // 20: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	42, // 21: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
 	43, // 22: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	89, // 23: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	90, // 24: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	91, // 25: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	91, // 26: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	92, // 27: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	93, // 28: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	94, // 29: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	2,  // 30: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	88, // 31: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	2,  // 32: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	18, // 33: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	18, // 34: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	13, // 35: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	3,  // 36: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	5,  // 37: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	7,  // 38: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	9,  // 39: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	11, // 40: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	14, // 41: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	16, // 42: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	19, // 43: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	21, // 44: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	23, // 45: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	26, // 46: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	28, // 47: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	30, // 48: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	32, // 49: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	34, // 50: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	36, // 51: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	38, // 52: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	40, // 53: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	44, // 54: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	46, // 55: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	48, // 56: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	50, // 57: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	52, // 58: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	54, // 59: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	56, // 60: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	58, // 61: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	60, // 62: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	62, // 63: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	64, // 64: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	66, // 65: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	68, // 66: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	70, // 67: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	72, // 68: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	74, // 69: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	76, // 70: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	78, // 71: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	80, // 72: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	82, // 73: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	84, // 74: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	86, // 75: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	4,  // 76: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	6,  // 77: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	8,  // 78: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	10, // 79: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	12, // 80: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	15, // 81: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	17, // 82: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	20, // 83: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	22, // 84: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	24, // 85: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	27, // 86: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	29, // 87: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	31, // 88: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	33, // 89: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	35, // 90: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	37, // 91: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	39, // 92: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	41, // 93: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	45, // 94: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	47, // 95: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	49, // 96: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	51, // 97: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	53, // 98: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	55, // 99: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	57, // 100: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	59, // 101: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	61, // 102: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	63, // 103: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	65, // 104: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	67, // 105: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	69, // 106: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	71, // 107: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	73, // 108: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	75, // 109: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	77, // 110: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	79, // 111: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	81, // 112: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	83, // 113: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	85, // 114: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	87, // 115: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	76, // [76:116] is the sub-list for method output_type
-	36, // [36:76] is the sub-list for method input_type
-	36, // [36:36] is the sub-list for extension type_name
-	36, // [36:36] is the sub-list for extension extendee
-	0,  // [0:36] is the sub-list for field type_name
+	90, // 23: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	91, // 24: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	88, // 25: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	92, // 26: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	92, // 27: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	93, // 28: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	94, // 29: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	95, // 30: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	2,  // 31: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	89, // 32: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	2,  // 33: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	18, // 34: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	18, // 35: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	13, // 36: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	3,  // 37: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	5,  // 38: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	7,  // 39: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	9,  // 40: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	11, // 41: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	14, // 42: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	16, // 43: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	19, // 44: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	21, // 45: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	23, // 46: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	26, // 47: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	28, // 48: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	30, // 49: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	32, // 50: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	34, // 51: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	36, // 52: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	38, // 53: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	40, // 54: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	44, // 55: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	46, // 56: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	48, // 57: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	50, // 58: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	52, // 59: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	54, // 60: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	56, // 61: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	58, // 62: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	60, // 63: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	62, // 64: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	64, // 65: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	66, // 66: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	68, // 67: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	70, // 68: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	72, // 69: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	74, // 70: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	76, // 71: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	78, // 72: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	80, // 73: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	82, // 74: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	84, // 75: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	86, // 76: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	4,  // 77: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	6,  // 78: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	8,  // 79: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	10, // 80: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	12, // 81: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	15, // 82: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	17, // 83: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	20, // 84: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	22, // 85: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	24, // 86: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	27, // 87: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	29, // 88: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	31, // 89: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	33, // 90: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	35, // 91: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	37, // 92: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	39, // 93: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	41, // 94: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	45, // 95: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	47, // 96: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	49, // 97: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	51, // 98: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	53, // 99: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	55, // 100: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	57, // 101: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	59, // 102: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	61, // 103: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	63, // 104: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	65, // 105: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	67, // 106: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	69, // 107: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	71, // 108: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	73, // 109: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	75, // 110: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	77, // 111: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	79, // 112: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	81, // 113: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	83, // 114: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	85, // 115: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	87, // 116: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	77, // [77:117] is the sub-list for method output_type
+	37, // [37:77] is the sub-list for method input_type
+	37, // [37:37] is the sub-list for extension type_name
+	37, // [37:37] is the sub-list for extension extendee
+	0,  // [0:37] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -5112,7 +5128,7 @@ func file_skein_v1_services_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   86,
+			NumMessages:   87,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

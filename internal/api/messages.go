@@ -22,7 +22,7 @@ func (c *Calls) sendMessage(ctx context.Context, actor im.Actor, r *wire.SendMes
 		id = made[:]
 	}
 	msg, err := contract.Message(&wire.Send{
-		Conversation: r.GetConversation(), Id: id, Content: r.GetContent(), ReplyTo: r.GetReplyTo(), Mentions: r.GetMentions(),
+		Conversation: r.GetConversation(), Id: id, Content: r.GetContent(), ReplyTo: r.GetReplyTo(), Mentions: r.GetMentions(), Extra: r.GetExtra(),
 	})
 	if err != nil {
 		return nil, err

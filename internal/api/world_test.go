@@ -138,6 +138,7 @@ func (nobodyOnline) Receipt(im.Mark, []im.UserID)        {}
 func (nobodyOnline) MyState(im.UserID, im.MyState)       {}
 func (nobodyOnline) Remind(im.ParcelHead)                {}
 func (nobodyOnline) Typing(im.ConversationID, im.UserID) {}
+func (nobodyOnline) Custom(im.CustomSignal)              {}
 
 func newWorld(t *testing.T) *world {
 	t.Helper()

@@ -30,6 +30,15 @@ const (
 	MaxMentions = 100
 	// MaxTypeBytes is the longest content type.
 	MaxTypeBytes = 64
+	// MaxFallbackBytes is the longest fallback of a content.
+	MaxFallbackBytes = 1000
+	// MaxExtraKeys is how many keys a message's extra may have, MaxExtraKeyBytes the
+	// longest key, MaxExtraBytes how long keys and values may be together.
+	MaxExtraKeys     = 16
+	MaxExtraKeyBytes = 64
+	MaxExtraBytes    = 4 << 10
+	// MaxSignalBytes is the longest data of a Signal.
+	MaxSignalBytes = 1 << 10
 	// MaxDeviceName is the longest device name, and client name, in characters.
 	MaxDeviceName = 100
 	// MaxCursorBytes is the longest position, timeline or page cursor.
@@ -89,6 +98,9 @@ type EntryBox struct {
 func (b *EntryBox) Fill(e *im.Entry) *wire.Entry {
 	b.id = e.ID
 	w := &b.entry
+	if b.body.Odd() {
+		w.Reset()
+	}
 	w.Conversation, w.Seq, w.Id, w.Sender = string(e.Conversation), e.Seq, b.id[:], string(e.Sender)
 	w.StoredAtMs, w.Kind = Millis(e.Stored), wire.EntryKind(e.Kind)
 	w.Count, w.Recalled, w.Target, w.Amended, w.Pos = e.Count, e.Recalled, e.Target, e.Amended, e.Pos
@@ -102,7 +114,7 @@ func (b *EntryBox) Fill(e *im.Entry) *wire.Entry {
 // Clear lets go of what the box shares or keeps alive.
 func (b *EntryBox) Clear() {
 	b.body.Clear()
-	b.entry.Content, b.entry.Event = nil, nil
+	b.entry.Content, b.entry.Event, b.entry.Extra = nil, nil, nil
 }
 
 // State translates a conversation as its user sees it.

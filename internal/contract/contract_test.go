@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -114,7 +115,8 @@ func TestMessageRoundTrip(t *testing.T) {
 		send := &wire.Send{
 			Conversation: "grp:g", Id: id[:], ReplyTo: rapid.Uint64().Draw(t, "reply"),
 			Mentions: rapid.SliceOfN(rapid.StringMatching(`[A-Za-z0-9_-]{1,64}`), 0, MaxMentions).Draw(t, "mentions"),
-			Content:  &wire.Content{Type: rapid.StringMatching(`[a-z0-9._-]{1,64}`).Draw(t, "type")},
+			Content:  &wire.Content{Type: rapid.StringMatching(`[a-z0-9._-]{1,64}`).Draw(t, "type"), Fallback: rapid.StringN(0, 50, MaxFallbackBytes).Draw(t, "fallback")},
+			Extra:    rapid.MapOfN(rapid.StringMatching(`[a-z0-9._-]{1,64}`), rapid.StringN(0, 20, 100), 0, MaxExtraKeys).Draw(t, "extra"),
 		}
 		if rapid.Bool().Draw(t, "text") {
 			send.Content.Body = &wire.Content_Text{Text: rapid.StringN(1, 100, -1).Draw(t, "body")}
@@ -129,7 +131,7 @@ func TestMessageRoundTrip(t *testing.T) {
 			t.Fatalf("a member made %+v", m)
 		}
 		e := Entry(&im.Entry{Conversation: m.Conversation, ID: m.ID, Kind: m.Kind, Body: m.Body})
-		got := &wire.Send{Conversation: e.GetConversation(), Id: e.GetId(), Content: e.GetContent(), ReplyTo: e.GetReplyTo(), Mentions: e.GetMentions()}
+		got := &wire.Send{Conversation: e.GetConversation(), Id: e.GetId(), Content: e.GetContent(), ReplyTo: e.GetReplyTo(), Mentions: e.GetMentions(), Extra: e.GetExtra()}
 		if !proto.Equal(got, send) {
 			t.Fatalf("%v became %v", send, got)
 		}
@@ -147,6 +149,9 @@ func TestMessageRefusals(t *testing.T) {
 	body := func(c *wire.Content) func(*wire.Send) { return func(s *wire.Send) { s.Content = c } }
 	textOf := func(s string) *wire.Content {
 		return &wire.Content{Type: "text", Body: &wire.Content_Text{Text: s}}
+	}
+	extra := func(key, value string) func(*wire.Send) {
+		return func(s *wire.Send) { s.Extra = map[string]string{key: value} }
 	}
 	for name, tc := range map[string]struct {
 		change func(*wire.Send)
@@ -171,6 +176,15 @@ func TestMessageRefusals(t *testing.T) {
 		"capital type":         {func(s *wire.Send) { s.Content.Type = "Text" }, im.CodeInvalidArgument, "content.type"},
 		"long type":            {func(s *wire.Send) { s.Content.Type = strings.Repeat("x", 65) }, im.CodeInvalidArgument, "content.type"},
 		"many mentions":        {func(s *wire.Send) { s.Mentions = make([]string, 101) }, im.CodeTooLarge, "100"},
+		"long fallback":        {func(s *wire.Send) { s.Content.Fallback = strings.Repeat("x", 1001) }, im.CodeTooLarge, "1000"},
+		"fallback no UTF-8":    {func(s *wire.Send) { s.Content.Fallback = "\xff" }, im.CodeInvalidArgument, "content.fallback"},
+		"many keys":            {func(s *wire.Send) { s.Extra = keys(17) }, im.CodeTooLarge, "17 keys; at most 16"},
+		"empty key":            {extra("", "x"), im.CodeInvalidArgument, "key of extra"},
+		"capital key":          {extra("Key", "x"), im.CodeInvalidArgument, "key of extra"},
+		"long key":             {extra(strings.Repeat("k", 65), "x"), im.CodeInvalidArgument, "key of extra"},
+		"key no UTF-8":         {extra("\xff", "x"), im.CodeInvalidArgument, "key of extra"},
+		"value no UTF-8":       {extra("k", "\xff"), im.CodeInvalidArgument, `extra["k"]`},
+		"long extra":           {extra("k", strings.Repeat("x", 4096)), im.CodeTooLarge, "4097 bytes of keys and values; at most 4096"},
 		"bad mention":          {func(s *wire.Send) { s.Mentions = []string{"ok", "not ok"} }, im.CodeInvalidArgument, "mentions[1]"},
 	} {
 		s := good()
@@ -183,6 +197,73 @@ func TestMessageRefusals(t *testing.T) {
 	s.Content = textOf(strings.Repeat("x", MaxContentBytes))
 	if _, err := Message(s); err != nil {
 		t.Errorf("content at the limit: %v", err)
+	}
+	s.Content.Fallback = strings.Repeat("x", MaxFallbackBytes)
+	for _, s.Extra = range []map[string]string{nil, {}, {"k": strings.Repeat("x", 4095)}, {strings.Repeat("k", 64): ""}, keys(16)} {
+		if _, err := Message(s); err != nil {
+			t.Errorf("fallback and extra at the limit: %v", err)
+		}
+	}
+}
+
+// keys is an extra with n keys of 64 bytes.
+func keys(n int) map[string]string {
+	m := map[string]string{}
+	for i := range n {
+		m[fmt.Sprintf("%064d", i)] = ""
+	}
+	return m
+}
+
+// A box that is used again has nothing of the entry before, whatever that was.
+func TestEntryBoxIsUsedAgain(t *testing.T) {
+	id := testID(1)
+	body := func(change func(*wire.Send)) []byte {
+		s := &wire.Send{Conversation: "grp:g", Id: id[:], Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi"}}}
+		change(s)
+		m, err := Message(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Body
+	}
+	bodies := [][]byte{
+		body(func(*wire.Send) {}),
+		body(func(s *wire.Send) { s.Extra = map[string]string{"a": "b"} }),
+		body(func(s *wire.Send) { s.Extra = map[string]string{"c": "d"} }),
+		body(func(s *wire.Send) { s.Content.Fallback = "instead" }),
+		append(body(func(*wire.Send) {}), 0x9a, 0x06, 2, 'h', 'i'), // a field of a later version
+		{1}, nil,
+		entrycodec.Event(&im.Event{Text: "x"}),
+	}
+	var box EntryBox
+	for _, first := range bodies {
+		for _, then := range bodies {
+			for _, b := range [][]byte{first, then} {
+				e := &im.Entry{Conversation: "grp:g", ID: id, Body: b}
+				if got, want := box.Fill(e), Entry(e); !proto.Equal(got, want) {
+					t.Fatalf("%x after %x: %v, want %v", then, first, got, want)
+				}
+				box.Clear()
+			}
+		}
+	}
+}
+
+func TestSignal(t *testing.T) {
+	got, err := Signal(&wire.Signal{Conversation: "grp:g", User: "somebody else", Type: "cursor", Data: make([]byte, 1024)})
+	if err != nil || got.Conversation != "grp:g" || got.User != "" || got.Type != "cursor" || len(got.Data) != 1024 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for says, s := range map[string]*wire.Signal{
+		"conversation":             {Type: "t"},
+		"signal.type":              {Conversation: "grp:g"},
+		"[a-z0-9._-]{1,64}":        {Conversation: "grp:g", Type: "T"},
+		"1025 bytes; at most 1024": {Conversation: "grp:g", Type: "t", Data: make([]byte, 1025)},
+	} {
+		if _, err := Signal(s); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v: %v, want %q", s, err, says)
+		}
 	}
 }
 

@@ -30,9 +30,25 @@ func Message(from *wire.Send) (im.Message, error) {
 			return im.Message{}, badUser("mentions", i)
 		}
 	}
+	if err := checkExtra(from.GetExtra()); err != nil {
+		return im.Message{}, err
+	}
 	m := im.Message{Conversation: c, ID: id, Kind: im.EntryMessage, ReplyTo: from.GetReplyTo()}
 	m.Body, m.Hash = entrycodec.Message(c, from)
 	return m, nil
+}
+
+// Signal checks a Signal (SPEC §6.9) and translates it. Who says it is Logic's to know.
+func Signal(s *wire.Signal) (im.CustomSignal, error) {
+	c, err := im.ParseConversationID(s.GetConversation())
+	switch n := len(s.GetData()); {
+	case err != nil:
+	case !validType(s.GetType()):
+		err = im.Errorf(im.CodeInvalidArgument, "signal.type must match [a-z0-9._-]{1,64}")
+	case n > MaxSignalBytes:
+		err = im.Errorf(im.CodeTooLarge, "signal.data has %d bytes; at most %d are allowed", n, MaxSignalBytes)
+	}
+	return im.CustomSignal{Conversation: c, Type: s.GetType(), Data: s.GetData()}, err
 }
 
 // CheckContent checks the content of a message.
@@ -51,6 +67,31 @@ func CheckContent(c *wire.Content) error {
 		return im.Errorf(im.CodeTooLarge, "content has %d bytes; at most %d are allowed", n, MaxContentBytes)
 	case ok && !utf8.ValidString(text.Text):
 		return im.Errorf(im.CodeInvalidArgument, "content.text must be UTF-8")
+	case len(c.GetFallback()) > MaxFallbackBytes:
+		return im.Errorf(im.CodeTooLarge, "content.fallback has %d bytes; at most %d are allowed", len(c.GetFallback()), MaxFallbackBytes)
+	case !utf8.ValidString(c.GetFallback()):
+		return im.Errorf(im.CodeInvalidArgument, "content.fallback must be UTF-8")
+	}
+	return nil
+}
+
+// checkExtra checks what is the integrator's (SPEC §5.10).
+func checkExtra(extra map[string]string) error {
+	if len(extra) > MaxExtraKeys {
+		return im.Errorf(im.CodeTooLarge, "extra has %d keys; at most %d are allowed", len(extra), MaxExtraKeys)
+	}
+	n := 0
+	for key, value := range extra {
+		if !validType(key) { // the same alphabet and length
+			return im.Errorf(im.CodeInvalidArgument, "a key of extra must match [a-z0-9._-]{1,64}")
+		}
+		if !utf8.ValidString(value) {
+			return im.Errorf(im.CodeInvalidArgument, "extra[%q] must be UTF-8", key)
+		}
+		n += len(key) + len(value)
+	}
+	if n > MaxExtraBytes {
+		return im.Errorf(im.CodeTooLarge, "extra has %d bytes of keys and values; at most %d are allowed", n, MaxExtraBytes)
 	}
 	return nil
 }

@@ -96,7 +96,16 @@ func (d *Dispatcher) MyState(u im.UserID, state im.MyState) {
 
 // Typing tells the other members who types.
 func (d *Dispatcher) Typing(c im.ConversationID, user im.UserID) {
-	p := im.Parcel{Typing: &im.ParcelTyping{Conversation: c, User: user}}
+	d.toOthers(c, user, im.Parcel{Typing: &im.ParcelTyping{Conversation: c, User: user}})
+}
+
+// Custom tells the other members what one of them signals.
+func (d *Dispatcher) Custom(s im.CustomSignal) {
+	d.toOthers(s.Conversation, s.User, im.Parcel{Custom: &s})
+}
+
+// toOthers passes on what is not kept. A group's gateways leave the user out.
+func (d *Dispatcher) toOthers(c im.ConversationID, user im.UserID, p im.Parcel) {
 	switch c.Kind() {
 	case im.KindDM:
 		if peer, ok := c.Peer(user); ok {

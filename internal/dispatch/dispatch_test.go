@@ -47,6 +47,8 @@ func show(p im.Parcel) string {
 		return fmt.Sprintf("receipt %s %d/%d", p.Receipt.User, p.Receipt.Received, p.Receipt.Read)
 	case p.Typing != nil:
 		return "typing " + string(p.Typing.User)
+	case p.Custom != nil:
+		return fmt.Sprintf("custom %s %s %x", p.Custom.User, p.Custom.Type, p.Custom.Data)
 	}
 	var seqs []uint64
 	for _, e := range p.Entries {
@@ -85,6 +87,10 @@ func TestRecipientsAndOrder(t *testing.T) {
 	d.Typing(ab, "a")
 	d.Typing(grp, "a")
 	expect(t, g, "users [b] typing a", "flush", "group grp:g typing a", "flush")
+	d.Custom(im.CustomSignal{Conversation: ab, User: "b", Type: "t", Data: []byte{1}})
+	d.Custom(im.CustomSignal{Conversation: grp, User: "b", Type: "t"})
+	d.Custom(im.CustomSignal{Conversation: ab, User: "stranger", Type: "t"})
+	expect(t, g, "users [a] custom b t 01", "flush", "group grp:g custom b t ", "flush", "flush")
 }
 
 // The last entry of a burst is announced again once the conversation is quiet,

@@ -5,7 +5,9 @@
 // A body is the protobuf encoding of a wire.Entry of which only the fields below
 // are set, so a new field of the protocol needs nothing here:
 //
-//	content, reply_to, mentions, event, and what later versions add
+//	content, reply_to, mentions, event, extra, and what later versions add
+//
+// The same is always encoded to the same bytes, maps included.
 //
 // Fields that an im.Entry has of its own (conversation, seq, id …) are never in it.
 // Protobuf never begins with a byte below 8: those are free for other forms, and a
@@ -20,10 +22,13 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
+	"slices"
 	"time"
 	"unsafe"
 
 	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
@@ -38,7 +43,13 @@ var ErrBody = errors.New("entrycodec: not the body of an entry")
 // Encode returns the body that says what w says. Of w only those fields may be set
 // that a body has.
 func Encode(w *wire.Entry) []byte {
-	b, err := w.MarshalVT()
+	var b []byte
+	var err error
+	if len(w.Extra) > 0 { // the generated code writes maps in random order
+		b, err = proto.MarshalOptions{Deterministic: true}.Marshal(w)
+	} else {
+		b, err = w.MarshalVT()
+	}
 	if err != nil {
 		panic(fmt.Errorf("entrycodec: a message that cannot be encoded: %w", err)) // no message fails to
 	}
@@ -48,7 +59,7 @@ func Encode(w *wire.Entry) []byte {
 // Message returns the body of what a member sends, and the hash that tells it from
 // another message under the same id.
 func Message(c im.ConversationID, s *wire.Send) (body []byte, hash uint64) {
-	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions()}
+	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra()}
 	return Encode(&w), hashOf(c, im.EntryMessage, 0, &w)
 }
 
@@ -86,8 +97,26 @@ func hashOf(c im.ConversationID, kind im.EntryKind, target uint64, w *wire.Entry
 	for _, u := range w.Mentions {
 		str(u)
 	}
+	if s := w.GetContent().GetFallback(); s != "" {
+		num(addedFallback)
+		str(s)
+	}
+	if len(w.Extra) > 0 {
+		num(addedExtra)
+		for _, key := range slices.Sorted(maps.Keys(w.Extra)) {
+			str(key)
+			str(w.Extra[key])
+		}
+	}
 	return h.Sum64()
 }
+
+// What was added to the hash later begins with a number that no text is as long as,
+// so that nothing before it can be taken for it.
+const (
+	addedFallback = 1<<63 + iota
+	addedExtra
+)
 
 // Event returns the body of an EVENT entry.
 func Event(e *im.Event) []byte { return Encode(&wire.Entry{Event: EventToWire(e)}) }
@@ -145,6 +174,7 @@ type Box struct {
 	content wire.Content
 	text    wire.Content_Text
 	data    wire.Content_Data
+	odd     bool
 }
 
 // Decode is Decode for a box; w has none of the fields that a body has.
@@ -153,7 +183,17 @@ func (b *Box) Decode(body []byte, w *wire.Entry) error {
 		return nil
 	}
 	w.Content, w.ReplyTo, w.Mentions = nil, 0, w.Mentions[:0]
+	b.odd = true
 	return Decode(body, w)
+}
+
+// Odd tells that what was decoded last was no plain message: it may have fields that
+// this version does not know, so what it was decoded into is reset before it is used
+// again.
+func (b *Box) Odd() bool {
+	odd := b.odd
+	b.odd = false
+	return odd
 }
 
 // Clear lets go of what the box shares.

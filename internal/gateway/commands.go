@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
@@ -55,6 +56,7 @@ const (
 	cmdPing
 	cmdPong
 	cmdBye
+	cmdSignal
 	cmdRenew
 	cmdPulls
 	commandCount
@@ -64,9 +66,10 @@ func fixed(n int) func(*Limits) int { return func(*Limits) int { return n } }
 
 func wholeFrame(l *Limits) int { return l.FrameBytes }
 
-// sendBytes leaves room for base64, the mentions and the ids.
+// sendBytes leaves room for base64 and escapes, the mentions, extra and the ids.
 func sendBytes(l *Limits) int {
-	return min(l.FrameBytes, 2*l.ContentBytes+l.Mentions*(im.MaxID+8)+1024)
+	const rest = 2*(contract.MaxFallbackBytes+contract.MaxExtraBytes) + 1024
+	return min(l.FrameBytes, 2*l.ContentBytes+l.Mentions*(im.MaxID+8)+rest)
 }
 
 func plainError(_ *wire.ClientFrame, err error) *wire.ServerFrame { return errorFrame(err) }
@@ -90,9 +93,10 @@ var commands = [commandCount]command{
 		func(f *wire.ClientFrame, err error) *wire.ServerFrame {
 			return resultError(f.GetCall().GetNumber(), err)
 		}, cmdCall, false},
-	cmdPing: {"ping", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onPing, plainError, cmdPing, true},
-	cmdPong: {"pong", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onPong, plainError, cmdPong, false},
-	cmdBye:  {"bye", stateReady, limits.None, whoUser, fixed(1 << 10), (*session).onBye, plainError, cmdBye, false},
+	cmdSignal: {"signal", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onSignal, plainError, cmdSignal, true},
+	cmdPing:   {"ping", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onPing, plainError, cmdPing, true},
+	cmdPong:   {"pong", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onPong, plainError, cmdPong, false},
+	cmdBye:    {"bye", stateReady, limits.None, whoUser, fixed(1 << 10), (*session).onBye, plainError, cmdBye, false},
 	cmdRenew: {"renew", stateReady, limits.Signals, whoUser, fixed(1 << 10), (*session).onRenew,
 		func(_ *wire.ClientFrame, err error) *wire.ServerFrame { return renewError(err) }, cmdRenew, true},
 	// Refused, each of its Pulls is (refusePulls).
@@ -126,6 +130,8 @@ func commandOf(f *wire.ClientFrame) *command {
 		return &commands[cmdPong]
 	case *wire.ClientFrame_Bye:
 		return &commands[cmdBye]
+	case *wire.ClientFrame_Signal:
+		return &commands[cmdSignal]
 	case *wire.ClientFrame_Renew:
 		return &commands[cmdRenew]
 	case *wire.ClientFrame_Pulls:

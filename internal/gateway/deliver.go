@@ -32,8 +32,8 @@ func (g *Gateway) ToUsers(to []im.UserID, p im.Parcel) {
 		g.pools.receipts.Put(b)
 	case p.MyState != nil:
 		g.frameToUsers(to, myStateFrame(p.MyState), "")
-	case p.Typing != nil:
-		frame, not := typingFrame(p.Typing)
+	case p.Typing != nil, p.Custom != nil:
+		frame, not := signalFrame(&p)
 		g.frameToUsers(to, frame, not)
 	}
 }
@@ -127,8 +127,13 @@ func (g *Gateway) frameToUsers(to []im.UserID, frame *wire.ServerFrame, not im.U
 	f.End()
 }
 
-// typingFrame is the frame that tells who types, and who must not get it.
-func typingFrame(t *im.ParcelTyping) (f *wire.ServerFrame, not im.UserID) {
+// signalFrame is the frame that tells what is not kept, and who must not get it: the
+// user who did it.
+func signalFrame(p *im.Parcel) (f *wire.ServerFrame, not im.UserID) {
+	if s := p.Custom; s != nil {
+		return wire.NewServerFrame(&wire.Signal{Conversation: string(s.Conversation), User: string(s.User), Type: s.Type, Data: s.Data}), s.User
+	}
+	t := p.Typing
 	return wire.NewServerFrame(&wire.Typing{Conversation: string(t.Conversation), User: string(t.User)}), t.User
 }
 
@@ -141,13 +146,13 @@ func (g *Gateway) ToGroup(c im.ConversationID, p im.Parcel) {
 		g.groupEntries(c, p)
 	case p.Head != nil:
 		g.groupHead(c, p.Head)
-	case p.Typing != nil:
+	case p.Typing != nil, p.Custom != nil:
 		grp := g.groups.Locked(c, false)
 		if grp == nil {
 			return
 		}
 		if !grp.Suspect {
-			frame, not := typingFrame(p.Typing)
+			frame, not := signalFrame(&p)
 			grp.Send(g.out, frame, not)
 		}
 		g.groups.Unlock(grp)

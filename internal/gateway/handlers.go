@@ -145,6 +145,16 @@ func (s *session) onTyping(c *command, f *wire.ClientFrame) {
 	}
 }
 
+func (s *session) onSignal(c *command, f *wire.ClientFrame) {
+	told, err := contract.Signal(f.GetSignal())
+	if err == nil {
+		_, err = s.g.o.Logic.Signal(s.g.ctx, s.Actor, im.Signal{Custom: &told})
+	}
+	if err != nil {
+		s.refuse(c, f, err)
+	}
+}
+
 func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
 	ids := f.GetWatchPresence().GetUsers()
 	if len(ids) > maxListed {

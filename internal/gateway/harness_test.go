@@ -384,6 +384,8 @@ func brief(f *wire.ServerFrame) string {
 		return fmt.Sprintf("range %d %s %d %s", x.Range.Number, x.Range.Conversation, x.Range.Head, code(x.Range.Error))
 	case *wire.ServerFrame_Typing:
 		return "typing " + x.Typing.Conversation + " " + x.Typing.User
+	case *wire.ServerFrame_Signal:
+		return fmt.Sprintf("signal %s %s %s %x", x.Signal.Conversation, x.Signal.User, x.Signal.Type, x.Signal.Data)
 	case *wire.ServerFrame_Presence:
 		return fmt.Sprintf("presence %s %v", x.Presence.User, x.Presence.Online)
 	case *wire.ServerFrame_Result:

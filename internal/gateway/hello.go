@@ -127,6 +127,7 @@ func (s *session) welcome() bool {
 			FrameBytes: uint32(o.Limits.FrameBytes), ContentBytes: uint32(o.Limits.ContentBytes), Mentions: uint32(o.Limits.Mentions),
 			PullEntries: uint32(o.Limits.PullEntries), InFlight: uint32(o.Limits.InFlight), DeviceConnections: uint32(o.Limits.DeviceConnections),
 			ServerFrameBytes: uint32(o.Limits.ServerFrameBytes), Pulls: maxPulls, PullsEntries: maxPullsEntries,
+			ExtraKeys: contract.MaxExtraKeys, ExtraBytes: contract.MaxExtraBytes, SignalBytes: contract.MaxSignalBytes,
 			Sends: rateOf(rates.Sends), Marks: rateOf(rates.Marks), Reads: rateOf(rates.Reads), Calls: rateOf(rates.Calls), Signals: rateOf(rates.Signals),
 		},
 		ServerTimeMs: o.Now().UnixMilli(), Connection: string(s.ID), TokenExpiresAtMs: s.expires.Load(),

@@ -174,6 +174,7 @@ func TestFlood(t *testing.T) {
 		"ping":   {wire.NewClientFrame(&wire.Ping{}), "pong", "error rate_limited"},
 		"mark":   {wire.NewClientFrame(&wire.Read{Conversation: string(dm), Seq: 1}), "", "error rate_limited"},
 		"typing": {wire.NewClientFrame(&wire.Typing{Conversation: string(dm)}), "", "error rate_limited"},
+		"signal": {wire.NewClientFrame(&wire.Signal{Conversation: string(dm), Type: "t"}), "", "error rate_limited"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {

@@ -59,6 +59,8 @@ func tableRows() map[int]row {
 		cmdPulls: {frame: wire.NewClientFrame(&wire.Pulls{Pulls: []*wire.Pull{{Number: 5, Conversation: "dm:ann:bob"}, {Number: 6, Conversation: "grp:g"}}}),
 			answer: []string{"range 5 dm:ann:bob 7 ", "range 6 grp:g 7 "}, denied: "range 5 dm:ann:bob 0 permission_denied",
 			big: wire.NewClientFrame(&wire.Pulls{Pulls: slices.Repeat([]*wire.Pull{{Number: 5, Conversation: long[:400]}}, maxPulls+1)}), tooLarge: "error too_large"},
+		cmdSignal: {frame: wire.NewClientFrame(&wire.Signal{Conversation: "dm:ann:bob", Type: "cursor", Data: []byte{1}}), denied: "error permission_denied",
+			big: wire.NewClientFrame(&wire.Signal{Conversation: "dm:ann:bob", Type: "cursor", Data: []byte(long[:5000])}), tooLarge: "error too_large"},
 	}
 }
 

@@ -41,7 +41,7 @@ type Logic interface {
 	// none yet, the old one stays).
 	Compare(ctx context.Context, from Actor, position string, digest uint64) (same bool, newPosition string, err error)
 
-	// Signal passes an ephemeral signal on (typing), or answers which users the
+	// Signal passes an ephemeral signal on (typing, or of the clients' own), or answers which users the
 	// actor may watch (presence).
 	Signal(ctx context.Context, from Actor, s Signal) ([]UserID, error)
 
@@ -224,8 +224,20 @@ type PullResult struct {
 type Signal struct {
 	// Typing in a conversation …
 	Typing ConversationID
+	// … or a signal of the clients' own …
+	Custom *CustomSignal
 	// … or wanting to watch these users.
 	Watch []UserID
+}
+
+// CustomSignal is what clients tell each other and nobody keeps. Nobody but they knows
+// what it means.
+type CustomSignal struct {
+	Conversation ConversationID
+	// User is who says it, as Logic knows.
+	User UserID
+	Type string
+	Data []byte
 }
 
 // Parcel is what travels to gateways. Exactly one of the pointer or slice
@@ -244,6 +256,8 @@ type Parcel struct {
 	MyState *MyState
 	// Typing is who types where; not passed to their own connections.
 	Typing *ParcelTyping
+	// Custom is a signal of the clients' own; likewise.
+	Custom *CustomSignal
 }
 
 // ParcelHead is a beacon.

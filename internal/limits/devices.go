@@ -18,7 +18,7 @@ const (
 	Marks         // received, read
 	Reads         // Sync, Pull, and methods that only read
 	Calls         // all other methods
-	Signals       // Typing, WatchPresence, Ping, Pong, unknown frames
+	Signals       // Typing, Signal, WatchPresence, Ping, Pong, unknown frames
 	classes
 )
 

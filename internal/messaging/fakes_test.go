@@ -174,6 +174,7 @@ type recorder struct {
 	receipts  []im.Mark
 	to        [][]im.UserID
 	typing    []im.UserID
+	custom    []im.CustomSignal
 	reminded  []im.ParcelHead
 }
 
@@ -204,6 +205,12 @@ func (r *recorder) Typing(_ im.ConversationID, u im.UserID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.typing = append(r.typing, u)
+}
+
+func (r *recorder) Custom(s im.CustomSignal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.custom = append(r.custom, s)
 }
 
 func (r *recorder) Remind(h im.ParcelHead) {

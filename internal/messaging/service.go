@@ -101,6 +101,8 @@ type Deliverer interface {
 	// MyState tells a user's devices what they set for themselves.
 	MyState(u im.UserID, state im.MyState)
 	Typing(c im.ConversationID, user im.UserID)
+	// Custom passes a signal of the clients' own to the others of its conversation.
+	Custom(s im.CustomSignal)
 	// Remind tells the members of a conversation's head, a little later: somebody
 	// else stored the entry and may be gone without having delivered it.
 	Remind(h im.ParcelHead)

@@ -6,15 +6,26 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// Signal passes typing on, or answers whom the actor may watch; see im.Logic.
+// Signal passes typing and signals of the clients' own on, or answers whom the actor
+// may watch; see im.Logic.
 func (s *Service) Signal(ctx context.Context, from im.Actor, sig im.Signal) ([]im.UserID, error) {
-	if sig.Typing == "" {
+	c := sig.Typing
+	if sig.Custom != nil {
+		c = sig.Custom.Conversation
+	}
+	if c == "" {
 		return s.members.MayWatch(ctx, from.User, sig.Watch)
 	}
 	// Who may not write is not seen typing either.
-	if _, err := s.permissions.MaySend(ctx, from.User, sig.Typing); err != nil {
+	if _, err := s.permissions.MaySend(ctx, from.User, c); err != nil {
 		return nil, err
 	}
-	s.deliverer.Typing(sig.Typing, from.User)
+	if sig.Custom == nil {
+		s.deliverer.Typing(c, from.User)
+		return nil, nil
+	}
+	told := *sig.Custom
+	told.User = from.User
+	s.deliverer.Custom(told)
 	return nil, nil
 }

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -504,6 +505,17 @@ func TestSignals(t *testing.T) {
 	wantCode(t, err, im.CodeNotContact)
 	if !slices.Equal(w.out.typing, []im.UserID{"alice"}) {
 		t.Fatalf("typing %v", w.out.typing)
+	}
+	// Who says it is Logic's to tell, whatever the gateway was told.
+	custom := im.CustomSignal{Conversation: ab, User: "mallory", Type: "cursor", Data: []byte{1}}
+	if _, err := w.Signal(t.Context(), im.Actor{User: "alice"}, im.Signal{Custom: &custom}); err != nil {
+		t.Fatal(err)
+	}
+	_, err = w.Signal(t.Context(), im.Actor{User: "mallory"}, im.Signal{Custom: &custom})
+	wantCode(t, err, im.CodeNotContact)
+	custom.User = "alice"
+	if !reflect.DeepEqual(w.out.custom, []im.CustomSignal{custom}) {
+		t.Fatalf("told %+v", w.out.custom)
 	}
 	got, err := w.Signal(t.Context(), im.Actor{User: "alice"}, im.Signal{Watch: []im.UserID{"bob", "mallory"}})
 	if err != nil || !slices.Equal(got, []im.UserID{"bob"}) {

@@ -157,6 +157,7 @@ func TestParcels(t *testing.T) {
 		{Head: &im.ParcelHead{Conversation: "grp:g", Seq: 9, Roster: 2, Added: []im.UserID{"u", "v"}}},
 		{Receipt: &im.Mark{User: "u", Conversation: "dm:a:b", Received: 4, Read: 3}},
 		{Typing: &im.ParcelTyping{Conversation: "grp:g", User: "u"}},
+		{Custom: &im.CustomSignal{Conversation: "grp:g", User: "u", Type: "cursor", Data: []byte{0, 1}}},
 	} {
 		got, ok := readParcel(putParcel(nil, &p))
 		if !ok || !reflect.DeepEqual(got, p) {

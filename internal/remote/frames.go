@@ -86,6 +86,9 @@ const (
 	askChanged
 	// askCancel takes a request back: its body is the number. It has no answer.
 	askCancel
+	// askCustom passes a signal of the clients' own on. It is not askSignal with more
+	// fields: a node that does not know it must not take it for typing.
+	askCustom
 )
 
 func putRequest(b []byte, q *request, left time.Duration) []byte {
@@ -200,6 +203,8 @@ func putParcel(b []byte, p *im.Parcel) []byte {
 		case p.Typing != nil:
 			b = putString(append(b, parcelTyping), p.Typing.Conversation)
 			b = putString(b, p.Typing.User)
+		case p.Custom != nil:
+			b = putCustom(append(b, parcelCustom), p.Custom)
 		}
 		return b
 	})
@@ -212,7 +217,16 @@ const (
 	parcelReceipt
 	parcelTyping
 	parcelMyState
+	parcelCustom
 )
+
+func putCustom(b []byte, s *im.CustomSignal) []byte {
+	return putBytes(putString(putString(putString(b, s.Conversation), s.User), s.Type), s.Data)
+}
+
+func (r *reader) custom() *im.CustomSignal {
+	return &im.CustomSignal{Conversation: im.ConversationID(r.string()), User: im.UserID(r.string()), Type: r.string(), Data: r.bytes()}
+}
 
 func putMyState(b []byte, s *im.MyState) []byte {
 	b = putString(b, s.Conversation)
@@ -267,6 +281,8 @@ func readParcel(data []byte) (p im.Parcel, ok bool) {
 	case parcelTyping:
 		p.Typing = &im.ParcelTyping{Conversation: im.ConversationID(in.string()), User: im.UserID(in.string())}
 		ok = true
+	case parcelCustom:
+		p.Custom, ok = in.custom(), true
 	}
 	r.also(in)
 	return p, ok && r.err == nil

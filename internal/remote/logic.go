@@ -88,6 +88,12 @@ func (r *router) Compare(ctx context.Context, from im.Actor, position string, di
 
 // Signal is not repeated: it may be lost.
 func (r *router) Signal(ctx context.Context, from im.Actor, s im.Signal) ([]im.UserID, error) {
+	if s.Custom != nil {
+		return ask1(ctx, r, askCustom, string(s.Custom.Conversation), false,
+			func(l im.Logic) ([]im.UserID, error) { return l.Signal(ctx, from, s) },
+			func() []byte { return putCustom(putActor(nil, &from), s.Custom) },
+			(*reader).users)
+	}
 	key := string(s.Typing)
 	if key == "" {
 		key = string(from.User)

@@ -436,6 +436,10 @@ func (s *server) carryOut(ctx context.Context, kind byte, in *reader) (body []by
 		from := in.actor()
 		users, err := s.logic.Signal(ctx, from, im.Signal{Typing: im.ConversationID(in.string()), Watch: in.users()})
 		return putUsers(nil, users), err
+	case askCustom:
+		from := in.actor()
+		users, err := s.logic.Signal(ctx, from, im.Signal{Custom: in.custom()})
+		return putUsers(nil, users), err
 	case askCall:
 		from := in.actor()
 		body, err := s.logic.Call(ctx, from, in.string(), in.bytes())

@@ -30,7 +30,7 @@ func known(e *wire.Entry) bool {
 // erased is an entry as the recall at seq by leaves it: without what its author wrote.
 func erased(e *wire.Entry, by uint64) *wire.Entry {
 	c := proto.Clone(e).(*wire.Entry)
-	c.Content, c.ReplyTo, c.Mentions, c.Recalled = nil, 0, nil, true
+	c.Content, c.ReplyTo, c.Mentions, c.Extra, c.Recalled = nil, 0, nil, nil, true
 	c.Amended = max(c.Amended, by)
 	return c
 }

@@ -543,8 +543,29 @@ func TestPresenceAndTyping(t *testing.T) {
 		synctest.Wait()
 		broadcast(r.fake, &wire.Presence{User: "bob", Online: true})
 		broadcast(r.fake, &wire.Typing{Conversation: dm, User: "bob"})
+		if err := c.Conversation(dm).Signal(bg, "cursor", []byte{1}); err != nil {
+			t.Fatal(err)
+		}
+		for _, bad := range []error{
+			c.Conversation("dm:x").Signal(bg, "cursor", nil), c.Conversation(dm).Signal(bg, "Cursor", nil), c.Conversation(dm).Signal(bg, "cursor", make([]byte, 1025)),
+		} {
+			if bad == nil {
+				t.Error("a signal that no server takes was sent")
+			}
+		}
+		for i := range byte(2) {
+			broadcast(r.fake, &wire.Signal{Conversation: dm, User: "bob", Type: "cursor", Data: []byte{i}})
+			broadcast(r.fake, &wire.Signal{Conversation: dm, User: "bob", Type: "other", Data: []byte{i}})
+			synctest.Wait()
+		}
 		r.hangUp()
 		pause(time.Minute / 2)
+		if sent := frames(r.fake, (*wire.ClientFrame).GetSignal); len(sent) != 1 || sent[0].Type != "cursor" || string(sent[0].Data) != "\x01" {
+			t.Errorf("signals = %v", sent)
+		}
+		if ev := eventsOf[*SignalEvent](r.events); len(ev) != 4 || ev[0].User != "bob" || ev[1].Type != "other" || ev[2].Data[0] != 1 {
+			t.Errorf("signals = %v", ev)
+		}
 		eq(t, "watches, repeated", len(frames(r.fake, (*wire.ClientFrame).GetWatchPresence)), 2)
 		eq(t, "typing, throttled", len(frames(r.fake, (*wire.ClientFrame).GetTyping)), 1)
 		if ev := eventsOf[*PresenceEvent](r.events); len(ev) != 1 || !ev[0].Online || ev[0].User != "bob" {

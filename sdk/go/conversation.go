@@ -2,6 +2,7 @@ package skein
 
 import (
 	"context"
+	"slices"
 	"sort"
 	"time"
 	"unicode/utf8"
@@ -42,6 +43,21 @@ func ContentType(t string) SendOption { return func(s *wire.Send) { s.Content.Ty
 // Data makes the content bytes instead of text; use it with ContentType.
 func Data(b []byte) SendOption {
 	return func(s *wire.Send) { s.Content.Body = &wire.Content_Data{Data: b} }
+}
+
+// Fallback is shown in the content's place by who does not know its type, and in
+// previews; at most 1,000 bytes.
+func Fallback(text string) SendOption { return func(s *wire.Send) { s.Content.Fallback = text } }
+
+// Extra adds to what the integrator's own programs read of the message: at most 16
+// keys, [a-z0-9._-]{1,64}, 4 KiB of keys and values together.
+func Extra(key, value string) SendOption {
+	return func(s *wire.Send) {
+		if s.Extra == nil {
+			s.Extra = map[string]string{}
+		}
+		s.Extra[key] = value
+	}
 }
 
 // Send sends a message and returns it once the server has stored it. When ctx
@@ -94,6 +110,24 @@ func checkSend(s *wire.Send) error {
 		return invalid("content type %q does not match [a-z0-9._-]{1,64}", s.Content.Type)
 	case len(s.Mentions) > 100:
 		return &Error{Code: wire.CodeTooLarge, Message: "more than 100 mentions"}
+	case len(s.Content.Fallback) > 1000:
+		return &Error{Code: wire.CodeTooLarge, Message: "the fallback is longer than 1,000 bytes"}
+	case !utf8.ValidString(s.Content.Fallback):
+		return invalid("the fallback is not valid UTF-8")
+	case len(s.Extra) > 16:
+		return &Error{Code: wire.CodeTooLarge, Message: "more than 16 keys in extra"}
+	}
+	size := 0
+	for key, value := range s.Extra {
+		if size += len(key) + len(value); size > 4096 {
+			return &Error{Code: wire.CodeTooLarge, Message: "extra is longer than 4 KiB"}
+		}
+		if !validType(key) {
+			return invalid("key %q of extra does not match [a-z0-9._-]{1,64}", key)
+		}
+		if !utf8.ValidString(value) {
+			return invalid("the value of %q in extra is not valid UTF-8", key)
+		}
 	}
 	for _, u := range s.Mentions {
 		if !validID(u) {
@@ -174,6 +208,26 @@ func (v *Conversation) Typing(ctx context.Context) error {
 	return v.c.do(ctx, func(k *core) {
 		if k.state == StateConnected {
 			k.send(wire.NewClientFrame(&wire.Typing{Conversation: v.id}))
+		}
+	})
+}
+
+// Signal tells the others that are connected now something that is not kept and may be
+// lost; they get a SignalEvent. Its type is [a-z0-9._-]{1,64}, its data at most 1 KiB.
+// Without a connection it does nothing.
+func (v *Conversation) Signal(ctx context.Context, kind string, data []byte) error {
+	switch {
+	case kindOf(v.id) == KindInvalid:
+		return invalid("%q is not a conversation", v.id)
+	case !validType(kind):
+		return invalid("signal type %q does not match [a-z0-9._-]{1,64}", kind)
+	case len(data) > 1024:
+		return &Error{Code: wire.CodeTooLarge, Message: "the data of a signal is longer than 1 KiB"}
+	}
+	data = slices.Clone(data)
+	return v.c.do(ctx, func(k *core) {
+		if k.state == StateConnected {
+			k.send(wire.NewClientFrame(&wire.Signal{Conversation: v.id, Type: kind, Data: data}))
 		}
 	})
 }

@@ -302,6 +302,9 @@ func (k *core) handle(frame *wire.ServerFrame) {
 	case *wire.ServerFrame_Typing:
 		e := &TypingEvent{Conversation: f.Typing.Conversation, User: f.Typing.User}
 		k.post(passingKey{"typing", e.Conversation, e.User}, e)
+	case *wire.ServerFrame_Signal:
+		e := &SignalEvent{Conversation: f.Signal.Conversation, User: f.Signal.User, Type: f.Signal.Type, Data: f.Signal.Data}
+		k.post(passingKey{"signal " + e.Type, e.Conversation, e.User}, e)
 	case *wire.ServerFrame_Presence:
 		e := &PresenceEvent{User: f.Presence.User, Online: f.Presence.Online}
 		k.post(passingKey{"presence", "", e.User}, e)

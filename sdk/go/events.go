@@ -81,6 +81,12 @@ type (
 	MyStateEvent struct{ State *wire.MyState }
 	// TypingEvent: somebody is typing, now.
 	TypingEvent struct{ Conversation, User string }
+	// SignalEvent: what another user's client signalled with Conversation.Signal. Of one
+	// type, conversation and user only the latest is kept while the program is busy.
+	SignalEvent struct {
+		Conversation, User, Type string
+		Data                     []byte
+	}
 	// PresenceEvent: a watched user came or went.
 	PresenceEvent struct {
 		User   string
@@ -110,12 +116,13 @@ func (*ResetEvent) event()    {}
 func (*ReceiptEvent) event()  {}
 func (*MyStateEvent) event()  {}
 func (*TypingEvent) event()   {}
+func (*SignalEvent) event()   {}
 func (*PresenceEvent) event() {}
 func (*StateEvent) event()    {}
 
 // hub takes events to the program. Events about stored things come from the
 // store's feed; the hub only says that there are new ones. Passing events
-// (receipts, typing, presence, state) are kept here: one per subject, the
+// (receipts, typing, signals, presence, state) are kept here: one per subject, the
 // latest, and at most maxPassing, the oldest are dropped first.
 type hub struct {
 	mu      sync.Mutex
@@ -188,7 +195,7 @@ func (h *hub) pop() (e Event, done bool) {
 // groups, contacts, gaps, resets) wait in the store until they are handled, also over a
 // restart; each comes once, except that after a crash the last ones, at most 64,
 // may come again, in the same order and before anything new. Receipts, what
-// the user set, typing, presence and state are passing: only the latest of each subject is kept. What a
+// the user set, typing, signals, presence and state are passing: only the latest of each subject is kept. What a
 // cold start brings is history and no event.
 //
 // One loop at a time: a second one waits until the first has ended.

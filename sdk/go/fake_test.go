@@ -238,7 +238,7 @@ func (f *fake) send(c *fakeConn, s *wire.Send) {
 		if e == nil {
 			e = f.append(c, &wire.Entry{
 				Conversation: s.Conversation, Id: s.Id, Sender: f.user, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
-				Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions,
+				Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions, Extra: s.Extra,
 			})
 		}
 		ack := &wire.SendAck{Id: s.Id, Conversation: e.Conversation, Seq: e.Seq, StoredAtMs: e.StoredAtMs, Count: e.Count, Pos: e.Pos}

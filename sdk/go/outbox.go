@@ -296,7 +296,7 @@ func (k *core) onAck(a *wire.SendAck) {
 	e := &wire.Entry{
 		Conversation: a.Conversation, Seq: a.Seq, Id: a.Id, Sender: k.meta.User,
 		StoredAtMs: a.StoredAtMs, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Content: s.Content,
-		ReplyTo: s.ReplyTo, Mentions: s.Mentions, Count: a.Count, Pos: a.Pos,
+		ReplyTo: s.ReplyTo, Mentions: s.Mentions, Extra: s.Extra, Count: a.Count, Pos: a.Pos,
 	}
 	k.resolve(it, messageOf(e, k.meta.User), nil)
 	k.take([]*wire.Entry{e})

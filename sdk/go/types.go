@@ -69,9 +69,13 @@ type Message struct {
 	Kind wire.EntryKind
 
 	// Type is the content's type, "text" for text; empty when it was recalled.
-	Type     string
-	Text     string
-	Data     []byte
+	Type string
+	Text string
+	Data []byte
+	// Fallback is shown in the content's place by who does not know its type.
+	Fallback string
+	// Extra is the integrator's own.
+	Extra    map[string]string
 	ReplyTo  uint64
 	Mentions []string
 	Recalled bool
@@ -177,10 +181,10 @@ func messageOf(e *wire.Entry, user string) *Message {
 		Own:  e.Sender != "" && e.Sender == user,
 		Time: time.UnixMilli(e.StoredAtMs), Kind: e.Kind,
 		ReplyTo: e.ReplyTo, Mentions: e.Mentions, Recalled: e.Recalled, Amended: e.Amended,
-		Target: e.Target, Event: e.Event, Count: e.Count,
+		Target: e.Target, Event: e.Event, Count: e.Count, Extra: e.Extra,
 	}
 	if c := e.Content; c != nil {
-		m.Type, m.Text, m.Data = c.Type, c.GetText(), c.GetData()
+		m.Type, m.Text, m.Data, m.Fallback = c.Type, c.GetText(), c.GetData(), c.Fallback
 	}
 	if m.Own && e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE {
 		m.Status = StatusSent
@@ -204,6 +208,7 @@ func messageOfOutbox(r *OutboxRecord, user string) *Message {
 		Conversation: r.Send.Conversation, Seq: r.Seq, ID: idFrom(r.Send.Id), Sender: user, Own: true,
 		Time: time.UnixMilli(r.MadeAtMs), Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
 		Type: r.Send.GetContent().GetType(), Text: r.Send.GetContent().GetText(), Data: r.Send.GetContent().GetData(),
+		Fallback: r.Send.GetContent().GetFallback(), Extra: r.Send.Extra,
 		ReplyTo: r.Send.ReplyTo, Mentions: r.Send.Mentions, Status: StatusPending,
 	}
 	switch r.State {

@@ -331,11 +331,24 @@ func (r *run) let(text string) error {
 		var raw []byte
 		raw, _ = json.Marshal(list) // strings
 		what = string(raw)
+	case "uuid":
+		what, err = uuid(arg)
+	case "upper":
+		what = strings.ToUpper(arg)
 	case "request":
 		what, err = request("skein.v1."+arg, tail)
 	}
 	r.vars[name] = what
 	return err
+}
+
+// uuid is an id as the text of a UUID.
+func uuid(id string) (string, error) {
+	b, err := base64.StdEncoding.DecodeString(id)
+	if err != nil || len(b) != 16 {
+		return "", fmt.Errorf("%q is no id: %w", id, err)
+	}
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:]), nil
 }
 
 // request is the base64 of the protobuf encoding of a method's request.

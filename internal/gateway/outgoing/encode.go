@@ -30,6 +30,7 @@ var frameNames = [frameTypes]string{
 	frameTyping: "typing", framePresence: "presence", frameResult: "result", framePong: "pong",
 	framePing: "ping", frameHeads: "heads", frameResync: "resync", frameKick: "kick",
 	frameGoAway: "go_away", frameError: "error", frameMyState: "my_state", frameRenewed: "renewed",
+	frameSignal: "signal",
 }
 
 // frameType is a server frame's place in the metrics.
@@ -56,6 +57,7 @@ const (
 	frameError
 	frameMyState
 	frameRenewed
+	frameSignal
 	frameTypes
 )
 
@@ -99,6 +101,8 @@ func serverFrameType(f *wire.ServerFrame) frameType {
 		return frameMyState
 	case *wire.ServerFrame_Renewed:
 		return frameRenewed
+	case *wire.ServerFrame_Signal:
+		return frameSignal
 	}
 	return frameNone
 }
