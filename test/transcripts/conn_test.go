@@ -191,7 +191,7 @@ func keepUnknown(m protoreflect.Message, tree map[string]json.RawMessage) {
 		case d == nil:
 			m.SetUnknown(protowire.AppendBytes(protowire.AppendTag(m.GetUnknown(), n, protowire.BytesType), raw))
 			n++
-		case d.Message() != nil && !d.IsList() && d.Message().FullName() != "google.protobuf.Struct" && json.Unmarshal(raw, &sub) == nil:
+		case d.Message() != nil && !d.IsList() && !d.IsMap() && d.Message().FullName() != "google.protobuf.Struct" && json.Unmarshal(raw, &sub) == nil:
 			keepUnknown(m.Mutable(d).Message(), sub)
 		}
 	}
