@@ -64,6 +64,9 @@ const BytesPattern = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)
 // messageIDPattern is of the base64 of 16 bytes.
 const messageIDPattern = "^[A-Za-z0-9+/]{21}[AQgw]==$"
 
+// namedIDPattern is that, or the text of a UUIDv7, as a client may write it.
+const namedIDPattern = "^([A-Za-z0-9+/]{21}[AQgw]==|[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-7[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12})$"
+
 func id() Bounds                     { return Bounds{Pattern: idPattern} }
 func optionalID() Bounds             { return Bounds{Pattern: maybeID} }
 func matching(pattern string) Bounds { return Bounds{Pattern: pattern} }
@@ -271,14 +274,14 @@ func groupBounds() map[string]Bounds {
 func messageBounds() map[string]Bounds {
 	base64Of := func(n int) int { return (n + 2) / 3 * 4 }
 	all := map[string]Bounds{
-		"Content.fallback":         {MaxLength: 1000, MaxBytes: 1000},
-		"SendMessageRequest.extra": {Pattern: typePattern, MaxItems: 16, MaxLength: 4096, MaxBytes: 4096},
+		"Content.fallback":         {MaxLength: contract.MaxFallbackBytes, MaxBytes: contract.MaxFallbackBytes},
+		"SendMessageRequest.extra": {Pattern: typePattern, MaxItems: contract.MaxExtraKeys, MaxLength: contract.MaxExtraBytes, MaxBytes: contract.MaxExtraBytes},
 		"Content.type":             matching(typePattern).required(),
 		"Content.text":             {MinLength: 1, MaxLength: contract.MaxContentBytes, MaxBytes: contract.MaxContentBytes},
 		"Content.data":             {Pattern: BytesPattern, MinLength: 4, MaxLength: base64Of(contract.MaxContentBytes)},
 
 		"SendMessageRequest.conversation":  matching(toPattern).required().format("conversation"),
-		"SendMessageRequest.id":            Bounds{Pattern: messageIDPattern}.format("message-id"),
+		"SendMessageRequest.id":            Bounds{Pattern: namedIDPattern}.format("message-id"),
 		"SendMessageRequest.content":       {Required: true},
 		"SendMessageRequest.reply_to":      seq().format("seq"),
 		"SendMessageRequest.mentions":      userList(0, contract.MaxMentions),
@@ -305,7 +308,7 @@ func messageBounds() map[string]Bounds {
 
 		"Newest.conversation": matching(anyPattern).required().format("conversation"),
 		"Newest.seq":          someSeq().required(),
-		"Newest.id":           matching(messageIDPattern).required(),
+		"Newest.id":           matching(namedIDPattern).required(),
 		"Newest.stored_at_ms": Bounds{Signed: true},
 		"Newest.pos":          seq(),
 
@@ -358,7 +361,7 @@ func stateBounds() map[string]Bounds {
 		"Entry.id":           matching(messageIDPattern).required(),
 		"Entry.sender":       optionalID(),
 		"Entry.stored_at_ms": millis().required(),
-		"Entry.extra":        {Pattern: typePattern, MaxItems: 16, MaxLength: 4096, MaxBytes: 4096},
+		"Entry.extra":        {Pattern: typePattern, MaxItems: contract.MaxExtraKeys, MaxLength: contract.MaxExtraBytes, MaxBytes: contract.MaxExtraBytes},
 		"Entry.kind":         {Required: true},
 		"Entry.reply_to":     seq(),
 		"Entry.mentions":     userList(0, contract.MaxMentions),
