@@ -720,12 +720,12 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x05users\x18\x02 \x03(\tR\x05users\x12\"\n" +
 	"\x04role\x18\x03 \x01(\x0e2\x0e.skein.v1.RoleR\x04role\x12\x19\n" +
 	"\buntil_ms\x18\x04 \x01(\x03R\auntilMs\x12\x12\n" +
-	"\x04text\x18\x05 \x01(\tR\x04text*l\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text*r\n" +
 	"\tEntryKind\x12\x1a\n" +
 	"\x16ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ENTRY_KIND_MESSAGE\x10\x01\x12\x15\n" +
 	"\x11ENTRY_KIND_RECALL\x10\x02\x12\x14\n" +
-	"\x10ENTRY_KIND_EVENT\x10\x03*\xd8\x04\n" +
+	"\x10ENTRY_KIND_EVENT\x10\x03\"\x04\b\x04\x10\t*\xd8\x04\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CREATED\x10\x01\x12\x1c\n" +

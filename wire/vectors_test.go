@@ -106,6 +106,11 @@ func clientVectors(t *testing.T) []frameVector {
 			Conversation: "dm:ann:bob", Id: id(4), Content: &wire.Content{Type: "com.example.card", Body: &wire.Content_Data{Data: []byte("{}")}, Fallback: "a card"},
 			Extra: map[string]string{"order.id": "4711", "a": "", "color": "红 \"1\""},
 		})},
+		{"send_extra_text", "a text with all it may have", wire.NewClientFrame(&wire.Send{
+			Conversation: "grp:g1", Id: id(5), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi"}, Fallback: "hi"},
+			ReplyTo: 3, Mentions: []string{"ann"}, InsteadOf: id(4), Extra: map[string]string{"k": "v"},
+		})},
+		{"signal_bare", "without data", wire.NewClientFrame(&wire.Signal{Conversation: "dm:ann:bob", Type: "thinking"})},
 		{"pulls", "two stretches", wire.NewClientFrame(&wire.Pulls{Pulls: []*wire.Pull{{Number: 1, Conversation: "dm:ann:bob", From: 8, Limit: 50}, {Number: 2, Conversation: "grp:g1", Backward: true}}})},
 		{"signal", "", wire.NewClientFrame(&wire.Signal{Conversation: "grp:g1", Type: "com.example.cursor", Data: []byte{1, 0xff}})},
 		{"renew", "", wire.NewClientFrame(&wire.Renew{Token: "ska_3q2-7x"})},
@@ -198,6 +203,14 @@ func newerVectors(failure *wire.Error, s func(*wire.Entry) *wire.ServerFrame) []
 			Conversation: "dm:ann:bob", Seq: 10, Id: id(4), Sender: "ann", StoredAtMs: 5, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 8,
 			Content: &wire.Content{Type: "com.example.card", Body: &wire.Content_Data{Data: []byte("{}")}, Fallback: "a card"}, Extra: map[string]string{"order.id": "4711", "a": ""},
 		})},
+		{"range_extra", "maps in entries and in touched ones", wire.NewServerFrame(&wire.Range{
+			Number: 5, Conversation: "grp:g1", Head: 9, FirstSeq: 8, LastSeq: 9,
+			Entries: []*wire.Entry{{Conversation: "grp:g1", Seq: 8, Extra: map[string]string{"b": "2", "a": "1"}}, {Conversation: "grp:g1", Seq: 9, Recalled: true}},
+			Touched: []*wire.Entry{{Conversation: "grp:g1", Seq: 2, Amended: 9, Extra: map[string]string{"b": "4", "a": "3"}}},
+		})},
+		{"sync_delta_extra", "", wire.NewServerFrame(&wire.SyncDelta{Number: 6, Timeline: "t-7", Position: "1a.2c", Conversations: []*wire.ConversationState{{
+			Conversation: "grp:g1", Seq: 8, FromSeq: 8, Entries: []*wire.Entry{{Conversation: "grp:g1", Seq: 8, Extra: map[string]string{"b": "2", "a": "1"}}},
+		}}})},
 		{"signal", "", wire.NewServerFrame(&wire.Signal{Conversation: "grp:g1", User: "bob", Type: "com.example.cursor", Data: []byte{1, 0xff}})},
 		{"renewed", "", wire.NewServerFrame(&wire.Renewed{TokenExpiresAtMs: 1_760_000_900_123})},
 	}
@@ -422,6 +435,52 @@ func TestVectorsOfOtherVersions(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestVectorsAreKept: what clients and servers of before said means the same for ever,
+// and is written as the same bytes.
+func TestVectorsAreKept(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(vectorsDir, "kept", "*.json"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%v, %v", files, err)
+	}
+	for _, path := range files {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept []vector
+		if err := json.Unmarshal(data, &kept); err != nil || len(kept) < 50 {
+			t.Fatalf("%s: %d frames, %v", path, len(kept), err)
+		}
+		for _, v := range kept {
+			t.Run(v.Direction+"/"+v.Name, func(t *testing.T) { checkKept(t, &v) })
+		}
+	}
+}
+
+func checkKept(t *testing.T, v *vector) {
+	raw, err := hex.DecodeString(v.Hex)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asPB, _ := frames(v.Direction == "server")
+	asJSON, _ := frames(v.Direction == "server")
+	if err := wire.Protobuf().Decode(raw, asPB); err != nil {
+		t.Fatal(err)
+	}
+	if err := wire.JSON().Decode(v.JSON, asJSON); err != nil {
+		t.Fatal(err)
+	}
+	if !proto.Equal(asPB, asJSON) || len(asPB.ProtoReflect().GetUnknown()) > 0 {
+		t.Errorf("in protobuf it is\n%v, in JSON\n%v", asPB, asJSON)
+	}
+	if b, err := wire.Protobuf().Append(nil, asJSON); err != nil || !bytes.Equal(b, raw) {
+		t.Errorf("protobuf\n%x, kept\n%x, %v", b, raw, err)
+	}
+	if b, err := wire.JSON().Append(nil, asPB); err != nil || !bytes.Equal(b, v.JSON) {
+		t.Errorf("JSON\n%s, kept\n%s, %v", b, v.JSON, err)
 	}
 }
 
