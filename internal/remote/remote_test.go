@@ -2,6 +2,7 @@ package remote
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -488,6 +489,28 @@ func TestRequests(t *testing.T) {
 		}
 		if tl := w.nodes["g1"].Timeline(); tl != "t" {
 			t.Fatal(tl)
+		}
+	})
+}
+
+// Each kind of signal comes to a logic node as what it is.
+func TestSignalsAreRequests(t *testing.T) {
+	in(t, "g1 l1", func(t *testing.T, w *world) {
+		said := []im.Signal{
+			{Typing: "grp:g"},
+			{Custom: &im.CustomSignal{Conversation: "grp:g", Type: "cursor", Data: []byte{0, 1}}},
+			{Watch: []im.UserID{"a", "b"}},
+		}
+		for _, s := range said {
+			users, err := w.nodes["g1"].Logic().Signal(t.Context(), im.Actor{User: "u"}, s)
+			if err != nil || !slices.Equal(users, s.Watch) {
+				t.Fatalf("%+v: %v, %v", s, users, err)
+			}
+		}
+		w.store.mu.Lock()
+		defer w.store.mu.Unlock()
+		if !reflect.DeepEqual(w.store.signals, said) || !slices.Equal(w.store.told, []im.UserID{"u", "u", "u"}) {
+			t.Errorf("%+v by %v, want %+v", w.store.signals, w.store.told, said)
 		}
 	})
 }

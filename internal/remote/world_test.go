@@ -37,6 +37,9 @@ type store struct {
 	sends  map[string]int // how many sends each node was given
 	onSend func(node string, from im.Actor, m im.Message) error
 	onCall func(node string)
+	// signals is what the logic nodes were told to pass on, told who said it.
+	signals []im.Signal
+	told    []im.UserID
 }
 
 func newStore() *store {
@@ -192,6 +195,13 @@ func (b *brain) Pull(ctx context.Context, _ im.Actor, _ im.PullQuery) (im.PullRe
 
 func (b *brain) Sync(_ context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error) {
 	return im.SyncResult{Timeline: "t", Position: q.Position + string(from.User), Conversations: []im.ConversationState{{Title: string(make([]byte, q.Limit))}}}, nil
+}
+
+func (b *brain) Signal(_ context.Context, from im.Actor, s im.Signal) ([]im.UserID, error) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	b.store.signals, b.store.told = append(b.store.signals, s), append(b.store.told, from.User)
+	return s.Watch, nil
 }
 
 func (b *brain) Call(_ context.Context, _ im.Actor, method string, payload []byte) ([]byte, error) {
