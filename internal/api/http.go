@@ -64,7 +64,7 @@ type door struct {
 }
 
 // NewHTTP returns the HTTP door to logic: POST /api/skein.v1.<Service>/<Method>,
-// /api/openapi.json, /api/docs and /claim.
+// /api/openapi.json, /api/docs, /docs/ and /claim.
 func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 	if o.Log == nil {
 		o.Log = slog.Default()

@@ -44,7 +44,8 @@ func (d *door) pages(mux *http.ServeMux) {
 		})
 	}
 	// Somebody who opens the server's address finds something.
-	mux.Handle("GET /{$}", http.RedirectHandler("/api/docs", http.StatusFound))
+	mux.Handle("GET /{$}", http.RedirectHandler("/docs/", http.StatusFound))
+	d.docs(mux)
 	page := template.Must(template.ParseFS(static, "static/claim.html"))
 	mux.HandleFunc("GET /claim", func(w http.ResponseWriter, r *http.Request) {
 		showClaim(w, page, http.StatusOK, claimView{Code: r.URL.Query().Get("code")})

@@ -19,6 +19,7 @@ import (
 func TestPagesAreClosed(t *testing.T) {
 	h := NewHTTP(&fakeLogic{}, HTTPOptions{Log: quiet()})
 	for path, kind := range map[string]string{
+		"/docs/": "text/html; charset=utf-8", "/docs/spec": "text/html; charset=utf-8", "/docs/codes": "text/html; charset=utf-8",
 		"/api/docs": "text/html; charset=utf-8", "/claim": "text/html; charset=utf-8", "/api/docs.js": "text/javascript; charset=utf-8",
 		"/api/pages.css": "text/css; charset=utf-8", "/api/openapi.json": "application/json",
 	} {
@@ -47,7 +48,7 @@ func TestPagesAreClosed(t *testing.T) {
 	if m := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacent|document\.write|eval\(|localStorage|https?://`).FindString(script); m != "" {
 		t.Errorf("docs.js uses %s", m)
 	}
-	if w := do(h, request{method: "GET", path: "/"}); w.Code != 302 || w.Header().Get("Location") != "/api/docs" {
+	if w := do(h, request{method: "GET", path: "/"}); w.Code != 302 || w.Header().Get("Location") != "/docs/" {
 		t.Errorf("/: %d %v", w.Code, w.Header())
 	}
 	if w := do(h, request{method: "GET", path: "/api/static/claim.html"}); w.Code != 404 {
