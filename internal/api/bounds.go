@@ -52,6 +52,8 @@ const (
 	tokenPattern = "^[!-~]{1,512}$"
 	maybeToken   = "^[!-~]{0,512}$"
 	codePattern  = "^[a-z_]{1,64}$"
+	// notePattern is text without what ASCII has of control characters.
+	notePattern = `^[^\u0000-\u001f\u007f]*$`
 	// linePattern is text without control characters, titlePattern such text that
 	// shows something.
 	linePattern  = `^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$`
@@ -74,6 +76,7 @@ func title(most int) Bounds {
 	return Bounds{Pattern: titlePattern, MinLength: 1, MaxLength: most}
 }
 func line(most int) Bounds { return Bounds{Pattern: linePattern, MaxLength: most} }
+func note(most int) Bounds { return Bounds{Pattern: notePattern, MaxLength: most} }
 func secret() Bounds       { return Bounds{MinLength: minPasswordChars, MaxLength: maxPasswordChars} }
 func opaqueText() Bounds {
 	return Bounds{MaxLength: contract.MaxCursorBytes, MaxBytes: contract.MaxCursorBytes}
@@ -211,14 +214,14 @@ func contactBounds() map[string]Bounds {
 	all := map[string]Bounds{
 		"Contact.user":          {Required: true},
 		"Contact.state":         {Required: true},
-		"Contact.remark":        line(maxNameChars),
-		"Contact.message":       line(maxRequestChars),
+		"Contact.remark":        note(maxNameChars),
+		"Contact.message":       note(maxRequestChars),
 		"Contact.changed_at_ms": millis(),
 
-		"RequestContactRequest.message":  line(maxRequestChars),
+		"RequestContactRequest.message":  note(maxRequestChars),
 		"RequestContactResponse.contact": {Required: true},
 		"AcceptContactResponse.contact":  {Required: true},
-		"SetRemarkRequest.remark":        line(maxNameChars),
+		"SetRemarkRequest.remark":        note(maxNameChars),
 		"ListContactsRequest.limit":      page(100, 500),
 		"ListContactsRequest.cursor":     optionalID(),
 		"ListContactsResponse.contacts":  list(500),
@@ -316,7 +319,6 @@ func messageBounds() map[string]Bounds {
 		"SetMyStateRequest.muted_until_ms": number(0, math.MaxInt64),
 		"SetMyStateRequest.draft":          {MaxLength: im.MaxDraft, MaxBytes: im.MaxDraft},
 		"SetMyStateRequest.cleared_below":  seq().format("seq"),
-		"SetMyStateResponse.state":         {Required: true},
 	}
 	for _, m := range []string{"RecallMessage", "ListEntries", "MarkRead", "SetMyState"} {
 		all[m+"Request.conversation"] = matching(anyPattern).required().format("conversation")

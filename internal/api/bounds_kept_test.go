@@ -145,7 +145,7 @@ func edges(b Bounds, f protoreflect.FieldDescriptor) (outside, inside []any) {
 		case namePattern:
 			outside = append(outside, "ab", strings.Repeat("x", 33), "a b c", "äöü")
 			inside = append(inside, "a.b", strings.Repeat("x", 32), "A_-9")
-		case linePattern, titlePattern:
+		case notePattern, linePattern, titlePattern:
 			outside = append(outside, "a\tb", "a\x7fb")
 			inside = append(inside, "é", strings.Repeat("😀", b.MaxLength))
 		}

@@ -17,7 +17,7 @@ import (
 
 const about = `Every method is a POST with a JSON body (the canonical proto3 JSON mapping: 64-bit integers are strings, bytes are base64) ` +
 	`or, with Content-Type application/proto, with the protobuf encoding of the same message; the answer comes in the same form. ` +
-	`Fields that are absent have their default value; unknown fields in a JSON request are refused. ` +
+	`Fields that are absent have their default value; unknown fields are ignored. ` +
 	`Errors have the body {"code", "message", "retryAfterMs"}; the code tells what to do, the message is for people. ` +
 	`The same methods can be called over the long connection with Call frames.`
 
@@ -52,7 +52,7 @@ func document(files *protoregistry.Files, methods []api.Method) (object, error) 
 			paths = paths.set("/api/"+name, object{}.set("post", operation(md, m, s)))
 		}
 	}
-	s.message(failure.(protoreflect.MessageDescriptor), false)
+	s.message(failure.(protoreflect.MessageDescriptor))
 	return object{}.
 		set("openapi", "3.1.0").
 		set("info", object{}.
@@ -84,8 +84,8 @@ func operation(md protoreflect.MethodDescriptor, m api.Method, s *schemas) objec
 	if m.Who == api.Anyone {
 		security = []object{}
 	}
-	s.message(md.Input(), true)
-	s.message(md.Output(), false)
+	s.message(md.Input())
+	s.message(md.Output())
 	answers := object{}.
 		set("200", object{}.
 			set("description", "Done.").

@@ -20,9 +20,9 @@ var more = map[string]object{
 	"SetMyStateRequest": object{}.set("minProperties", 2),
 }
 
-// message adds a message and everything it refers to. Requests take no fields
-// that are not listed; other messages may grow.
-func (s *schemas) message(d protoreflect.MessageDescriptor, request bool) {
+// message adds a message and everything it refers to. All of them may grow:
+// unknown fields are ignored (SPEC §1.4).
+func (s *schemas) message(d protoreflect.MessageDescriptor) {
 	name := string(d.Name())
 	if s.seen[name] {
 		return
@@ -49,9 +49,6 @@ func (s *schemas) message(d protoreflect.MessageDescriptor, request bool) {
 		o = o.set("required", required)
 	}
 	o = append(o, more[name]...)
-	if request {
-		o = o.set("additionalProperties", false)
-	}
 	s.out = s.out.set(name, o)
 }
 
@@ -151,7 +148,7 @@ func (s *schemas) single(fd protoreflect.FieldDescriptor, b api.Bounds) object {
 		}
 		return ref("schemas", string(fd.Enum().Name()))
 	case protoreflect.MessageKind:
-		s.message(fd.Message(), false)
+		s.message(fd.Message())
 		o := ref("schemas", string(fd.Message().Name()))
 		if fd.FullName() == "skein.v1.SendMessageRequest.content" {
 			either := []object{object{}.set("required", []string{"text"}), object{}.set("required", []string{"data"})}
