@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run build cross test test-kill test-faults test-powercut test-fuzz test-mutants check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run build cross test test-kill test-faults test-powercut test-fuzz test-schema test-mutants check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -55,6 +55,11 @@ test-powercut: ## cut the power (ext4 without its journal); must pass, and must 
 FUZZTIME ?= 60s
 test-fuzz: ## every fuzz target for FUZZTIME
 	$(GO) run ./test/fuzzall -time $(FUZZTIME)
+
+# Needs Python 3 and the package registries, the first time.
+SCHEMATIME ?= 300
+test-schema: build ## schemathesis against a live server for SCHEMATIME seconds, generated clients; nothing may fail, nothing good be refused
+	python3 test/schema/run.py --seconds $(SCHEMATIME)
 
 MUTANTS ?= .
 test-mutants: deps ## plant bugs, one at a time; a test must find each within seconds. MUTANTS=<regexp> chooses some
