@@ -56,9 +56,9 @@ FUZZTIME ?= 60s
 test-fuzz: ## every fuzz target for FUZZTIME
 	$(GO) run ./test/fuzzall -time $(FUZZTIME)
 
-# Needs Python 3 and the package registries, the first time.
+# Needs Python 3 and, the first time, the package registry.
 SCHEMATIME ?= 300
-test-schema: build ## schemathesis against a live server for SCHEMATIME seconds, generated clients; nothing may fail, nothing good be refused
+test-schema: build ## schemathesis against a live server for SCHEMATIME seconds: nothing fails, nothing that fits the document is refused
 	python3 test/schema/run.py --seconds $(SCHEMATIME)
 
 MUTANTS ?= .

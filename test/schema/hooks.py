@@ -67,6 +67,8 @@ def conversation(value: str, seed: bytes) -> str:
 
 def exists(name: str, value, seed: bytes, path: str):
     """value, or in its place one that the document allows as well and that means something here."""
+    if name == "extra" and isinstance(value, dict) and sum(len(f"{k}{v}".encode("utf-8", "surrogatepass")) for k, v in value.items()) > 4096:
+        return {}  # keys and values have a bound together, x-skein-max-bytes
     if isinstance(value, dict):
         return {k: exists(k, v, seed, path) for k, v in value.items()}
     if isinstance(value, list):
