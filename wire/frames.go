@@ -97,3 +97,18 @@ func NewServerFrame[M ServerMessage](message M) *ServerFrame {
 	}
 	return &ServerFrame{}
 }
+
+// Named returns how JSON names a client's frame, and the conversation that it names;
+// empty for frames that are not known or name none.
+func Named(f *ClientFrame) (frame, conversation string) {
+	m := f.ProtoReflect()
+	which := m.WhichOneof(m.Descriptor().Oneofs().Get(0))
+	if which == nil {
+		return "", ""
+	}
+	in := m.Get(which).Message()
+	if c := in.Descriptor().Fields().ByName("conversation"); c != nil {
+		conversation = in.Get(c).String()
+	}
+	return which.JSONName(), conversation
+}

@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"errors"
-	"fmt"
 	"regexp"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -13,9 +11,7 @@ import (
 // within it is within maxDepth in protobuf too.
 const maxJSONDepth = 60
 
-var jsonPosition = regexp.MustCompile(`\(line \d+:\d+\)`)
-
-var errNotJSON = errors.New("wire: not the JSON of a frame")
+var jsonPosition = regexp.MustCompile(`\(line (\d+):(\d+)\)`)
 
 // JSON returns the codec `skein.v1.json`: the canonical proto3 JSON mapping,
 // written without white space and always the same for the same frame. Unknown
@@ -99,34 +95,25 @@ func (jsonCodec) decode(data []byte, frame proto.Message, mem *ClientReader) err
 
 // decodeJSON reads any frame with protojson, within the bounds.
 func decodeJSON(data []byte, frame proto.Message, elements int) error {
-	if err := checkJSON(data, elements); err != nil {
-		return err
+	if at, err := checkJSON(data, elements); err != nil {
+		return jsonFault(data, frame.ProtoReflect().Descriptor(), at, err)
 	}
 	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, frame); err != nil {
-		return jsonError(err)
+		return wrongJSON(data, frame.ProtoReflect().Descriptor(), err)
 	}
 	readIDs(frame)
 	return nil
 }
 
-// jsonError keeps the position of a protojson error and drops the rest: it
-// quotes the input, and message text must not reach a log.
-func jsonError(err error) error {
-	if at := jsonPosition.FindString(err.Error()); at != "" {
-		return fmt.Errorf("%w %s", errNotJSON, at)
-	}
-	return errNotJSON
-}
-
 // checkJSON bounds depth and number of elements before anything is built. That
-// it is JSON at all is protojson's to find out.
-func checkJSON(data []byte, elements int) error {
+// it is JSON at all is protojson's to find out. An error is at the byte it comes with.
+func checkJSON(data []byte, elements int) (int, error) {
 	depth := 0
 	for i := 0; i < len(data); i++ {
 		switch data[i] {
 		case '{', '[':
 			if depth++; depth > maxJSONDepth {
-				return errDepth
+				return i, errDepth
 			}
 			elements--
 		case '}', ']':
@@ -141,8 +128,8 @@ func checkJSON(data []byte, elements int) error {
 			}
 		}
 		if elements < 0 {
-			return errElements
+			return i, errElements
 		}
 	}
-	return nil
+	return 0, nil
 }

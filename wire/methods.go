@@ -83,8 +83,7 @@ func newMethod(md protoreflect.MethodDescriptor) (Method, bool) {
 
 // StructToRequest turns the JSON form of a Call into the protobuf encoding of
 // the method's request. A nil Struct is an empty request. Unknown fields are
-// ignored (SPEC §1.4). The error's text names the field and is fit for the
-// caller.
+// ignored (SPEC §1.4). The error is ErrUnknownMethod or a *FrameError.
 //
 // A Struct holds numbers as float64, so a 64-bit integer written as a number
 // beyond 2^53-1 may have been rounded on its way here: it is refused instead of
@@ -97,26 +96,49 @@ func StructToRequest(method string, in *structpb.Struct) ([]byte, error) {
 	if in == nil {
 		return nil, nil
 	}
-	if err := checkExact("", structpb.NewStructValue(in)); err != nil {
+	if err := checkExact("", m.in.Descriptor(), in); err != nil {
 		return nil, err
 	}
 	text, err := protojson.Marshal(in)
 	if err != nil {
-		return nil, fmt.Errorf("request is not JSON: %s", jsonReason(err))
+		return nil, &FrameError{cause: errNotJSON}
 	}
-	return m.RequestFromJSON(text, protojson.UnmarshalOptions{DiscardUnknown: true})
+	payload, err := m.RequestFromJSON(text, maxJSONDepth)
+	if wrong := (*FrameError)(nil); errors.As(err, &wrong) { // it has no columns that the caller could know
+		wrong.Line, wrong.Column = 0, 0
+	}
+	return payload, err
 }
 
 // RequestFromJSON turns the canonical JSON of the method's request into its
-// protobuf encoding. The error's text names the field and is fit for the
-// caller.
-func (m Method) RequestFromJSON(text []byte, o protojson.UnmarshalOptions) ([]byte, error) {
+// protobuf encoding. Unknown fields are ignored (SPEC §1.4); objects and arrays stand
+// in each other at most that deep. The error is a *FrameError, whose paths begin at
+// the request.
+func (m Method) RequestFromJSON(text []byte, depth int) ([]byte, error) {
 	req := m.NewRequest()
+	o := protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: depth}
 	if err := o.Unmarshal(text, req); err != nil {
-		return nil, fmt.Errorf("request does not fit %s: %s", m.name, jsonReason(err))
+		return nil, ofRequest(wrongJSON(text, m.in.Descriptor(), err))
 	}
 	readIDs(req)
 	return proto.Marshal(req)
+}
+
+// UnmarshalRequest decodes a request from protobuf. The error is a *FrameError, whose
+// paths begin at the request.
+func UnmarshalRequest(payload []byte, in proto.Message) error {
+	if err := proto.Unmarshal(payload, in); err != nil {
+		return ofRequest(wrongProtobuf(payload, in, errBadRequest))
+	}
+	return nil
+}
+
+var errBadRequest = errors.New("wire: not the protobuf of a request")
+
+// ofRequest makes err one of a request, which is no frame.
+func ofRequest(err *FrameError) error {
+	err.Frame = ""
+	return err
 }
 
 // ResponseToJSON turns the protobuf encoding of the method's response into its
@@ -136,12 +158,6 @@ func (m Method) ResponseToJSON(payload []byte) ([]byte, error) {
 		return nil, fmt.Errorf("wire: response of %s: %w", m.name, err)
 	}
 	return out.Bytes(), nil
-}
-
-// jsonReason is protojson's message without its prefix, whose space varies from
-// build to build.
-func jsonReason(err error) string {
-	return strings.TrimLeft(strings.TrimPrefix(err.Error(), "proto:"), " \u00a0")
 }
 
 // ResponseToStruct turns the protobuf encoding of a method's response into its
@@ -165,22 +181,34 @@ func ResponseToStruct(method string, payload []byte) (*structpb.Struct, error) {
 // maxExact is the largest integer of which every smaller one is exact in a float64.
 const maxExact = 1<<53 - 1
 
-// checkExact refuses numbers that may have been rounded.
-func checkExact(path string, v *structpb.Value) error {
+var errNotExact = errors.New("wire: a number beyond 2^53-1 must be sent as a string")
+
+// checkExact refuses numbers in fields of the contract that may have been rounded.
+// of is what v is the JSON of, nil if it is nothing of the contract.
+func checkExact(path string, of protoreflect.MessageDescriptor, v *structpb.Struct) error {
+	for key, value := range v.GetFields() {
+		f := fieldNamed(of, key)
+		if f == nil || opaque(f) {
+			continue // ignored, or a map of texts
+		}
+		if err := checkValue(path+f.JSONName(), f, value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkValue(path string, f protoreflect.FieldDescriptor, v *structpb.Value) error {
 	switch k := v.GetKind().(type) {
 	case *structpb.Value_NumberValue:
 		if k.NumberValue > maxExact || k.NumberValue < -maxExact {
-			return fmt.Errorf("%s: a number beyond 2^53-1 must be sent as a string", strings.TrimPrefix(path, "."))
+			return &FrameError{Field: path, cause: errNotExact}
 		}
 	case *structpb.Value_StructValue:
-		for name, f := range k.StructValue.GetFields() {
-			if err := checkExact(path+"."+name, f); err != nil {
-				return err
-			}
-		}
+		return checkExact(path+".", f.Message(), k.StructValue)
 	case *structpb.Value_ListValue:
-		for i, f := range k.ListValue.GetValues() {
-			if err := checkExact(fmt.Sprintf("%s[%d]", path, i), f); err != nil {
+		for i, in := range k.ListValue.GetValues() {
+			if err := checkValue(fmt.Sprintf("%s[%d]", path, i), f, in); err != nil {
 				return err
 			}
 		}

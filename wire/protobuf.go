@@ -99,10 +99,13 @@ func (protobufCodec) decode(data []byte, frame proto.Message, mem *ClientReader)
 	}
 	c := check{left: elements}
 	if err := c.message(data, rule, 0); err != nil {
-		return err
+		return wrongProtobuf(data, frame, err)
 	}
 	if c.odd {
-		return proto.Unmarshal(data, frame)
+		if err := proto.Unmarshal(data, frame); err != nil {
+			return wrongProtobuf(data, frame, err)
+		}
+		return nil
 	}
 	if f, ok := frame.(*ClientFrame); ok && f.Frame == nil && decodeParts(data, f, mem) {
 		return nil

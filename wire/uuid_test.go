@@ -88,7 +88,7 @@ func request(t *testing.T, method, in string, to proto.Message) {
 	if !ok {
 		t.Fatalf("no method %s", method)
 	}
-	data, err := m.RequestFromJSON([]byte(in), protojson.UnmarshalOptions{})
+	data, err := m.RequestFromJSON([]byte(in), 32)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -134,13 +134,13 @@ func (s *Service) note(ctx context.Context, state *im.TokenState, h *im.Handshak
 // validHello checks what a Hello says of the device.
 func validHello(h *im.Handshake) error {
 	if h.Device.ID == "" {
-		return im.Errorf(im.CodeInvalidArgument, "device.id is missing")
+		return im.Wrong("device.id", "is missing")
 	}
 	if err := validDevice(&h.Device); err != nil {
 		return err
 	}
 	if !validClient(h.Client) {
-		return im.Errorf(im.CodeInvalidArgument, "client must have at most 100 characters and no control characters")
+		return im.Wrong("client", "must have at most 100 characters and no control characters")
 	}
 	return nil
 }
@@ -152,9 +152,9 @@ func validClient(s string) bool { return utf8.RuneCountInString(s) <= 100 && pri
 func validDevice(d *im.Device) error {
 	switch {
 	case !im.ValidID(d.ID):
-		return im.Errorf(im.CodeInvalidArgument, "device.id must match [A-Za-z0-9_-]{1,64}")
+		return im.Wrong("device.id", "must match [A-Za-z0-9_-]{1,64}")
 	case utf8.RuneCountInString(d.Name) > 100 || !printable(d.Name):
-		return im.Errorf(im.CodeInvalidArgument, "device.name must have at most 100 characters and no control characters")
+		return im.Wrong("device.name", "must have at most 100 characters and no control characters")
 	}
 	if d.Class == im.DeviceUnspecified || d.Class > im.DeviceOther {
 		d.Class = im.DeviceOther

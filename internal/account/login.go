@@ -293,7 +293,7 @@ func (s *Service) mint(ctx context.Context, m Minting) (Tokens, error) {
 		m.Lifetime = 24 * time.Hour
 	}
 	if m.Lifetime < time.Second || m.Lifetime > maxMinted {
-		return Tokens{}, im.Errorf(im.CodeInvalidArgument, "lifetime must be between a second and 366 days")
+		return Tokens{}, im.Wrong("lifetimeMs", "must be between a second and 366 days")
 	}
 	t, opening, err := s.opening(id, "", m.Device, m.Lifetime, false)
 	if err != nil {

@@ -86,7 +86,7 @@ func (s *Service) changePassword(ctx context.Context, actor im.Actor, old, passw
 	if actor.User == "" {
 		return noSession()
 	}
-	if err := validPassword(password); err != nil {
+	if err := validPassword("newPassword", password); err != nil {
 		return err
 	}
 	user, err := s.store.UserCredentials(ctx, actor.User)

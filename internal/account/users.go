@@ -30,7 +30,7 @@ func (s *Service) FindUser(ctx context.Context, username string) (User, error) {
 // most 500, 0 means 100; next is the cursor of the next page, "" after the last.
 func (s *Service) ListUsers(ctx context.Context, after string, limit int) (users []User, next string, err error) {
 	if after != "" && !im.ValidID(after) {
-		return nil, "", im.Errorf(im.CodeInvalidArgument, "the cursor is not one of this list")
+		return nil, "", im.Wrong("cursor", "is not one of this list")
 	}
 	if limit <= 0 {
 		limit = 100
@@ -54,7 +54,7 @@ func (s *Service) UpdateProfile(ctx context.Context, actor im.Actor, displayName
 		return User{}, noSession()
 	}
 	if policy > DMEveryone {
-		return User{}, im.Errorf(im.CodeInvalidArgument, "dm_policy is not known")
+		return User{}, im.Wrong("dmPolicy", "is not known")
 	}
 	if displayName != nil {
 		name, err := normalDisplayName(*displayName)
@@ -101,7 +101,7 @@ func validNewUser(username, displayName *string, password string) (err error) {
 	if *displayName, err = normalDisplayName(*displayName); err != nil {
 		return err
 	}
-	return validPassword(password)
+	return validPassword("password", password)
 }
 
 // normalUsername is a username in lower case.
@@ -117,7 +117,7 @@ func normalUsername(s string) (string, error) {
 		}
 	}
 	if bad {
-		return "", im.Errorf(im.CodeInvalidArgument, "username must match [a-z0-9_.-]{3,32}")
+		return "", im.Wrong("username", "must match [a-z0-9_.-]{3,32}")
 	}
 	return string(lower), nil
 }
@@ -126,7 +126,7 @@ func normalUsername(s string) (string, error) {
 func normalDisplayName(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	if s == "" || utf8.RuneCountInString(s) > 64 || !printable(s) {
-		return "", im.Errorf(im.CodeInvalidArgument, "display_name must have 1 to 64 characters and no control characters")
+		return "", im.Wrong("displayName", "must have 1 to 64 characters and no control characters")
 	}
 	return s, nil
 }
@@ -139,9 +139,9 @@ func printable(s string) bool {
 	})
 }
 
-func validPassword(s string) error {
+func validPassword(field, s string) error {
 	if n := utf8.RuneCountInString(s); n < 8 || n > 200 {
-		return im.Errorf(im.CodeInvalidArgument, "password must have 8 to 200 characters")
+		return im.Wrong(field, "must have 8 to 200 characters")
 	}
 	return nil
 }

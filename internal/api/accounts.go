@@ -14,7 +14,7 @@ func (c *Calls) register(ctx context.Context, actor im.Actor, r *wire.RegisterRe
 	if err := first(
 		opaque("username", r.GetUsername(), maxUsernameBytes),
 		knownPassword("password", r.GetPassword()),
-		contract.CheckText("display_name", r.GetDisplayName(), 0, maxNameChars),
+		contract.CheckText("displayName", r.GetDisplayName(), 0, maxNameChars),
 		err,
 	); err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func (c *Calls) login(ctx context.Context, actor im.Actor, r *wire.LoginRequest)
 }
 
 func (c *Calls) refresh(ctx context.Context, _ im.Actor, r *wire.RefreshRequest) (*wire.RefreshResponse, error) {
-	if err := opaque("refresh_token", r.GetRefreshToken(), maxTokenBytes); err != nil {
+	if err := opaque("refreshToken", r.GetRefreshToken(), maxTokenBytes); err != nil {
 		return nil, err
 	}
 	t, err := c.Accounts.Refresh(ctx, r.GetRefreshToken())
@@ -86,8 +86,8 @@ func (c *Calls) revokeSession(ctx context.Context, actor im.Actor, r *wire.Revok
 
 func (c *Calls) changePassword(ctx context.Context, actor im.Actor, r *wire.ChangePasswordRequest) (*wire.ChangePasswordResponse, error) {
 	if err := first(
-		knownPassword("old_password", r.GetOldPassword()),
-		knownPassword("new_password", r.GetNewPassword()),
+		knownPassword("oldPassword", r.GetOldPassword()),
+		knownPassword("newPassword", r.GetNewPassword()),
 	); err != nil {
 		return nil, err
 	}
@@ -122,12 +122,12 @@ func (c *Calls) findUser(ctx context.Context, _ im.Actor, r *wire.FindUserReques
 
 func (c *Calls) updateProfile(ctx context.Context, actor im.Actor, r *wire.UpdateProfileRequest) (*wire.UpdateProfileResponse, error) {
 	if r.DisplayName != nil {
-		if err := contract.CheckText("display_name", r.GetDisplayName(), 1, maxNameChars); err != nil {
+		if err := contract.CheckText("displayName", r.GetDisplayName(), 1, maxNameChars); err != nil {
 			return nil, err
 		}
 	}
 	if _, known := wire.DmPolicy_name[int32(r.GetDmPolicy())]; !known {
-		return nil, invalid("dm_policy must be DM_POLICY_CONTACTS or DM_POLICY_EVERYONE")
+		return nil, im.Wrong("dmPolicy", "must be DM_POLICY_CONTACTS or DM_POLICY_EVERYONE")
 	}
 	u, err := c.Accounts.UpdateProfile(ctx, actor, r.DisplayName, account.DMPolicy(r.GetDmPolicy()))
 	if err != nil {

@@ -29,7 +29,7 @@ func (c *Calls) mintToken(ctx context.Context, _ im.Actor, r *wire.MintTokenRequ
 	user, err := userID("user", r.GetUser())
 	device, errDevice := contract.ParseDevice(r.GetDevice())
 	lifetime, errLifetime := lifetime(r.GetLifetimeMs())
-	if err := first(err, contract.CheckText("display_name", r.GetDisplayName(), 0, maxNameChars), errDevice, errLifetime); err != nil {
+	if err := first(err, contract.CheckText("displayName", r.GetDisplayName(), 0, maxNameChars), errDevice, errLifetime); err != nil {
 		return nil, err
 	}
 	t, err := c.Accounts.Mint(ctx, account.Minting{User: user, DisplayName: r.GetDisplayName(), Lifetime: lifetime, Device: device})
@@ -44,7 +44,7 @@ func lifetime(ms int64) (time.Duration, error) {
 	case ms == 0:
 		return defaultLifetime, nil
 	case ms < 0 || ms > maxLifetime.Milliseconds():
-		return 0, invalid("lifetime_ms must be between 1 and %d (366 days)", maxLifetime.Milliseconds())
+		return 0, im.Wrong("lifetimeMs", "must be between 1 and %d (366 days)", maxLifetime.Milliseconds())
 	}
 	return time.Duration(ms) * time.Millisecond, nil
 }
@@ -53,7 +53,7 @@ func (c *Calls) createUser(ctx context.Context, _ im.Actor, r *wire.CreateUserRe
 	if err := first(
 		opaque("username", r.GetUsername(), maxUsernameBytes),
 		knownPassword("password", r.GetPassword()),
-		contract.CheckText("display_name", r.GetDisplayName(), 0, maxNameChars),
+		contract.CheckText("displayName", r.GetDisplayName(), 0, maxNameChars),
 	); err != nil {
 		return nil, err
 	}

@@ -32,8 +32,10 @@ import (
 
 	"github.com/skein-im/skein/internal/account"
 	"github.com/skein-im/skein/internal/contact"
+	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
 )
 
 // Messages is what the message methods need of im.Logic.
@@ -219,8 +221,8 @@ func newRow[In interface {
 		request: In(new(Req)), response: Out(new(Res)),
 		call: func(ctx context.Context, actor im.Actor, payload []byte) ([]byte, error) {
 			in := In(new(Req))
-			if err := proto.Unmarshal(payload, in); err != nil {
-				return nil, im.Wrap(err, im.CodeInvalidArgument, "the request is not a valid %s", in.ProtoReflect().Descriptor().FullName())
+			if err := wire.UnmarshalRequest(payload, in); err != nil {
+				return nil, contract.Unread(err)
 			}
 			out, err := f(ctx, actor, in)
 			if err != nil {

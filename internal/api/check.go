@@ -24,14 +24,10 @@ const (
 	maxMillis = 253402300799999
 )
 
-func invalid(format string, args ...any) error {
-	return im.Errorf(im.CodeInvalidArgument, format, args...)
-}
-
 // userID checks a required user id.
 func userID(field, s string) (im.UserID, error) {
 	if !im.ValidID(s) {
-		return "", invalid("%s must match [A-Za-z0-9_-]{1,64}", field)
+		return "", im.Wrong(field, "must match [A-Za-z0-9_-]{1,64}")
 	}
 	return im.UserID(s), nil
 }
@@ -39,10 +35,10 @@ func userID(field, s string) (im.UserID, error) {
 // userIDs checks a list of user ids.
 func userIDs(field string, s []string, least, most int) ([]im.UserID, error) {
 	if len(s) < least {
-		return nil, invalid("%s must have at least %d user", field, least)
+		return nil, im.Wrong(field, "must have at least %d user", least)
 	}
 	if len(s) > most {
-		return nil, im.Errorf(im.CodeTooLarge, "%s has %d users; at most %d are allowed", field, len(s), most)
+		return nil, im.TooLarge(field, "has %d users; at most %d are allowed", len(s), most)
 	}
 	return contract.Users(field, s)
 }
@@ -53,7 +49,7 @@ func sessionID(s string, mayBeEmpty bool) (im.SessionID, error) {
 		return "", nil
 	}
 	if !im.ValidID(s) {
-		return "", invalid("session must match [A-Za-z0-9_-]{1,64}")
+		return "", im.Wrong("session", "must match [A-Za-z0-9_-]{1,64}")
 	}
 	return im.SessionID(s), nil
 }
@@ -62,7 +58,7 @@ func sessionID(s string, mayBeEmpty bool) (im.SessionID, error) {
 func groupID(s string) (im.ConversationID, error) {
 	c := im.ConversationID(s)
 	if c.Kind() != im.KindGroup {
-		return "", invalid("conversation must be grp:<id>, id [A-Za-z0-9_-]{1,64}")
+		return "", im.Wrong("conversation", "must be grp:<id>, id [A-Za-z0-9_-]{1,64}")
 	}
 	return c, nil
 }
@@ -73,7 +69,7 @@ func pageLimit(n uint32, def, most int) (int, error) {
 	case n == 0:
 		return def, nil
 	case uint64(n) > uint64(most):
-		return 0, invalid("limit is %d; at most %d is allowed", n, most)
+		return 0, im.Wrong("limit", "is %d; at most %d is allowed", n, most)
 	}
 	return int(n), nil
 }
@@ -81,7 +77,7 @@ func pageLimit(n uint32, def, most int) (int, error) {
 // cursor checks a page cursor.
 func cursor(s string) (string, error) {
 	if len(s) > contract.MaxCursorBytes {
-		return "", invalid("cursor is longer than %d bytes", contract.MaxCursorBytes)
+		return "", im.Wrong("cursor", "is longer than %d bytes", contract.MaxCursorBytes)
 	}
 	return s, nil
 }
@@ -91,11 +87,11 @@ func cursor(s string) (string, error) {
 func opaque(field, s string, most int) error {
 	switch {
 	case s == "":
-		return invalid("%s is missing", field)
+		return im.Wrong(field, "is missing")
 	case len(s) > most:
-		return im.Errorf(im.CodeTooLarge, "%s has %d bytes; at most %d are allowed", field, len(s), most)
+		return im.TooLarge(field, "has %d bytes; at most %d are allowed", len(s), most)
 	case !utf8.ValidString(s):
-		return invalid("%s must be UTF-8", field)
+		return im.Wrong(field, "must be UTF-8")
 	}
 	return nil
 }
@@ -104,7 +100,7 @@ func opaque(field, s string, most int) error {
 // whether it is long enough for a new one.
 func knownPassword(field, s string) error {
 	if n := utf8.RuneCountInString(s); n > maxPasswordChars {
-		return im.Errorf(im.CodeTooLarge, "%s has %d characters; at most %d are allowed", field, n, maxPasswordChars)
+		return im.TooLarge(field, "has %d characters; at most %d are allowed", n, maxPasswordChars)
 	}
 	return opaque(field, s, maxPasswordChars*utf8.UTFMax)
 }
@@ -115,7 +111,7 @@ func moment(field string, ms int64) (time.Time, error) {
 	case ms == 0:
 		return time.Time{}, nil
 	case ms < 0 || ms > maxMillis:
-		return time.Time{}, invalid("%s must be Unix milliseconds between 0 and %d", field, int64(maxMillis))
+		return time.Time{}, im.Wrong(field, "must be Unix milliseconds between 0 and %d", int64(maxMillis))
 	}
 	return time.UnixMilli(ms), nil
 }

@@ -18,7 +18,7 @@ func (c *Calls) createGroup(ctx context.Context, actor im.Actor, r *wire.CreateG
 		return nil, err
 	}
 	if id := r.GetRequestId(); id != "" && !im.ValidID(id) {
-		return nil, invalid("request_id must match [A-Za-z0-9_-]{1,64}")
+		return nil, im.Wrong("requestId", "must match [A-Za-z0-9_-]{1,64}")
 	}
 	g, err := c.Groups.Create(ctx, actor, r.GetName(), members, r.GetRequestId())
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *Calls) setRole(ctx context.Context, actor im.Actor, r *wire.SetRoleRequ
 		return nil, err
 	}
 	if r.GetRole() != wire.Role_ROLE_MEMBER && r.GetRole() != wire.Role_ROLE_ADMIN {
-		return nil, invalid("role must be ROLE_MEMBER or ROLE_ADMIN; TransferOwnership makes an owner")
+		return nil, im.Wrong("role", "must be ROLE_MEMBER or ROLE_ADMIN; TransferOwnership makes an owner")
 	}
 	if err := c.Groups.SetRole(ctx, actor, conv, user, im.Role(r.GetRole())); err != nil {
 		return nil, err
@@ -141,7 +141,7 @@ func (c *Calls) transferOwnership(ctx context.Context, actor im.Actor, r *wire.T
 func (c *Calls) muteMember(ctx context.Context, actor im.Actor, r *wire.MuteMemberRequest) (*wire.MuteMemberResponse, error) {
 	conv, err := groupID(r.GetConversation())
 	user, errUser := userID("user", r.GetUser())
-	until, errUntil := moment("until_ms", r.GetUntilMs())
+	until, errUntil := moment("untilMs", r.GetUntilMs())
 	if err := first(err, errUser, errUntil); err != nil {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
@@ -300,9 +300,9 @@ func (f form) read(w http.ResponseWriter, r *http.Request, m Method) ([]byte, er
 	if !ok {
 		return nil, im.Errorf(im.CodeUnimplemented, "this server has no method %q", m.Name)
 	}
-	payload, err := method.RequestFromJSON(body, protojson.UnmarshalOptions{RecursionLimit: jsonDepth})
+	payload, err := method.RequestFromJSON(body, jsonDepth)
 	if err != nil {
-		return nil, im.Errorf(im.CodeInvalidArgument, "%s", err)
+		return nil, contract.Unread(err)
 	}
 	return payload, nil
 }

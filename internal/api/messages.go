@@ -40,7 +40,7 @@ func (c *Calls) recallMessage(ctx context.Context, actor im.Actor, r *wire.Recal
 		return nil, err
 	}
 	if r.GetSeq() == 0 {
-		return nil, invalid("seq is missing")
+		return nil, im.Wrong("seq", "is missing")
 	}
 	// Whether the target may be taken back is decided at the append; this only
 	// finds its time, and answers who may not read it.
@@ -138,7 +138,7 @@ func (c *Calls) markRead(ctx context.Context, actor im.Actor, r *wire.MarkReadRe
 		return nil, err
 	}
 	if r.GetSeq() == 0 {
-		return nil, invalid("seq is missing")
+		return nil, im.Wrong("seq", "is missing")
 	}
 	if err := c.Messages.MarkRead(ctx, actor, conv, r.GetSeq()); err != nil {
 		return nil, err

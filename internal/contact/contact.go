@@ -253,9 +253,9 @@ func (s *Service) List(ctx context.Context, actor im.Actor, limit int, cursor st
 	}
 	switch {
 	case cursor != "" && !im.ValidID(cursor):
-		return nil, "", im.Errorf(im.CodeInvalidArgument, "cursor is not one of this list")
+		return nil, "", im.Wrong("cursor", "is not one of this list")
 	case limit < 0 || limit > MaxPage:
-		return nil, "", im.Errorf(im.CodeInvalidArgument, "limit must be 1 to %d", MaxPage)
+		return nil, "", im.Wrong("limit", "must be 1 to %d", MaxPage)
 	case limit == 0:
 		limit = DefaultPage
 	}
@@ -381,20 +381,20 @@ func checkPair(actor im.Actor, user im.UserID) error {
 		return err
 	}
 	if user == actor.User {
-		return im.Errorf(im.CodeInvalidArgument, "user is yourself")
+		return im.Wrong("user", "is yourself")
 	}
 	return nil
 }
 
 func checkText(field, s string, limit int) error {
 	if !utf8.ValidString(s) {
-		return im.Errorf(im.CodeInvalidArgument, "%s is not UTF-8", field)
+		return im.Wrong(field, "is not UTF-8")
 	}
 	if strings.IndexByte(s, 0) >= 0 { // which not every database keeps in a text
-		return im.Errorf(im.CodeInvalidArgument, "%s has a character NUL", field)
+		return im.Wrong(field, "has a character NUL")
 	}
 	if utf8.RuneCountInString(s) > limit {
-		return im.Errorf(im.CodeTooLarge, "%s may have at most %d characters", field, limit)
+		return im.TooLarge(field, "may have at most %d characters", limit)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@
 package contract
 
 import (
+	"errors"
 	"slices"
 	"time"
 	"unicode/utf8"
@@ -189,9 +190,20 @@ func SyncResult(r *im.SyncResult) *wire.SyncDelta {
 	return d
 }
 
+// Unread is the refusal of a request that cannot be read; err is of package wire, and
+// tells where.
+func Unread(err error) *im.Error {
+	e := im.Wrap(err, im.CodeInvalidArgument, "the request cannot be read")
+	if wrong := (*wire.FrameError)(nil); errors.As(err, &wrong) {
+		e.Message += ": " + wrong.Error()
+		e.Field = wrong.Field
+	}
+	return e
+}
+
 // Error translates an error for the user; its cause stays here.
 func Error(e *im.Error) *wire.Error {
-	return &wire.Error{Code: string(e.Code), Message: e.Message, RetryAfterMs: RetryMillis(e.RetryAfter)}
+	return &wire.Error{Code: string(e.Code), Message: e.Message, Field: e.Field, RetryAfterMs: RetryMillis(e.RetryAfter)}
 }
 
 // RetryMillis returns a waiting time in milliseconds, rounded up, so that a
@@ -220,7 +232,7 @@ func ParseDevice(d *wire.Device) (im.Device, error) {
 		return im.Device{}, nil
 	}
 	if !im.ValidID(d.GetId()) {
-		return im.Device{}, im.Errorf(im.CodeInvalidArgument, "device.id must match [A-Za-z0-9_-]{1,64}")
+		return im.Device{}, im.Wrong("device.id", "must match [A-Za-z0-9_-]{1,64}")
 	}
 	if err := CheckText("device.name", d.GetName(), 0, MaxDeviceName); err != nil {
 		return im.Device{}, err
@@ -236,20 +248,20 @@ func ParseDevice(d *wire.Device) (im.Device, error) {
 // characters, no control characters.
 func CheckText(field, s string, least, most int) error {
 	if !utf8.ValidString(s) {
-		return im.Errorf(im.CodeInvalidArgument, "%s must be UTF-8", field)
+		return im.Wrong(field, "must be UTF-8")
 	}
 	n := 0
 	for _, r := range s {
 		if r < 0x20 || r == 0x7f {
-			return im.Errorf(im.CodeInvalidArgument, "%s must not contain control characters", field)
+			return im.Wrong(field, "must not contain control characters")
 		}
 		n++
 	}
 	switch {
 	case n < least:
-		return im.Errorf(im.CodeInvalidArgument, "%s must have at least %d characters", field, least)
+		return im.Wrong(field, "must have at least %d characters", least)
 	case n > most:
-		return im.Errorf(im.CodeTooLarge, "%s has %d characters; at most %d are allowed", field, n, most)
+		return im.TooLarge(field, "has %d characters; at most %d are allowed", n, most)
 	}
 	return nil
 }

@@ -179,11 +179,11 @@ func TestMessageRefusals(t *testing.T) {
 		"long fallback":        {func(s *wire.Send) { s.Content.Fallback = strings.Repeat("x", 1001) }, im.CodeTooLarge, "1000"},
 		"fallback no UTF-8":    {func(s *wire.Send) { s.Content.Fallback = "\xff" }, im.CodeInvalidArgument, "content.fallback"},
 		"many keys":            {func(s *wire.Send) { s.Extra = keys(17) }, im.CodeTooLarge, "17 keys; at most 16"},
-		"empty key":            {extra("", "x"), im.CodeInvalidArgument, "key of extra"},
-		"capital key":          {extra("Key", "x"), im.CodeInvalidArgument, "key of extra"},
-		"long key":             {extra(strings.Repeat("k", 65), "x"), im.CodeInvalidArgument, "key of extra"},
-		"key no UTF-8":         {extra("\xff", "x"), im.CodeInvalidArgument, "key of extra"},
-		"value no UTF-8":       {extra("k", "\xff"), im.CodeInvalidArgument, `extra["k"]`},
+		"empty key":            {extra("", "x"), im.CodeInvalidArgument, "extra must have keys"},
+		"capital key":          {extra("Key", "x"), im.CodeInvalidArgument, "extra must have keys"},
+		"long key":             {extra(strings.Repeat("k", 65), "x"), im.CodeInvalidArgument, "extra must have keys"},
+		"key no UTF-8":         {extra("\xff", "x"), im.CodeInvalidArgument, "extra must have keys"},
+		"value no UTF-8":       {extra("k", "\xff"), im.CodeInvalidArgument, "extra must have values"},
 		"long extra":           {extra("k", strings.Repeat("x", 4096)), im.CodeTooLarge, "4097 bytes of keys and values; at most 4096"},
 		"bad mention":          {func(s *wire.Send) { s.Mentions = []string{"ok", "not ok"} }, im.CodeInvalidArgument, "mentions[1]"},
 	} {
@@ -257,7 +257,7 @@ func TestSignal(t *testing.T) {
 	}
 	for says, s := range map[string]*wire.Signal{
 		"conversation":             {Type: "t"},
-		"signal.type":              {Conversation: "grp:g"},
+		"type":                     {Conversation: "grp:g"},
 		"[a-z0-9._-]{1,64}":        {Conversation: "grp:g", Type: "T"},
 		"1025 bytes; at most 1024": {Conversation: "grp:g", Type: "t", Data: make([]byte, 1025)},
 	} {

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -23,7 +24,7 @@ func Message(from *wire.Send) (im.Message, error) {
 		return im.Message{}, err
 	}
 	if n := len(from.GetMentions()); n > MaxMentions {
-		return im.Message{}, im.Errorf(im.CodeTooLarge, "mentions has %d users; at most %d are allowed", n, MaxMentions)
+		return im.Message{}, im.TooLarge("mentions", "has %d users; at most %d are allowed", n, MaxMentions)
 	}
 	for i, s := range from.GetMentions() {
 		if !im.ValidID(s) {
@@ -44,9 +45,9 @@ func Signal(s *wire.Signal) (im.CustomSignal, error) {
 	switch n := len(s.GetData()); {
 	case err != nil:
 	case !validType(s.GetType()):
-		err = im.Errorf(im.CodeInvalidArgument, "signal.type must match [a-z0-9._-]{1,64}")
+		err = im.Wrong("type", "must match [a-z0-9._-]{1,64}")
 	case n > MaxSignalBytes:
-		err = im.Errorf(im.CodeTooLarge, "signal.data has %d bytes; at most %d are allowed", n, MaxSignalBytes)
+		err = im.TooLarge("data", "has %d bytes; at most %d are allowed", n, MaxSignalBytes)
 	}
 	return im.CustomSignal{Conversation: c, Type: s.GetType(), Data: s.GetData()}, err
 }
@@ -54,23 +55,23 @@ func Signal(s *wire.Signal) (im.CustomSignal, error) {
 // CheckContent checks the content of a message.
 func CheckContent(c *wire.Content) error {
 	if c == nil {
-		return im.Errorf(im.CodeInvalidArgument, "content is missing")
+		return im.Wrong("content", "is missing")
 	}
 	if !validType(c.GetType()) {
-		return im.Errorf(im.CodeInvalidArgument, "content.type must match [a-z0-9._-]{1,64}")
+		return im.Wrong("content.type", "must match [a-z0-9._-]{1,64}")
 	}
 	n := ContentBytes(c)
 	switch text, ok := c.GetBody().(*wire.Content_Text); {
 	case n == 0:
-		return im.Errorf(im.CodeInvalidArgument, "content must have text or data of at least 1 byte")
+		return im.Wrong("content", "must have text or data of at least 1 byte")
 	case n > MaxContentBytes:
-		return im.Errorf(im.CodeTooLarge, "content has %d bytes; at most %d are allowed", n, MaxContentBytes)
+		return im.TooLarge("content", "has %d bytes; at most %d are allowed", n, MaxContentBytes)
 	case ok && !utf8.ValidString(text.Text):
-		return im.Errorf(im.CodeInvalidArgument, "content.text must be UTF-8")
+		return im.Wrong("content.text", "must be UTF-8")
 	case len(c.GetFallback()) > MaxFallbackBytes:
-		return im.Errorf(im.CodeTooLarge, "content.fallback has %d bytes; at most %d are allowed", len(c.GetFallback()), MaxFallbackBytes)
+		return im.TooLarge("content.fallback", "has %d bytes; at most %d are allowed", len(c.GetFallback()), MaxFallbackBytes)
 	case !utf8.ValidString(c.GetFallback()):
-		return im.Errorf(im.CodeInvalidArgument, "content.fallback must be UTF-8")
+		return im.Wrong("content.fallback", "must be UTF-8")
 	}
 	return nil
 }
@@ -78,20 +79,20 @@ func CheckContent(c *wire.Content) error {
 // checkExtra checks what is the integrator's (SPEC §5.10).
 func checkExtra(extra map[string]string) error {
 	if len(extra) > MaxExtraKeys {
-		return im.Errorf(im.CodeTooLarge, "extra has %d keys; at most %d are allowed", len(extra), MaxExtraKeys)
+		return im.TooLarge("extra", "has %d keys; at most %d are allowed", len(extra), MaxExtraKeys)
 	}
 	n := 0
 	for key, value := range extra {
 		if !validType(key) { // the same alphabet and length
-			return im.Errorf(im.CodeInvalidArgument, "a key of extra must match [a-z0-9._-]{1,64}")
+			return im.Wrong("extra", "must have keys that match [a-z0-9._-]{1,64}")
 		}
 		if !utf8.ValidString(value) {
-			return im.Errorf(im.CodeInvalidArgument, "extra[%q] must be UTF-8", key)
+			return im.Wrong("extra", "must have values that are UTF-8")
 		}
 		n += len(key) + len(value)
 	}
 	if n > MaxExtraBytes {
-		return im.Errorf(im.CodeTooLarge, "extra has %d bytes of keys and values; at most %d are allowed", n, MaxExtraBytes)
+		return im.TooLarge("extra", "has %d bytes of keys and values; at most %d are allowed", n, MaxExtraBytes)
 	}
 	return nil
 }
@@ -128,7 +129,7 @@ func Users(field string, ids []string) ([]im.UserID, error) {
 }
 
 func badUser(field string, i int) error {
-	return im.Errorf(im.CodeInvalidArgument, "%s[%d] must match [A-Za-z0-9_-]{1,64}", field, i)
+	return im.Wrong(field+"["+strconv.Itoa(i)+"]", "must match [A-Za-z0-9_-]{1,64}")
 }
 
 // SyncQuery checks a Sync and translates it.
@@ -137,7 +138,7 @@ func SyncQuery(s *wire.Sync) (im.SyncQuery, error) {
 		{"position", s.GetPosition()}, {"timeline", s.GetTimeline()}, {"cursor", s.GetCursor()},
 	} {
 		if len(f.value) > MaxCursorBytes {
-			return im.SyncQuery{}, im.Errorf(im.CodeInvalidArgument, "%s is longer than %d bytes", f.name, MaxCursorBytes)
+			return im.SyncQuery{}, im.Wrong(f.name, "is longer than %d bytes", MaxCursorBytes)
 		}
 	}
 	newest, err := newest(s.GetNewest())
@@ -149,11 +150,15 @@ func newest(n *wire.Newest) (im.Newest, error) {
 		return im.Newest{}, nil
 	}
 	c, err := im.ParseConversationID(n.GetConversation())
-	if err == nil && (n.GetSeq() == 0 || len(n.GetId()) != len(im.MessageID{})) {
-		err = im.Errorf(im.CodeInvalidArgument, "newest has no seq, or no id of 16 bytes")
+	switch {
+	case err != nil:
+	case n.GetSeq() == 0:
+		err = im.Wrong("seq", "is missing")
+	case len(n.GetId()) != len(im.MessageID{}):
+		err = im.Wrong("id", "must have %d bytes", len(im.MessageID{}))
 	}
 	if err != nil {
-		return im.Newest{}, err
+		return im.Newest{}, im.In("newest", err)
 	}
 	return im.Newest{Conversation: c, Seq: n.GetSeq(), ID: im.MessageID(n.GetId()), StoredMs: n.GetStoredAtMs(), Pos: n.GetPos()}, nil
 }
@@ -162,10 +167,10 @@ func newest(n *wire.Newest) (im.Newest, error) {
 func MyChange(r *wire.SetMyStateRequest) (im.ConversationID, im.MyChange, error) {
 	c, err := im.ParseConversationID(r.GetConversation())
 	if err == nil && r.Draft != nil && !utf8.ValidString(*r.Draft) {
-		err = im.Errorf(im.CodeInvalidArgument, "draft must be UTF-8")
+		err = im.Wrong("draft", "must be UTF-8")
 	}
 	if err == nil && r.GetMutedUntilMs() < 0 {
-		err = im.Errorf(im.CodeInvalidArgument, "muted_until_ms must not be negative")
+		err = im.Wrong("mutedUntilMs", "must not be negative")
 	}
 	change := im.MyChange{Pinned: r.Pinned, Hidden: r.Hidden, Draft: r.Draft, ClearedBelow: r.ClearedBelow, Unread: r.Unread}
 	if r.MutedUntilMs != nil {

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
@@ -43,12 +44,14 @@ func (s *session) onCall(c *command, f *wire.ClientFrame) {
 	case k.running < callWorkers:
 		k.running++
 		k.mu.Unlock()
+		s.Calling(1)
 		s.g.wg.Go(func() { s.work(call) })
 		return
 	case len(k.queue) < callsHeld && k.bytes+size <= callBytesHeld:
 		k.queue = append(k.queue, call)
 		k.bytes += size
 		k.mu.Unlock()
+		s.Calling(1)
 		return
 	}
 	k.mu.Unlock()
@@ -60,6 +63,7 @@ func (s *session) work(call *wire.Call) {
 	defer s.recover("call")
 	for call != nil {
 		s.call(call)
+		s.Calling(-1)
 		s.Flush()
 		s.WaitWhile(outgoing.Full)
 		call = s.nextCall()
@@ -71,6 +75,12 @@ func (s *session) nextCall() *wire.Call {
 	ends := s.Is(outgoing.Ending)
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if ends { // what was not begun is not begun any more
+		for _, call := range k.queue {
+			s.Send(resultError(call.GetNumber(), im.Errorf(im.CodeUnavailable, "the connection ends; nothing was done")))
+		}
+		s.Calling(-len(k.queue))
+	}
 	if ends || len(k.queue) == 0 {
 		k.queue, k.bytes = nil, 0
 		k.running--
@@ -102,7 +112,7 @@ func (s *session) ask(from im.Actor, call *wire.Call) (*wire.Result, error) {
 	if asJSON {
 		var err error
 		if payload, err = wire.StructToRequest(call.GetMethod(), call.GetJson()); err != nil {
-			return nil, requestError(call.GetMethod(), err)
+			return nil, requestError(err)
 		}
 	}
 	ctx, answered := s.asking(askTime)
@@ -125,8 +135,7 @@ func (s *session) ask(from im.Actor, call *wire.Call) (*wire.Result, error) {
 // token, one at a time, as nothing is read meanwhile. It is counted by the client's
 // address, and stands in the line of those who come with passwords over HTTP.
 func (s *session) callEarly(call *wire.Call) {
-	if s.early++; s.early > earlyCalls {
-		s.fail("early_calls", im.Errorf(im.CodeHelloTimeout, "%d Calls and no Hello", earlyCalls))
+	if s.tooEarly() {
 		return
 	}
 	s.deadline.Store(0) // the time is the server's
@@ -142,6 +151,16 @@ func (s *session) callEarly(call *wire.Call) {
 	s.within(s.g.o.Limits.Hello)
 }
 
+// tooEarly counts a message that is taken before the Hello; with too many the
+// connection is over.
+func (s *session) tooEarly() bool {
+	if s.early++; s.early <= earlyCalls {
+		return false
+	}
+	s.fail("early_calls", im.Errorf(im.CodeHelloTimeout, "%d messages and no Hello that can be taken", earlyCalls))
+	return true
+}
+
 func (s *session) askEarly(call *wire.Call) (*wire.Result, error) {
 	if !s.g.o.Open(call.GetMethod()) {
 		return nil, im.Errorf(im.CodeUnauthenticated, "before the Hello there are only methods that need no token")
@@ -155,9 +174,9 @@ func (s *session) askEarly(call *wire.Call) (*wire.Result, error) {
 }
 
 // requestError speaks as the other door does.
-func requestError(method string, err error) error {
+func requestError(err error) error {
 	if errors.Is(err, wire.ErrUnknownMethod) {
-		return im.Errorf(im.CodeUnimplemented, "this server has no method %q", method[:min(len(method), 100)])
+		return im.Errorf(im.CodeUnimplemented, "this server has no such method")
 	}
-	return im.Wrap(err, im.CodeInvalidArgument, "%s", err)
+	return contract.Unread(err)
 }

@@ -72,35 +72,33 @@ func sendBytes(l *Limits) int {
 	return min(l.FrameBytes, 2*l.ContentBytes+l.Mentions*(im.MaxID+8)+rest)
 }
 
-func plainError(_ *wire.ClientFrame, err error) *wire.ServerFrame { return errorFrame(err) }
-
 // commands is the table: everything a client can say, and under which
 // conditions. It is never written to.
 var commands = [commandCount]command{
-	cmdUnknown: {"unknown", stateReady, limits.Signals, whoUser, wholeFrame, (*session).onUnknown, plainError, cmdUnknown, false},
-	cmdHello:   {"hello", stateNew, limits.None, whoAnyone, fixed(helloBytes), (*session).onHello, plainError, cmdHello, false},
+	cmdUnknown: {"unknown", stateReady, limits.Signals, whoUser, wholeFrame, (*session).onUnknown, errorOn, cmdUnknown, false},
+	cmdHello:   {"hello", stateNew, limits.None, whoAnyone, fixed(helloBytes), (*session).onHello, errorOn, cmdHello, false},
 	cmdSend: {"send", stateReady, limits.Sends, whoUser, sendBytes, (*session).onSend,
 		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return sendError(f.GetSend().GetId(), err) }, cmdSend, false},
-	cmdReceived: {"received", stateReady, limits.Marks, whoUser, fixed(1 << 10), (*session).onReceived, plainError, cmdReceived, false},
-	cmdRead:     {"read", stateReady, limits.Marks, whoUser, fixed(1 << 10), (*session).onRead, plainError, cmdRead, false},
+	cmdReceived: {"received", stateReady, limits.Marks, whoUser, fixed(1 << 10), (*session).onReceived, errorOn, cmdReceived, false},
+	cmdRead:     {"read", stateReady, limits.Marks, whoUser, fixed(1 << 10), (*session).onRead, errorOn, cmdRead, false},
 	cmdSync: {"sync", stateReady, limits.Reads, whoUser, fixed(4 << 10), (*session).onSync,
 		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return syncError(f.GetSync(), err) }, cmdSync, true},
 	cmdPull: {"pull", stateReady, limits.Reads, whoUser, fixed(1 << 10), (*session).onPull,
-		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return rangeError(f.GetPull(), err) }, cmdPull, true},
-	cmdTyping:        {"typing", stateReady, limits.Signals, whoUser, fixed(1 << 10), (*session).onTyping, plainError, cmdTyping, true},
-	cmdWatchPresence: {"watch_presence", stateReady, limits.Signals, whoUser, fixed(maxListed*(im.MaxID+4) + 1024), (*session).onWatchPresence, plainError, cmdWatchPresence, true},
+		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return rangeError("pull", f.GetPull(), err) }, cmdPull, true},
+	cmdTyping:        {"typing", stateReady, limits.Signals, whoUser, fixed(1 << 10), (*session).onTyping, errorOn, cmdTyping, true},
+	cmdWatchPresence: {"watch_presence", stateReady, limits.Signals, whoUser, fixed(maxListed*(im.MaxID+4) + 1024), (*session).onWatchPresence, errorOn, cmdWatchPresence, true},
 	cmdCall: {"call", stateAny, limits.Calls, whoAnyone, wholeFrame, (*session).onCall,
 		func(f *wire.ClientFrame, err error) *wire.ServerFrame {
 			return resultError(f.GetCall().GetNumber(), err)
 		}, cmdCall, false},
-	cmdSignal: {"signal", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onSignal, plainError, cmdSignal, true},
-	cmdPing:   {"ping", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onPing, plainError, cmdPing, true},
-	cmdPong:   {"pong", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onPong, plainError, cmdPong, false},
-	cmdBye:    {"bye", stateReady, limits.None, whoUser, fixed(1 << 10), (*session).onBye, plainError, cmdBye, false},
+	cmdSignal: {"signal", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onSignal, errorOn, cmdSignal, true},
+	cmdPing:   {"ping", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onPing, errorOn, cmdPing, true},
+	cmdPong:   {"pong", stateReady, limits.Signals, whoUser, fixed(4 << 10), (*session).onPong, errorOn, cmdPong, false},
+	cmdBye:    {"bye", stateReady, limits.None, whoUser, fixed(1 << 10), (*session).onBye, errorOn, cmdBye, false},
 	cmdRenew: {"renew", stateReady, limits.Signals, whoUser, fixed(1 << 10), (*session).onRenew,
 		func(_ *wire.ClientFrame, err error) *wire.ServerFrame { return renewError(err) }, cmdRenew, true},
 	// Refused, each of its Pulls is (refusePulls).
-	cmdPulls: {"pulls", stateReady, limits.Reads, whoUser, fixed(pullsBytes), (*session).onPulls, plainError, cmdPulls, true},
+	cmdPulls: {"pulls", stateReady, limits.Reads, whoUser, fixed(pullsBytes), (*session).onPulls, errorOn, cmdPulls, true},
 }
 
 // commandOf returns the row of a frame.

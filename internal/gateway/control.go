@@ -6,6 +6,7 @@ import (
 
 	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/gateway/here"
+	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -51,7 +52,8 @@ func (r *remembered) apply(g *Gateway, s *here.Member) {
 		if code == "" {
 			code = im.CodeSessionRevoked
 		}
-		g.kick(s, string(code), im.Errorf(code, "the session was ended"))
+		// A Logout is answered before its connection ends (SPEC §3.7).
+		g.kickAfter(s, string(code), im.Errorf(code, "the session was ended"), code == im.CodeSessionRevoked)
 		return
 	}
 	if !r.beats(g, s) {
@@ -189,7 +191,15 @@ func (k *controls) since(u im.UserID, mark uint64) (out []remembered) {
 }
 
 // kick ends the session from outside, telling why (SPEC §3.6).
-func (g *Gateway) kick(s *here.Member, cause string, err error) {
-	s.Finish(cause, wire.Code(im.CodeOf(err)), im.Public(err).Message,
-		&wire.ServerFrame{Frame: &wire.ServerFrame_Kick{Kick: &wire.Kick{Error: fromError(err), AtMs: g.o.Now().UnixMilli()}}}, false, finishTime)
+func (g *Gateway) kick(s *here.Member, cause string, err error) { g.kickAfter(s, cause, err, false) }
+
+// kickAfter is kick, where answers says so after the Calls under way are answered.
+func (g *Gateway) kickAfter(s *here.Member, cause string, err error, answers bool) {
+	within := finishTime
+	if answers = answers && s.Is(outgoing.CallsOpen); answers {
+		within /= 2 // for the answers, and then for the rest
+	}
+	e := closing(err)
+	s.Finish(cause, wire.Code(e.Code), e.Message,
+		wire.NewServerFrame(&wire.Kick{Error: fromError(e), AtMs: g.o.Now().UnixMilli()}), answers, within)
 }

@@ -18,10 +18,10 @@ func toMessage(p *wire.Send, l *Limits) (im.Message, error) {
 		return m, err
 	}
 	if contract.ContentBytes(p.GetContent()) > l.ContentBytes {
-		return m, im.Errorf(im.CodeTooLarge, "content is longer than %d bytes", l.ContentBytes)
+		return m, im.TooLarge("content", "is longer than %d bytes", l.ContentBytes)
 	}
 	if len(p.GetMentions()) > l.Mentions {
-		return m, im.Errorf(im.CodeTooLarge, "at most %d mentions", l.Mentions)
+		return m, im.TooLarge("mentions", "has %d users; at most %d are allowed", len(p.GetMentions()), l.Mentions)
 	}
 	return m, nil
 }
@@ -29,7 +29,7 @@ func toMessage(p *wire.Send, l *Limits) (im.Message, error) {
 // toDevice checks the device of a Hello, where there must be one.
 func toDevice(d *wire.Device) (im.Device, error) {
 	if d == nil {
-		return im.Device{}, im.Errorf(im.CodeInvalidArgument, "device is missing")
+		return im.Device{}, im.Wrong("device", "is missing")
 	}
 	return contract.ParseDevice(d)
 }
@@ -38,7 +38,7 @@ func toDevice(d *wire.Device) (im.Device, error) {
 func fromError(err error) *wire.Error { return contract.Error(im.Public(err)) }
 
 // pools keep memory that is used again; nothing in it belongs to a session.
-type pools struct{ pushes, receipts, readers sync.Pool }
+type pools struct{ pushes, receipts, readers, marks sync.Pool }
 
 // pushBox is a Push frame whose parts are used again. It is read by the codec
 // only, so it goes back to the pool once it is encoded.
@@ -99,22 +99,58 @@ func myStateFrame(s *im.MyState) *wire.ServerFrame {
 	return wire.NewServerFrame(contract.MyState(s))
 }
 
+// errorFrame is an Error that answers no frame.
 func errorFrame(err error) *wire.ServerFrame {
 	return &wire.ServerFrame{Frame: &wire.ServerFrame_Error{Error: fromError(err)}}
+}
+
+// errorAbout is an Error that answers a frame about a conversation; both may be
+// unknown. It tells what it answers (SPEC §10).
+func errorAbout(frame, conversation string, err error) *wire.ServerFrame {
+	e := fromError(im.In(frame, err))
+	e.Frame = frame
+	if len(conversation) <= im.MaxConversationID {
+		e.Conversation = conversation
+	}
+	return wire.NewServerFrame(e)
+}
+
+// errorOn is an Error that answers a frame.
+func errorOn(f *wire.ClientFrame, err error) *wire.ServerFrame {
+	frame, conversation := wire.Named(f)
+	return errorAbout(frame, conversation, err)
+}
+
+// closing is what a connection ends with: the code tells that it does (SPEC §10),
+// whatever code the reason has.
+func closing(err error) *im.Error {
+	e := im.Public(err)
+	code := im.Code(im.CodeProtocolError)
+	switch e.Code.Info().Action {
+	case im.ActionRetry:
+		code = im.CodeNotReady
+	case im.ActionFix:
+	default:
+		return e
+	}
+	told := *e
+	told.Code = code
+	return &told
 }
 
 func resultError(number uint32, err error) *wire.ServerFrame {
 	return &wire.ServerFrame{Frame: &wire.ServerFrame_Result{Result: &wire.Result{Number: number, Response: &wire.Result_Error{Error: fromError(err)}}}}
 }
 
-func rangeError(p *wire.Pull, err error) *wire.ServerFrame {
-	return &wire.ServerFrame{Frame: &wire.ServerFrame_Range{Range: &wire.Range{Number: p.GetNumber(), Conversation: p.GetConversation(), Error: fromError(err)}}}
+// rangeError answers a Pull, which stands at that path.
+func rangeError(at string, p *wire.Pull, err error) *wire.ServerFrame {
+	return &wire.ServerFrame{Frame: &wire.ServerFrame_Range{Range: &wire.Range{Number: p.GetNumber(), Conversation: p.GetConversation(), Error: fromError(im.In(at, err))}}}
 }
 
 func syncError(p *wire.Sync, err error) *wire.ServerFrame {
-	return &wire.ServerFrame{Frame: &wire.ServerFrame_SyncDelta{SyncDelta: &wire.SyncDelta{Number: p.GetNumber(), Error: fromError(err)}}}
+	return &wire.ServerFrame{Frame: &wire.ServerFrame_SyncDelta{SyncDelta: &wire.SyncDelta{Number: p.GetNumber(), Error: fromError(im.In("sync", err))}}}
 }
 
 func sendError(id []byte, err error) *wire.ServerFrame {
-	return &wire.ServerFrame{Frame: &wire.ServerFrame_SendError{SendError: &wire.SendError{Id: id, Error: fromError(err)}}}
+	return &wire.ServerFrame{Frame: &wire.ServerFrame_SendError{SendError: &wire.SendError{Id: id, Error: fromError(im.In("send", err))}}}
 }

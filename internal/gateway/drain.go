@@ -19,8 +19,8 @@ const (
 )
 
 // Drain stops accepting, sends every connection a GoAway, spread over time, and
-// lets each finish: sends in flight are answered, what is queued is written,
-// then it closes. It returns when all are gone or ctx ends; Close ends the rest.
+// lets each finish: everything goes on for as long as the GoAway says, then what is
+// under way is answered, what is queued is written, and it closes. It returns when all are gone or ctx ends; Close ends the rest.
 func (g *Gateway) Drain(ctx context.Context, spread time.Duration) error {
 	g.mu.Lock()
 	g.draining = true
@@ -77,14 +77,20 @@ func (g *Gateway) sendAway(ctx context.Context, spread time.Duration) error {
 	return nil
 }
 
-// leave asks the session to go in peace. One that has not been welcomed yet is
-// just told to come again.
+// leave asks the session to go in peace (SPEC §3.8), once; when its time is over it
+// ends (Expire). One that has not been welcomed yet is just told to come again.
 func (s *session) leave() {
 	if s.Since.Load() == 0 || s.Is(outgoing.Held) {
 		s.fail("drain", errGoingAway())
 		return
 	}
-	s.Finish("drain", wire.CodeGoingAway, "the server stops", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: contract.RetryMillis(goAwayRetry)}), true, leaveTime)
+	t := s.g.wheel.Ticks(goAwayRetry)
+	if !s.deadline.CompareAndSwap(0, int32(s.g.wheel.Now()+t)) {
+		return // it was told before, or ends already
+	}
+	s.Send(wire.NewServerFrame(&wire.GoAway{RetryAfterMs: contract.RetryMillis(goAwayRetry)}))
+	s.Flush()
+	s.g.wheel.Schedule(s, t)
 }
 
 func errGoingAway() error {

@@ -65,7 +65,7 @@ func (s *session) mark(c *command, f *wire.ClientFrame, conversation string, rec
 		return
 	}
 	if s.marks == nil {
-		s.marks = &marks{answered: s.answerMark}
+		s.marks = &marks{}
 	}
 	w := s.marks
 	for i := range w.waiting {
@@ -90,7 +90,7 @@ func (s *session) flushMarks() {
 		w.waiting = w.waiting[:0]
 	}
 	for _, m := range w.waiting {
-		s.g.o.Logic.Mark(s.g.ctx, s.Actor, m.conversation, m.received, m.read, w.answered)
+		s.g.o.Logic.Mark(s.g.ctx, s.Actor, m.conversation, m.received, m.read, s.marking(m))
 	}
 	if cap(w.waiting) > 8 {
 		w.waiting = nil // an idle session holds little
@@ -98,11 +98,36 @@ func (s *session) flushMarks() {
 	w.waiting = w.waiting[:0]
 }
 
-// answerMark tells the client of a mark that was refused; others have no answer.
-func (s *session) answerMark(err error) {
+// markAnswer takes the answer to a mark, in memory that is used again.
+type markAnswer struct {
+	s     *session
+	set   markSet
+	reply func(error) // answered, bound once
+}
+
+// marking returns who takes the answer to a mark.
+func (s *session) marking(m markSet) func(error) {
+	x, ok := s.g.pools.marks.Get().(*markAnswer)
+	if !ok {
+		x = &markAnswer{}
+		x.reply = x.answered
+	}
+	x.s, x.set = s, m
+	return x.reply
+}
+
+// answered tells the client of a mark that was refused; others have no answer.
+func (x *markAnswer) answered(err error) {
+	s, m := x.s, x.set
+	x.s, x.set = nil, markSet{}
+	s.g.pools.marks.Put(x)
 	if err != nil { // first: what waits for this answer must not overtake it
 		s.logInternal("mark", err)
-		s.Send(errorFrame(err))
+		frame := "received"
+		if m.read > 0 {
+			frame = "read"
+		}
+		s.Send(errorAbout(frame, string(m.conversation), err))
 		s.Flush()
 	}
 	s.MarkAnswered()
@@ -158,7 +183,7 @@ func (s *session) onSignal(c *command, f *wire.ClientFrame) {
 func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
 	ids := f.GetWatchPresence().GetUsers()
 	if len(ids) > maxListed {
-		s.refuse(c, f, im.Errorf(im.CodeTooLarge, "at most %d users can be watched", maxListed))
+		s.refuse(c, f, im.TooLarge("users", "has %d users; at most %d can be watched", len(ids), maxListed))
 		return
 	}
 	users, err := contract.Users("users", ids)

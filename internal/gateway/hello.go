@@ -22,29 +22,26 @@ const authTime = 10 * time.Second
 // delta, or pushed, or both; and no revocation slips through.
 func (s *session) onHello(_ *command, f *wire.ClientFrame) {
 	h := f.GetHello()
+	shake, err := s.checkHello(h)
+	if err != nil {
+		s.refuseHello(f, err)
+		return
+	}
 	// The Hello is here: from now on the time is the server's.
 	s.deadline.Store(0)
 	s.waiting.Store(true)
-	shake, err := s.checkHello(h)
-	leave := func() {}
+	leave, err := s.g.logins.Enter(s.g.ctx)
 	if err == nil {
-		if leave, err = s.g.logins.Enter(s.g.ctx); err != nil {
-			leave = func() {}
-		}
-		defer func() { leave() }()
-	}
-	if err == nil {
+		defer leave()
 		err = s.authenticate(shake)
 	}
-	if err != nil {
-		s.fail(string(im.CodeOf(err)), err)
-		return
+	if err == nil {
+		ctx, cancel := context.WithTimeout(s.g.ctx, authTime)
+		err = s.g.loadGroups(ctx, s.Actor.User)
+		cancel()
 	}
-	ctx, cancel := context.WithTimeout(s.g.ctx, authTime)
-	err = s.g.loadGroups(ctx, s.Actor.User)
-	cancel()
 	if err != nil {
-		s.fail(string(im.CodeOf(err)), err)
+		s.refuseHello(f, err)
 		return
 	}
 	s.Conn.SetReadLimit(s.g.o.Limits.FrameBytes)
@@ -61,6 +58,19 @@ func (s *session) onHello(_ *command, f *wire.ClientFrame) {
 	if h.Sync != nil {
 		s.sync(h.Sync)
 	}
+}
+
+// refuseHello answers a Hello that is not taken. One that is wrong may be said again,
+// right, on the same connection (SPEC §3.1).
+func (s *session) refuseHello(f *wire.ClientFrame, err error) {
+	if im.CodeOf(err).Info().Action != im.ActionFix || s.Actor.User != "" {
+		s.failOn(f, err)
+		return
+	}
+	if s.waiting.Swap(false) { // it was the server's time
+		s.within(s.g.o.Limits.Hello)
+	}
+	s.refuseEarly(errorOn(f, err))
 }
 
 func (s *session) checkHello(h *wire.Hello) (im.Handshake, error) {

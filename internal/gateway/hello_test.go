@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -67,16 +68,18 @@ func TestHelloRefused(t *testing.T) {
 		hello *wire.ClientFrame
 		world func(*world)
 		want  string
+		stays bool // and the Hello may be said again
 	}{
+		"not allowed":       {world: bad(im.CodePermissionDenied), want: "permission_denied", stays: true},
 		"newer version":     {hello: change(func(h *wire.Hello) { h.VersionMin, h.VersionMax = 2, 3 }), want: "version_unsupported"},
 		"no version":        {hello: change(func(h *wire.Hello) { h.VersionMin, h.VersionMax = 0, 0 }), want: "version_unsupported"},
 		"versions crossed":  {hello: change(func(h *wire.Hello) { h.VersionMin, h.VersionMax = 1, 0 }), want: "version_unsupported"},
 		"no token":          {hello: change(func(h *wire.Hello) { h.Token = "" }), want: "token_invalid"},
-		"no device":         {hello: change(func(h *wire.Hello) { h.Device = nil }), want: "invalid_argument"},
-		"device id":         {hello: change(func(h *wire.Hello) { h.Device.Id = "a.b" }), want: "invalid_argument"},
-		"device name":       {hello: change(func(h *wire.Hello) { h.Device.Name = strings.Repeat("é", 101) }), want: "too_large"},
-		"client":            {hello: change(func(h *wire.Hello) { h.Client = strings.Repeat("c", 101) }), want: "too_large"},
-		"client's controls": {hello: change(func(h *wire.Hello) { h.Client = "c\x1b[2J" }), want: "invalid_argument"},
+		"no device":         {hello: change(func(h *wire.Hello) { h.Device = nil }), want: "invalid_argument", stays: true},
+		"device id":         {hello: change(func(h *wire.Hello) { h.Device.Id = "a.b" }), want: "invalid_argument", stays: true},
+		"device name":       {hello: change(func(h *wire.Hello) { h.Device.Name = strings.Repeat("é", 101) }), want: "too_large", stays: true},
+		"client":            {hello: change(func(h *wire.Hello) { h.Client = strings.Repeat("c", 101) }), want: "too_large", stays: true},
+		"client's controls": {hello: change(func(h *wire.Hello) { h.Client = "c\x1b[2J" }), want: "invalid_argument", stays: true},
 		"bad token":         {world: bad(im.CodeTokenInvalid), want: "token_invalid"},
 		"expired":           {world: bad(im.CodeTokenExpired), want: "token_expired"},
 		"revoked":           {world: bad(im.CodeSessionRevoked), want: "session_revoked"},
@@ -84,7 +87,7 @@ func TestHelloRefused(t *testing.T) {
 		"nobody's token": {world: func(w *world) {
 			w.logic.authenticate = func(im.Handshake) (im.Actor, error) { return im.Actor{Admin: true}, nil }
 		}, want: "token_invalid"},
-		"groups cannot be read": {world: func(w *world) { w.errGroup = im.Errorf(im.CodeUnavailable, "later") }, want: "unavailable"},
+		"groups cannot be read": {world: func(w *world) { w.errGroup = im.Errorf(im.CodeUnavailable, "later") }, want: "not_ready"},
 		"the store fails":       {world: func(w *world) { w.errGroup = errors.New("secret detail") }, want: "internal"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -101,6 +104,16 @@ func TestHelloRefused(t *testing.T) {
 				f := p.want("error " + c.want)
 				if strings.Contains(f.GetError().Message, "secret") {
 					t.Fatal("the cause was told to the client")
+				}
+				if f.GetError().Frame != "hello" {
+					t.Fatalf("it answers %q", f.GetError().Frame)
+				}
+				if c.stays {
+					w.logic.authenticate = nil
+					time.Sleep(4 * time.Second) // within the time of the first
+					p.send(hello("ann", "d1", phone))
+					p.want("welcome ann")
+					return
 				}
 				p.wantClosed()
 				if w.g.Online("ann") || w.g.Stats() != (Stats{}) {
@@ -157,8 +170,23 @@ func TestGarbage(t *testing.T) {
 						p.want("welcome ann")
 					}
 					p.raw(raw)
-					p.want("error protocol_error")
+					p.want("error invalid_argument")
+					if ready {
+						p.quiet()
+						return
+					}
+					// The Hello still has its time, and no more.
+					for range earlyCalls - 1 {
+						p.raw(raw)
+						p.want("error invalid_argument")
+					}
+					begin := time.Now()
+					p.raw(raw)
+					p.want("error hello_timeout")
 					p.wantClosed()
+					if d := time.Since(begin); d > time.Second {
+						t.Fatalf("closed after %v", d)
+					}
 				})
 			})
 		}
@@ -499,5 +527,38 @@ func TestTokenExpires(t *testing.T) {
 			t.Fatalf("expired after %v", d)
 		}
 		p.wantClosed()
+	})
+}
+
+// What cannot be read counts, so that a flood of it ends as others do.
+func TestGarbageIsNoWayToFlood(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		c := newScript(wire.JSON(), hello("ann", "d1", phone))
+		go w.g.Serve(c)
+		synctest.Wait()
+		for range 100 + limits.FloodFactor*100 + 1 {
+			c.sayRaw([]byte("{"))
+		}
+		synctest.Wait()
+		if closed, code := c.isClosed(); !closed || code != wire.CodeFlood {
+			t.Fatalf("closed %v, %s", closed, code)
+		}
+	})
+}
+
+// Garbage does not put the deadline of the Hello off.
+func TestGarbageIsNoHello(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := newWorld(t).dial(wire.JSON())
+		begin := time.Now()
+		time.Sleep(4 * time.Second)
+		p.raw([]byte("{"))
+		p.want("error invalid_argument")
+		p.want("error hello_timeout")
+		p.wantClosed()
+		if d := time.Since(begin); d > 6*time.Second {
+			t.Fatalf("hello_timeout after %v", d)
+		}
 	})
 }

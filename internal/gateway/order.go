@@ -39,7 +39,7 @@ func (s *session) inTurn(f *wire.ClientFrame) bool {
 		return true
 	}
 	if n > maxHeldUp {
-		s.fail("flood", im.Errorf(im.CodeRateLimited, "messages to %d conversations were refused and none came again", n))
+		s.fail("flood", im.Errorf(im.CodeFlood, "messages to %d conversations were refused and none came again", n))
 		return false
 	}
 	p := f.GetSend()
@@ -57,7 +57,7 @@ func (s *session) inTurn(f *wire.ClientFrame) bool {
 	}
 	// A client has no more than this under way when it reads of the refusal.
 	if t.behind++; t.behind > limits.FloodFactor*s.g.o.Limits.InFlight {
-		s.fail("flood", im.Errorf(im.CodeRateLimited, "too many messages in spite of out_of_order"))
+		s.fail("flood", im.Errorf(im.CodeFlood, "too many messages in spite of out_of_order"))
 		return false
 	}
 	s.refuseBehind(f)

@@ -172,7 +172,7 @@ func TestBehindIsNoWayToFlood(t *testing.T) {
 		}
 		p.say(text(c, 3, "x"))
 		synctest.Wait()
-		if closed, code := p.isClosed(); !closed || code != wire.CodeRateLimited {
+		if closed, code := p.isClosed(); !closed || code != wire.CodeFlood {
 			t.Fatalf("closed %v, %s", closed, code)
 		}
 	})

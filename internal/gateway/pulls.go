@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"strconv"
+
 	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
@@ -101,17 +103,17 @@ func (s *session) onPulls(c *command, f *wire.ClientFrame) {
 			return
 		default:
 			s.logInternal("pulls", err)
-			s.Send(rangeError(p, err))
+			s.Send(rangeError("pulls.pulls["+strconv.Itoa(i)+"]", p, err))
 		}
 	}
 }
 
 func (s *session) checkPulls(pulls []*wire.Pull) error {
 	if len(pulls) == 0 {
-		return im.Errorf(im.CodeInvalidArgument, "pulls: at least one is needed")
+		return im.Wrong("pulls", "must be at least one")
 	}
 	if len(pulls) > maxPulls {
-		return im.Errorf(im.CodeTooLarge, "pulls: at most %d at a time", maxPulls)
+		return im.TooLarge("pulls", "are %d; at most %d are answered at a time", len(pulls), maxPulls)
 	}
 	sum := 0
 	for _, p := range pulls {
@@ -122,7 +124,7 @@ func (s *session) checkPulls(pulls []*wire.Pull) error {
 		sum += n
 	}
 	if sum > maxPullsEntries {
-		return im.Errorf(im.CodeTooLarge, "pulls: their limits come to %d entries, at most %d are given at a time", sum, maxPullsEntries)
+		return im.TooLarge("pulls", "have limits that come to %d entries; at most %d are given at a time", sum, maxPullsEntries)
 	}
 	return nil
 }
@@ -131,10 +133,10 @@ func (s *session) checkPulls(pulls []*wire.Pull) error {
 // than a frame may have it names none: then the whole frame is answered.
 func (s *session) refusePulls(pulls []*wire.Pull, err error) {
 	if len(pulls) == 0 || len(pulls) > maxPulls {
-		s.Send(errorFrame(err))
+		s.Send(errorAbout("pulls", "", err))
 		return
 	}
 	for _, p := range pulls {
-		s.Send(rangeError(p, err))
+		s.Send(rangeError("pulls", p, err))
 	}
 }

@@ -47,7 +47,7 @@ type session struct {
 	received uint64
 	checked  int32
 	// seen is the tick of the last sign of life, deadline the tick at which
-	// the current stage (hello, finishing) must be over, 0 = none.
+	// the current stage (hello, leaving, finishing) must be over, 0 = none.
 	seen     atomic.Int32
 	deadline atomic.Int32
 	// expires is when the token's time is over, in Unix milliseconds, 0 = never.
@@ -55,15 +55,12 @@ type session struct {
 	// waiting: the server itself does not read (backpressure, authentication), so silence proves nothing.
 	waiting atomic.Bool
 	ready   bool
-	early   uint8  // Calls before the Hello
+	early   uint8  // Calls before the Hello, and messages that were refused there
 	calls   *calls // nil before the first Call
 }
 
 // marks are those that wait for the end of the read buffer.
-type marks struct {
-	waiting  []markSet
-	answered func(error) // answerMark, bound once
-}
+type marks struct{ waiting []markSet }
 
 // markSet is the furthest marks in a conversation.
 type markSet struct {
@@ -175,13 +172,13 @@ func (s *session) handle(msg []byte) {
 	}
 	frame, err := reader.Read(s.Kind.Codec, msg, s.named)
 	if err != nil {
-		s.fail("protocol_error", im.Wrap(err, im.CodeProtocolError, "the message is not a frame"))
+		s.unreadable(err)
 		return
 	}
 	c := commandOf(frame)
 	s.g.metrics.framesIn[c.index].Add(1)
 	if err := c.admits(s, len(msg)); err != nil {
-		s.fail(string(im.CodeOf(err)), err)
+		s.failOn(frame, err)
 		return
 	}
 	if !s.ready && c.index == cmdCall {
@@ -191,14 +188,13 @@ func (s *session) handle(msg []byte) {
 	if c.index == cmdSend && !s.inTurn(frame) {
 		return
 	}
-	if wait, flood := s.g.o.Devices.Take(s.rates, s.classOf(c, frame), s.now.UnixNano()); flood {
-		s.fail("flood", &im.Error{Code: im.CodeRateLimited, Message: "too many requests in spite of rate_limited", RetryAfter: wait})
+	if limited, over := s.take(s.classOf(c, frame)); over {
 		return
-	} else if wait > 0 {
+	} else if limited != nil {
 		if c.index == cmdSend {
 			s.holdUp(frame)
 		}
-		s.refuse(c, frame, &im.Error{Code: im.CodeRateLimited, Message: "too many requests", RetryAfter: wait})
+		s.refuse(c, frame, limited)
 		return
 	}
 	if len(msg) > c.bytes(&s.g.o.Limits) {
@@ -210,6 +206,51 @@ func (s *session) handle(msg []byte) {
 		return
 	}
 	c.handle(s, c, frame)
+}
+
+// take counts a request of a class. It returns the refusal if there were too many,
+// and whether the connection is over for it.
+func (s *session) take(c limits.Class) (limited error, over bool) {
+	wait, flood := s.g.o.Devices.Take(s.rates, c, s.now.UnixNano())
+	switch {
+	case flood:
+		s.fail("flood", &im.Error{Code: im.CodeFlood, Message: "too many requests in spite of rate_limited", RetryAfter: wait})
+		return nil, true
+	case wait > 0:
+		return &im.Error{Code: im.CodeRateLimited, Message: "too many requests", RetryAfter: wait}, false
+	}
+	return nil, false
+}
+
+// unreadable answers a message that is no frame (SPEC §1.7). What the peer wrote is
+// neither told nor logged.
+func (s *session) unreadable(err error) {
+	e, frame := im.Errorf(im.CodeInvalidArgument, "the message is no frame"), ""
+	if wrong := (*wire.FrameError)(nil); errors.As(err, &wrong) {
+		e.Message += ": " + wrong.Error()
+		e.Field, frame = wrong.Field, wrong.Frame
+	}
+	answer := fromError(e)
+	answer.Frame = frame
+	if !s.ready {
+		s.refuseEarly(wire.NewServerFrame(answer))
+		return
+	}
+	if limited, over := s.take(limits.Signals); over {
+		return
+	} else if limited != nil {
+		answer = fromError(limited)
+		answer.Frame = frame
+	}
+	s.Send(wire.NewServerFrame(answer))
+}
+
+// refuseEarly answers a message before the Welcome that is refused without an end:
+// the time for the Hello goes on.
+func (s *session) refuseEarly(answer *wire.ServerFrame) {
+	if !s.tooEarly() {
+		s.Send(answer)
+	}
 }
 
 // classOf is what a frame counts as: a Call as what its method does.
@@ -284,12 +325,19 @@ func (s *session) backpressure() {
 }
 
 // fail tells the client what was wrong and ends the connection.
-func (s *session) fail(cause string, err error) {
-	e := im.Public(err)
+func (s *session) fail(cause string, err error) { s.end(cause, errorFrame, err) }
+
+// failOn is fail for what a frame says.
+func (s *session) failOn(f *wire.ClientFrame, err error) {
+	s.end(string(im.CodeOf(err)), func(err error) *wire.ServerFrame { return errorOn(f, err) }, err)
+}
+
+func (s *session) end(cause string, told func(error) *wire.ServerFrame, err error) {
+	e := closing(err)
 	if e.Code == im.CodeInternal {
 		s.g.o.Logger.Error("gateway: connection failed", "connection", s.ID, "user", s.Actor.User, "err", err)
 	}
-	s.Finish(cause, wire.Code(e.Code), e.Message, errorFrame(err), false, finishTime)
+	s.Finish(cause, wire.Code(e.Code), e.Message, told(e), false, finishTime)
 }
 
 // readFailed ends a session whose connection ended or broke the framing.
@@ -343,6 +391,9 @@ func (s *session) Expire() int64 {
 			return 0
 		case stranger:
 			s.Finish("hello_timeout", wire.CodeHelloTimeout, "no Hello", errorFrame(im.Errorf(im.CodeHelloTimeout, "no Hello within %v", s.g.o.Limits.Hello)), false, finishTime)
+			return 0
+		default: // after a GoAway
+			s.Finish("drain", wire.CodeGoingAway, "the server stops", nil, true, leaveTime)
 			return 0
 		}
 	}

@@ -119,7 +119,7 @@ func (s *Service) Leave(ctx context.Context, actor im.Actor, c im.ConversationID
 // SetRole makes a member an admin or an admin a member.
 func (s *Service) SetRole(ctx context.Context, actor im.Actor, c im.ConversationID, user im.UserID, role im.Role) error {
 	if role != im.RoleMember && role != im.RoleAdmin {
-		return im.Errorf(im.CodeInvalidArgument, "role must be member or admin")
+		return im.Wrong("role", "must be member or admin")
 	}
 	return s.changeOne(ctx, actor, c, user, im.GroupSetRole, func(_ *view, m Member) *im.Event {
 		if m.Role == role {

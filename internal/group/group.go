@@ -190,7 +190,7 @@ func (s *Service) Create(ctx context.Context, actor im.Actor, name string, membe
 		return Group{}, err
 	}
 	if requestID != "" && !im.ValidID(requestID) {
-		return Group{}, im.Errorf(im.CodeInvalidArgument, "request id must match [A-Za-z0-9_-]{1,64}")
+		return Group{}, im.Wrong("requestId", "must match [A-Za-z0-9_-]{1,64}")
 	}
 	others, err := checkUsers(members)
 	if err != nil {
@@ -236,9 +236,9 @@ func (s *Service) Get(ctx context.Context, actor im.Actor, c im.ConversationID) 
 func (s *Service) List(ctx context.Context, actor im.Actor, c im.ConversationID, limit int, cursor string) (list []Member, next string, err error) {
 	switch {
 	case cursor != "" && !im.ValidID(cursor):
-		return nil, "", im.Errorf(im.CodeInvalidArgument, "cursor is not one of this list")
+		return nil, "", im.Wrong("cursor", "is not one of this list")
 	case limit < 0 || limit > MaxPage:
-		return nil, "", im.Errorf(im.CodeInvalidArgument, "limit must be 1 to %d", MaxPage)
+		return nil, "", im.Wrong("limit", "must be 1 to %d", MaxPage)
 	case limit == 0:
 		limit = DefaultPage
 	}
@@ -448,11 +448,11 @@ func checkActor(actor im.Actor) error {
 func checkName(name string) error {
 	switch {
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		return im.Errorf(im.CodeInvalidArgument, "name must be text without control characters")
+		return im.Wrong("name", "must be text without control characters")
 	case strings.TrimSpace(name) == "":
-		return im.Errorf(im.CodeInvalidArgument, "name must have 1 to %d characters", MaxName)
+		return im.Wrong("name", "must have 1 to %d characters", MaxName)
 	case utf8.RuneCountInString(name) > MaxName:
-		return im.Errorf(im.CodeTooLarge, "name may have at most %d characters", MaxName)
+		return im.TooLarge("name", "may have at most %d characters", MaxName)
 	}
 	return nil
 }
@@ -460,7 +460,7 @@ func checkName(name string) error {
 // checkUsers accepts a list of users from outside, each once.
 func checkUsers(users []im.UserID) ([]im.UserID, error) {
 	if len(users) > MaxUsers {
-		return nil, im.Errorf(im.CodeTooLarge, "at most %d users in one call", MaxUsers)
+		return nil, im.TooLarge("users", "may be at most %d in one call", MaxUsers)
 	}
 	seen := make(map[im.UserID]bool, len(users))
 	kept := make([]im.UserID, 0, len(users))

@@ -32,6 +32,10 @@ const (
 	CodeInternal Code = "internal"
 	// The server, the account or the address has as many connections as it may.
 	CodeTooManyConnections Code = "too_many_connections"
+	// The client went on asking in spite of rate_limited or out_of_order.
+	CodeFlood Code = "flood"
+	// The server could not take the Hello just now; the message tells why.
+	CodeNotReady Code = "not_ready"
 	// Not a token of this server, or no longer.
 	CodeTokenInvalid Code = "token_invalid"
 	// The access token's time is over: refresh it.
@@ -54,6 +58,8 @@ const (
 	CodeDeviceMismatch Code = "device_mismatch"
 	// The server does not know the codec that was asked for.
 	CodeCodecUnsupported Code = "codec_unsupported"
+	// Pages of this site may not connect; the server has a list of those that may.
+	CodeOriginRefused Code = "origin_refused"
 	// A field is missing or not as documented; the message names it.
 	CodeInvalidArgument Code = "invalid_argument"
 	// The caller may not do this.
@@ -125,6 +131,8 @@ func Codes() []CodeInfo {
 		{CodeSlowConsumer, 4203, 408, ActionReconnect},
 		{CodeInternal, 4204, 500, ActionReconnect},
 		{CodeTooManyConnections, 4205, 503, ActionReconnect},
+		{CodeFlood, 4206, 429, ActionReconnect},
+		{CodeNotReady, 4207, 503, ActionReconnect},
 		{CodeTokenInvalid, 4400, 401, ActionLogin},
 		{CodeTokenExpired, 4401, 401, ActionLogin},
 		{CodeSessionRevoked, 4402, 401, ActionLogin},
@@ -136,6 +144,7 @@ func Codes() []CodeInfo {
 		{CodeFrameTooLong, 4604, 413, ActionStop},
 		{CodeDeviceMismatch, 4605, 403, ActionStop},
 		{CodeCodecUnsupported, 4606, 415, ActionStop},
+		{CodeOriginRefused, 4607, 403, ActionStop},
 		{CodeInvalidArgument, 4800, 400, ActionFix},
 		{CodePermissionDenied, 4801, 403, ActionFix},
 		{CodeNotFound, 4802, 404, ActionFix},
@@ -182,6 +191,10 @@ func (c Code) Info() CodeInfo {
 		return CodeInfo{c, 4204, 500, ActionReconnect}
 	case CodeTooManyConnections:
 		return CodeInfo{c, 4205, 503, ActionReconnect}
+	case CodeFlood:
+		return CodeInfo{c, 4206, 429, ActionReconnect}
+	case CodeNotReady:
+		return CodeInfo{c, 4207, 503, ActionReconnect}
 	case CodeTokenInvalid:
 		return CodeInfo{c, 4400, 401, ActionLogin}
 	case CodeTokenExpired:
@@ -204,6 +217,8 @@ func (c Code) Info() CodeInfo {
 		return CodeInfo{c, 4605, 403, ActionStop}
 	case CodeCodecUnsupported:
 		return CodeInfo{c, 4606, 415, ActionStop}
+	case CodeOriginRefused:
+		return CodeInfo{c, 4607, 403, ActionStop}
 	case CodeInvalidArgument:
 		return CodeInfo{c, 4800, 400, ActionFix}
 	case CodePermissionDenied:

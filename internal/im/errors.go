@@ -13,6 +13,9 @@ import (
 type Error struct {
 	Code    Code
 	Message string
+	// Field is the path of the field that is wrong, from the request down and named as
+	// in JSON; empty if it is no field's fault.
+	Field string
 	// RetryAfter is how long to wait before trying again, for codes that say retry.
 	RetryAfter time.Duration
 	// Everywhere: no other node can do better; whoever passes requests on does not
@@ -37,6 +40,31 @@ func (e *Error) Unwrap() error { return e.cause }
 // Errorf makes an error for the user.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrong refuses the value of a field: `invalid_argument`. The message begins with
+// the field.
+func Wrong(field, format string, args ...any) *Error {
+	return &Error{Code: CodeInvalidArgument, Field: field, Message: field + " " + fmt.Sprintf(format, args...)}
+}
+
+// TooLarge refuses a field that is longer, or has more, than it may: `too_large`.
+func TooLarge(field, format string, args ...any) *Error {
+	e := Wrong(field, format, args...)
+	e.Code = CodeTooLarge
+	return e
+}
+
+// In tells that the field is part of another one, or that the request is what field
+// names. Errors that name no field, and those that are no *Error, stay as they are.
+func In(field string, err error) error {
+	var e *Error
+	if !errors.As(err, &e) || e.Field == "" {
+		return err
+	}
+	within := *e
+	within.Field = field + "." + e.Field
+	return &within
 }
 
 // Wrap makes an error for the user with a cause for the log.

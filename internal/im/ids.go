@@ -67,7 +67,7 @@ func idBytes(s string) int {
 // ParseUserID accepts a user id from outside.
 func ParseUserID(s string) (UserID, error) {
 	if !ValidID(s) {
-		return "", Errorf(CodeInvalidArgument, "user id must match [A-Za-z0-9_-]{1,64}")
+		return "", Wrong("user", "id must match [A-Za-z0-9_-]{1,64}")
 	}
 	return UserID(s), nil
 }
@@ -77,7 +77,7 @@ func ParseUserID(s string) (UserID, error) {
 func ParseConversationID(s string) (ConversationID, error) {
 	c := ConversationID(s)
 	if c.Kind() == KindInvalid {
-		return "", Errorf(CodeInvalidArgument, "conversation must be dm:<a>:<b> with a < b, grp:<id> or me:<user>, ids [A-Za-z0-9_-]{1,64}")
+		return "", Wrong("conversation", "must be dm:<a>:<b> with a < b, grp:<id> or me:<user>, ids [A-Za-z0-9_-]{1,64}")
 	}
 	return c, nil
 }
@@ -165,7 +165,7 @@ func (c ConversationID) MeUser() (UserID, bool) {
 func ParseMessageID(b []byte) (MessageID, error) {
 	var id MessageID
 	if len(b) != len(id) || b[6]>>4 != 7 || b[8]>>6 != 2 {
-		return id, Errorf(CodeInvalidArgument, "id must be a UUIDv7 of 16 bytes")
+		return id, Wrong("id", "must be a UUIDv7 of 16 bytes")
 	}
 	copy(id[:], b)
 	return id, nil

@@ -139,7 +139,7 @@ func (s *Service) mayStore(ctx context.Context, it *item) error {
 			return err
 		}
 		if it.replyTo > head.Seq {
-			return im.Errorf(im.CodeInvalidArgument, "reply_to is beyond the conversation's last entry")
+			return im.Wrong("replyTo", "is beyond the conversation's last entry")
 		}
 	}
 	return nil

@@ -71,7 +71,7 @@ func (s *Service) mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	}
 	received = max(received, read)
 	if received > head.Seq {
-		return im.Errorf(im.CodeInvalidArgument, "mark %d is beyond the last entry", received)
+		return im.Wrong("seq", "%d is beyond the last entry", received)
 	}
 	mark := im.Mark{User: from.User, Conversation: c, Received: received, Read: read}
 	lock := s.marking.of(&mark)

@@ -71,9 +71,9 @@ func checkMine(c *im.MyChange, last uint64) error {
 	case *c == im.MyChange{}:
 		return im.Errorf(im.CodeInvalidArgument, "nothing is to be changed")
 	case c.Draft != nil && len(*c.Draft) > im.MaxDraft:
-		return im.Errorf(im.CodeTooLarge, "draft has %d bytes; at most %d are allowed", len(*c.Draft), im.MaxDraft)
+		return im.TooLarge("draft", "has %d bytes; at most %d are allowed", len(*c.Draft), im.MaxDraft)
 	case c.ClearedBelow != nil && *c.ClearedBelow > last+1:
-		return im.Errorf(im.CodeInvalidArgument, "cleared_below %d is beyond the end, %d", *c.ClearedBelow, last+1)
+		return im.Wrong("clearedBelow", "%d is beyond the end, %d", *c.ClearedBelow, last+1)
 	}
 	return nil
 }

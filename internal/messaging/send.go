@@ -91,7 +91,7 @@ func checkMessage(m *im.Message, now time.Time) error {
 	case im.KindMe:
 		return im.Errorf(im.CodePermissionDenied, "me feeds take entries from the server only")
 	default:
-		return im.Errorf(im.CodeInvalidArgument, "conversation is malformed")
+		return im.Wrong("conversation", "is malformed")
 	}
 	if m.Kind != im.EntryMessage && m.Kind != im.EntryRecall {
 		return im.Errorf(im.CodeInvalidArgument, "members send messages and recalls only")

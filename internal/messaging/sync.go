@@ -70,7 +70,7 @@ func (s *Service) proved(ctx context.Context, q *im.SyncQuery, res *im.SyncResul
 	case q.Cursor != "":
 		c, known := parseCursor(q.Cursor)
 		if !known {
-			return since, im.Errorf(im.CodeInvalidArgument, "cursor is not one of this server's")
+			return since, im.Wrong("cursor", "is not one of this server's")
 		}
 		since, ok = c.at, q.Timeline == "" || q.Timeline == res.Timeline
 	}

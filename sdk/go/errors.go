@@ -15,6 +15,8 @@ type Error struct {
 	Code       wire.Code
 	Message    string
 	RetryAfter time.Duration
+	// Field is the path of the field that is wrong, if the server named one.
+	Field string
 }
 
 func (e *Error) Error() string {
@@ -86,6 +88,7 @@ func errorOf(e *wire.Error) *Error {
 		Code:       wire.Code(e.GetCode()),
 		Message:    e.GetMessage(),
 		RetryAfter: time.Duration(e.GetRetryAfterMs()) * time.Millisecond,
+		Field:      e.GetField(),
 	}
 }
 

@@ -357,7 +357,7 @@ func request(method, text string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("no method %s", method)
 	}
-	b, err := m.RequestFromJSON([]byte(text), protoJSON)
+	b, err := m.RequestFromJSON([]byte(text), 32)
 	return base64.StdEncoding.EncodeToString(b), err
 }
 

@@ -262,7 +262,7 @@ func (f *Fanout) HeadsTo(o *Queue, c im.ConversationID, seq uint64) {
 
 // SendError queues the refusal of a send, naming what has to come first.
 func (o *Queue) SendError(order *im.Order, c im.ConversationID, id im.MessageID, err error) {
-	e := &wire.SendError{Id: id[:], Error: contract.Error(im.Public(err))}
+	e := &wire.SendError{Id: id[:], Error: contract.Error(im.Public(im.In("send", err)))}
 	if im.CodeOf(err) == im.CodeOutOfOrder {
 		if first, waits := order.First(o.ID, c); waits {
 			e.First = first[:]

@@ -22,6 +22,9 @@ func InUse(o *Queue) bool { return !o.closed || o.writing }
 // SendsOpen: some sends have no answer.
 func SendsOpen(o *Queue) bool { return o.inflight > 0 && !o.closed }
 
+// CallsOpen: some Calls have no answer.
+func CallsOpen(o *Queue) bool { return o.calling > 0 && !o.closed }
+
 // MarksOpen: some marks have no answer.
 func MarksOpen(o *Queue) bool { return o.marking > 0 && !o.closed }
 

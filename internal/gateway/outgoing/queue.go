@@ -73,10 +73,11 @@ type Queue struct {
 	must     bool
 	deferred uint8
 	// ending: nothing more is taken; the connection closes when all is written,
-	// graceful: and all sends are answered (until then acks are taken).
+	// graceful: and all sends and Calls are answered (until then answers are taken).
 	ending   bool
 	graceful bool
 	closed   bool
+	calling  int16     // Calls without an answer
 	bye      *farewell // set with ending, unless it ended at once
 	// wake is closed when something changes that somebody waits for; nil if nobody does.
 	wake chan struct{}
@@ -96,6 +97,9 @@ type Queue struct {
 type farewell struct {
 	code   wire.Code
 	reason string
+	// final is the last frame, framed, while it waits for answers; nil otherwise.
+	final  []byte
+	within time.Duration
 }
 
 // Owner is the session that a queue belongs to.
@@ -157,6 +161,13 @@ func (o *Queue) BeginMarks(n int) bool {
 	return true
 }
 
+// Calling notes that n more Calls are under way, or fewer.
+func (o *Queue) Calling(n int) {
+	o.mu.Lock()
+	o.calling += int16(n)
+	o.mu.Unlock()
+}
+
 // MarkAnswered notes the answer to a mark.
 func (o *Queue) MarkAnswered() {
 	o.mu.Lock()
@@ -187,10 +198,27 @@ func (o *Queue) Cause() string {
 func (o *Queue) CloseAsTold() {
 	o.mu.Lock()
 	bye := o.bye
+	last := o.sayLast()
 	o.mu.Unlock()
-	if bye != nil { // otherwise it is closed
+	switch {
+	case last: // what it waited for did not come in time
+		o.owner.Over()
+		o.owner.Ends(bye.within)
+		o.Flush()
+	case bye != nil: // otherwise it is closed
 		o.closeNow(bye.code, bye.reason)
 	}
+}
+
+// sayLast queues the last frame, if it waits. Caller holds mu.
+func (o *Queue) sayLast() bool {
+	if o.closed || o.bye == nil || o.bye.final == nil {
+		return false
+	}
+	buf := o.room(&o.sh.pools)
+	*buf = append(*buf, o.bye.final...)
+	o.bye.final, o.graceful = nil, false
+	return true
 }
 
 // Compare has the client sync, as after pushes that were dropped.
@@ -449,16 +477,22 @@ func (o *Queue) stopWriting(buf *[]byte) {
 // for is done.
 func (o *Queue) closeIfDone() {
 	o.mu.Lock()
-	done := o.ending && !o.closed && !o.writing && o.shared == nil && o.buf == nil && (!o.graceful || o.inflight == 0)
+	done := o.ending && !o.closed && !o.writing && o.shared == nil && o.buf == nil &&
+		(!o.graceful || o.inflight == 0 && o.calling == 0)
+	last := done && o.sayLast()
 	o.mu.Unlock()
-	if done {
+	switch {
+	case last:
+		o.Flush()
+	case done:
 		o.CloseAsTold()
 	}
 }
 
-// Finish ends the session: final (may be nil) is queued as the last frame, and
+// Finish ends the session: final (may be nil) is the last frame, and
 // the connection closes once everything queued is written, after at most
-// within. graceful lets sends in flight be answered first. The first caller's
+// within. graceful lets sends in flight and Calls be answered first; if they are not
+// within that time, final has as much time again. The first caller's
 // reason is the one that is counted; false tells that it was not the first.
 func (o *Queue) Finish(cause string, code wire.Code, reason string, final *wire.ServerFrame, graceful bool, within time.Duration) bool {
 	t, payload := frameNone, (*[]byte)(nil)
@@ -472,7 +506,7 @@ func (o *Queue) Finish(cause string, code wire.Code, reason string, final *wire.
 		return false
 	}
 	first := !o.ending
-	o.ending, o.graceful, o.bye = true, graceful, &farewell{code, reason}
+	o.ending, o.graceful, o.bye = true, graceful, &farewell{code: code, reason: reason, within: within}
 	if !graceful {
 		o.owner.Over()
 	}
@@ -480,7 +514,10 @@ func (o *Queue) Finish(cause string, code wire.Code, reason string, final *wire.
 		o.drop(&o.sh.pools)
 		o.hold = false
 	}
-	if payload != nil {
+	switch {
+	case payload != nil && graceful:
+		o.bye.final = o.Conn.AppendMessage(nil, *payload)
+	case payload != nil:
 		buf := o.room(&o.sh.pools)
 		*buf = o.Conn.AppendMessage(*buf, *payload)
 	}

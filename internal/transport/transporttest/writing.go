@@ -190,8 +190,8 @@ func unknownCodec(t *testing.T, s Subject) {
 	if err := wire.JSON().Decode(m, &frame); err != nil || frame.GetError().GetCode() != string(wire.CodeCodecUnsupported) {
 		t.Fatalf("the answer to an unknown codec is %s (%v)", m, err)
 	}
-	if _, err := peer.Next(); err != io.EOF {
-		t.Fatalf("after the error: %v, want the end", err)
+	if m, err := peer.Next(); err == nil {
+		t.Fatalf("after the error: %q, want the end", m)
 	}
 }
 

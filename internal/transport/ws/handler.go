@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gobwas/ws"
 
@@ -34,24 +35,50 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "this address speaks WebSocket only", http.StatusUpgradeRequired)
 		return
 	}
-	if !originAllowed(r, h.o.Origins) {
-		http.Error(w, "this origin may not connect; see the server's list of allowed origins", http.StatusForbidden)
-		return
-	}
-	codec, ok := chooseCodec(r.Header["Sec-Websocket-Protocol"], h.o.Codecs)
-	if !ok {
-		http.Error(w, string(wire.CodeCodecUnsupported)+": ask for one of the sub-protocols "+strings.Join(h.o.Codecs, ", "), wire.CodeCodecUnsupported.Info().HTTP)
-		return
-	}
-	if c := h.upgrade(w, r, codec); c != nil {
+	protocol, codec, refusal := h.judge(r)
+	switch c := h.upgrade(w, r, protocol, codec); {
+	case c == nil:
+	case refusal != nil:
+		c.refuse(refusal)
+	default:
 		go h.serve(c)
 	}
 }
 
-func (h *handler) upgrade(w http.ResponseWriter, r *http.Request, codec string) *conn {
+// judge picks the sub-protocol that is answered and the codec. Who is refused is told
+// why after the upgrade, in a frame and by the close code: a browser tells its page
+// nothing of what is refused before. For the same reason the sub-protocol is always one
+// that was offered, if any was.
+func (h *handler) judge(r *http.Request) (protocol, codec string, refusal *wire.Error) {
+	protocol, codec, ok := chooseCodec(r.Header["Sec-Websocket-Protocol"], h.o.Codecs)
+	switch {
+	case !originAllowed(r, h.o.Origins):
+		refusal = wire.NewError(wire.CodeOriginRefused, "this origin may not connect; see the server's list of allowed origins")
+	case !ok:
+		refusal = wire.NewError(wire.CodeCodecUnsupported, "ask for one of the sub-protocols "+strings.Join(h.o.Codecs, ", "))
+	}
+	if refusal != nil && codec != wire.ProtobufName {
+		codec = wire.JSONName
+	}
+	return protocol, codec, refusal
+}
+
+// refuse tells why the connection ends, and ends it.
+func (c *conn) refuse(e *wire.Error) {
+	codec := wire.JSON()
+	if c.binary {
+		codec = wire.Protobuf()
+	}
+	if frame, err := codec.Append(nil, wire.NewServerFrame(e)); err == nil {
+		_ = c.Write(c.AppendMessage(nil, frame), time.Now().Add(time.Second)) // the peer may be gone
+	}
+	_ = c.Close(wire.Code(e.Code), e.Message)
+}
+
+func (h *handler) upgrade(w http.ResponseWriter, r *http.Request, protocol, codec string) *conn {
 	up := ws.HTTPUpgrader{
 		Timeout:  h.o.Timeout(),
-		Protocol: func(p string) bool { return p == codec },
+		Protocol: func(p string) bool { return p == protocol },
 	}
 	var deflate extension
 	if h.o.Deflate {
@@ -89,20 +116,27 @@ func hasToken(values []string, token string) bool {
 	return false
 }
 
-// chooseCodec picks the server's favourite among those the client offers.
-func chooseCodec(offers, codecs []string) (string, bool) {
+// chooseCodec picks the server's favourite among those the client offers: sub-protocol
+// and codec are the same then. Who offers none speaks JSON. If the server knows none of
+// them the sub-protocol is the first one.
+func chooseCodec(offers, codecs []string) (protocol, codec string, ok bool) {
 	var offered []string
 	for _, v := range offers {
 		for part := range strings.SplitSeq(v, ",") {
-			offered = append(offered, strings.TrimSpace(part))
+			if p := strings.TrimSpace(part); p != "" {
+				offered = append(offered, p)
+			}
 		}
 	}
 	for _, c := range codecs {
 		if slices.Contains(offered, c) {
-			return c, true
+			return c, c, true
 		}
 	}
-	return "", false
+	if len(offered) > 0 {
+		return offered[0], "", false
+	}
+	return "", wire.JSONName, slices.Contains(codecs, wire.JSONName)
 }
 
 // originAllowed keeps pages of other sites from using a visitor's browser.

@@ -78,9 +78,9 @@ func handshakeWith(nc net.Conn, codec, more string) (*peer, error) {
 	if got := resp.Header.Get("Sec-WebSocket-Accept"); got != "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" {
 		return nil, fmt.Errorf("Sec-WebSocket-Accept %q", got)
 	}
-	op := byte(2)
-	if codec == wire.JSONName {
-		op = 1
+	op := byte(1) // what is refused is told in JSON
+	if codec == wire.ProtobufName {
+		op = 2
 	}
 	return &peer{Conn: nc, in: in, op: op}, nil
 }

@@ -45,11 +45,6 @@ func TestHandshakeRefusals(t *testing.T) {
 	}{
 		{"no upgrade", "Accept: text/html\r\n", 426, "WebSocket"},
 		{"upgrade to something else", "Connection: Upgrade\r\nUpgrade: h2c\r\n", 426, ""},
-		{"no codec", upgradeHeader, 415, "skein.v1.json"},
-		{"unknown codec", upgradeHeader + "Sec-WebSocket-Protocol: chat, skein.v9.pb\r\n", 415, "codec_unsupported"},
-		{"foreign origin", good + "Origin: https://evil.example\r\n", 403, ""},
-		{"origin null", good + "Origin: null\r\n", 403, ""},
-		{"two origins", good + "Origin: http://127.0.0.1\r\nOrigin: https://evil.example\r\n", 403, ""},
 		{"old version", strings.Replace(good, "Version: 13", "Version: 8", 1), 426, ""},
 		{"no version", strings.Replace(good, "Sec-WebSocket-Version: 13\r\n", "", 1), 400, ""},
 		{"no key", strings.Replace(good, "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n", "", 1), 400, ""},
@@ -71,6 +66,68 @@ func TestHandshakeRefusals(t *testing.T) {
 			}
 			if c.status == 426 && c.name == "old version" && resp.Header.Get("Sec-WebSocket-Version") != "13" {
 				t.Error("the answer does not tell the version")
+			}
+		})
+	}
+}
+
+// A browser tells its page nothing of a refusal before the upgrade, nor of a connection
+// without one of the sub-protocols that it offered: so it comes after, in a frame and
+// by the close code.
+func TestRefusalsAfterTheUpgrade(t *testing.T) {
+	served := make(chan wire.ConnInfo, 1)
+	srv := upgradeServer(t, options(), func(c wire.Conn) {
+		served <- c.Info()
+		_ = c.Close(wire.CodeReplaced, "")
+	})
+	for _, c := range []struct {
+		name, offer, takes, origin string
+		code                       wire.Code
+	}{
+		{"unknown codec", "chat,skein.v9.pb", "chat", "", wire.CodeCodecUnsupported},
+		{"foreign origin", "skein.v1.pb", "skein.v1.pb", "https://evil.example", wire.CodeOriginRefused},
+		{"foreign origin, JSON", "skein.v1.json", "skein.v1.json", "https://evil.example", wire.CodeOriginRefused},
+		{"foreign origin, unknown codec", "chat", "chat", "null", wire.CodeOriginRefused},
+		{"no sub-protocol", "", "", "", wire.CodeReplaced},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := &websocket.DialOptions{HTTPHeader: http.Header{}}
+			if c.offer != "" {
+				o.Subprotocols = strings.Split(c.offer, ",")
+			}
+			if c.origin != "" {
+				o.HTTPHeader.Set("Origin", c.origin)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			conn, _, err := websocket.Dial(ctx, srv.URL+"/ws", o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.CloseNow()
+			if conn.Subprotocol() != c.takes {
+				t.Errorf("sub-protocol %q", conn.Subprotocol())
+			}
+			if c.code != wire.CodeReplaced {
+				typ, message, err := conn.Read(ctx)
+				codec := wire.JSON()
+				if typ == websocket.MessageBinary {
+					codec = wire.Protobuf()
+				}
+				f := new(wire.ServerFrame)
+				if err != nil || codec.Decode(message, f) != nil || f.GetError().GetCode() != string(c.code) || (c.takes == wire.ProtobufName) != (typ == websocket.MessageBinary) {
+					t.Errorf("heard %s %q, %v", typ, message, err)
+				}
+			} else if info := <-served; info.Codec != wire.JSONName {
+				t.Errorf("serves %+v", info)
+			}
+			if _, _, err = conn.Read(ctx); int(websocket.CloseStatus(err)) != c.code.Info().Number {
+				t.Errorf("ended with %v, want %s", err, c.code)
+			}
+			select {
+			case info := <-served:
+				t.Errorf("serves %+v", info)
+			default:
 			}
 		})
 	}

@@ -1,0 +1,323 @@
+package gateway
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/skein-im/skein/wire"
+)
+
+var updateBadInput = flag.Bool("update", false, "write the golden file of TestBadInput")
+
+const badInputFile = "testdata/bad_input.txt"
+
+// good is what fields hold where any value will not do, by the end of their path.
+var good = map[string]string{
+	"conversation": `"dm:ann:bob"`, "token": `"$user"`, "device.class": `"DEVICE_CLASS_PHONE"`, "versionMax": "1",
+	"id": `"AAAAAAPocACAAAAAAAAAAQ=="`, "insteadOf": `"AAAAAAPocACAAAAAAAAAAg=="`, "device.id": `"d1"`, "call.body": "", "call.json": `{"username":"bob"}`,
+	"call.method": `"skein.v1.UserService/FindUser"`, "content.data": "", "send.extra": `{"key":"value"}`,
+}
+
+// wrong is a way to spoil a field: it returns what stands in the place of
+// `"name":value`, and whether there is such a way for the field.
+type wrong struct {
+	name  string
+	spoil func(f protoreflect.FieldDescriptor, name, value string) (string, bool)
+}
+
+func isText(f protoreflect.FieldDescriptor) bool {
+	return !f.IsMap() && (f.Kind() == protoreflect.StringKind || f.Kind() == protoreflect.BytesKind)
+}
+
+func isNumber(f protoreflect.FieldDescriptor) bool {
+	switch f.Kind() {
+	case protoreflect.StringKind, protoreflect.BytesKind, protoreflect.MessageKind, protoreflect.BoolKind, protoreflect.EnumKind:
+		return false
+	}
+	return true
+}
+
+// wrongs are the ways. What stands in a list is spoilt as its first item.
+func wrongs() []wrong {
+	instead := func(with string, when func(protoreflect.FieldDescriptor) bool) func(protoreflect.FieldDescriptor, string, string) (string, bool) {
+		return func(f protoreflect.FieldDescriptor, name, _ string) (string, bool) {
+			if f.IsList() && !strings.HasPrefix(with, "null") {
+				return name + ":[" + with + "]", when(f)
+			}
+			return name + ":" + with, when(f)
+		}
+	}
+	always := func(protoreflect.FieldDescriptor) bool { return true }
+	return []wrong{
+		{"missing", func(protoreflect.FieldDescriptor, string, string) (string, bool) { return "", true }},
+		{"of another type", func(f protoreflect.FieldDescriptor, name, _ string) (string, bool) {
+			if f.Message() != nil || f.IsList() {
+				return name + `:"x"`, true
+			}
+			return name + ":{}", true
+		}},
+		{"unknown beside it", func(_ protoreflect.FieldDescriptor, name, value string) (string, bool) {
+			return name + ":" + value + `,"unheardOf":[{"a":1}]`, true
+		}},
+		{"too long", instead(`"`+strings.Repeat("abcd", 1500)+`"`, isText)},
+		{"too many", func(f protoreflect.FieldDescriptor, name, value string) (string, bool) {
+			item := strings.TrimSuffix(strings.TrimPrefix(value, "["), "]")
+			return name + ":[" + item + strings.Repeat(","+item, 1500) + "]", f.IsList() && len(item) < 9
+		}},
+		{"empty", func(f protoreflect.FieldDescriptor, name, _ string) (string, bool) {
+			switch {
+			case f.IsList():
+				return name + ":[]", true
+			case f.Message() != nil:
+				return name + ":{}", true
+			}
+			return name + `:""`, true
+		}},
+		{"null", instead("null", always)},
+		{"number as string", instead(`"7"`, isNumber)},
+		{"string as number", instead("7", isText)},
+		{"2^53+1", instead("9007199254740993", isNumber)},
+		{"lone surrogate", instead(`"\ud800"`, isText)},
+		{"duplicate key", func(_ protoreflect.FieldDescriptor, name, value string) (string, bool) {
+			return name + ":" + value + "," + name + ":" + value, true
+		}},
+		{"nested 10,000 deep", instead(strings.Repeat("[", 10_000), always)},
+	}
+}
+
+// writeJSON writes a message with good values, but for the field at the path target.
+func writeJSON(md protoreflect.MessageDescriptor, path, target string, w *wrong) (text string, spoilt bool) {
+	var parts []string
+	for i := range md.Fields().Len() {
+		f := md.Fields().Get(i)
+		at := strings.TrimPrefix(path+"."+f.JSONName(), ".")
+		value := valueOf(f, at, target, w, &spoilt)
+		if value == "" && at != target {
+			continue
+		}
+		part := fmt.Sprintf("%q:%s", f.JSONName(), value)
+		if at == target && w != nil {
+			part, spoilt = w.spoil(f, fmt.Sprintf("%q", f.JSONName()), value)
+		}
+		if part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return "{" + strings.Join(parts, ",") + "}", spoilt
+}
+
+func valueOf(f protoreflect.FieldDescriptor, at, target string, w *wrong, spoilt *bool) string {
+	for end, v := range good {
+		if (at == end || strings.HasSuffix(at, "."+end)) && (end != "id" || !strings.HasSuffix(at, "device.id")) {
+			return v
+		}
+	}
+	var v string
+	switch {
+	case f.IsMap():
+		v = `{"key":"value"}`
+	case f.Message() != nil:
+		in, s := writeJSON(f.Message(), at, target, w)
+		v, *spoilt = in, *spoilt || s
+	case f.Kind() == protoreflect.BoolKind:
+		v = "true"
+	case isNumber(f):
+		v = "1"
+	case f.Kind() == protoreflect.BytesKind:
+		v = `"aGk="`
+	default:
+		v = `"hi"`
+	}
+	if f.IsList() {
+		v = "[" + v + "]"
+	}
+	return v
+}
+
+// paths are the paths of all fields of a message, from the frame down. Two that
+// exclude each other are tried as one that is good and one that is not there.
+func paths(md protoreflect.MessageDescriptor, path string) (all []string) {
+	for i := range md.Fields().Len() {
+		f := md.Fields().Get(i)
+		at := path + "." + f.JSONName()
+		all = append(all, at)
+		if f.Message() != nil && !f.IsMap() && f.Message().ParentFile().Package() != "google.protobuf" {
+			all = append(all, paths(f.Message(), at)...)
+		}
+	}
+	return all
+}
+
+// said is a message of a client and its name in the table.
+type said struct{ name, text string }
+
+// badMessages are all bad messages, and a good one of each frame, in a settled order.
+func badMessages() (all []said) {
+	all = []said{
+		{"(a message) nothing", " "}, {"(a message) not JSON", "hello"}, {"(a message) cut off", `{"ping":`}, {"(a message) an array", "[]"}, {"(a message) null", "null"},
+		{"(a message) a string", `"ping"`}, {"(a message) behind another", `{"ping":{}}{"ping":{}}`}, {"(a message) of two frames", `{"ping":{},"pong":{}}`},
+		{"(a message) of no frame", "{}"}, {"(a message) of an unknown frame", `{"dance":{"steps":3}}`}, {"(a message) nested 10,000 deep", strings.Repeat("[", 10_000)},
+		{"(a message) on two lines", "{\"typing\":{\n \"conversation\":5}}"}, {"(a message) with a key in code", `{"typ\u0069ng":{"conversation":5}}`},
+		{"(a message) with secrets in unknown fields", `{"mine":{"secret":[}}`},
+	}
+	frames := (*wire.ClientFrame)(nil).ProtoReflect().Descriptor()
+	for i := range frames.Fields().Len() {
+		f := frames.Fields().Get(i)
+		frame := f.JSONName()
+		whole := func(w *wrong, target string) (string, bool) {
+			body, spoilt := writeJSON(f.Message(), frame, target, w)
+			return fmt.Sprintf("{%q:%s}", frame, body), spoilt
+		}
+		text, _ := whole(nil, "")
+		all = append(all, said{frame + " good", text})
+		for _, target := range append([]string{frame}, paths(f.Message(), frame)...) {
+			for _, w := range wrongs() {
+				text, ok := whole(&w, target)
+				if target == frame { // the frame itself is the field
+					body, _ := writeJSON(f.Message(), frame, "", nil)
+					text, ok = w.spoil(f, fmt.Sprintf("%q", frame), body)
+					text = "{" + text + "}"
+				}
+				if ok {
+					all = append(all, said{target + " " + w.name, text})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// full is a frame with all that an error in it says.
+func full(f *wire.ServerFrame) string {
+	for _, e := range []*wire.Error{f.GetError(), f.GetSendError().GetError(), f.GetSyncDelta().GetError(), f.GetRange().GetError(), f.GetResult().GetError()} {
+		if e == nil {
+			continue
+		}
+		s := short(brief(f))
+		for _, part := range []struct{ name, value string }{{"frame", e.Frame}, {"conversation", e.Conversation}, {"field", e.Field}, {"message", e.Message}} {
+			if part.value != "" {
+				s += fmt.Sprintf(" %s=%q", part.name, part.value)
+			}
+		}
+		return s
+	}
+	return short(brief(f))
+}
+
+// short leaves out what was made long, and comes back as a name.
+func short(s string) string { return strings.ReplaceAll(s, strings.Repeat("abcd", 1500), "$long") }
+
+// Every bad message and its answer stands in the golden file, before the Hello and
+// after the Welcome; fields that are added to the contract come in by themselves. A
+// change of the file is a change of the protocol: look at it, then run with -update.
+func TestBadInput(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t)
+		var table strings.Builder
+		table.WriteString("# What a client says wrongly, before the Hello (-) and after the Welcome (+), and what it is told; \"closed\" if the connection is over.\n")
+		for i, m := range badMessages() {
+			fmt.Fprintf(&table, "%s\n", m.name)
+			for _, ready := range []bool{false, true} {
+				user := fmt.Sprintf("u%d%v", i, ready)
+				answers, closed := w.hear(user, strings.ReplaceAll(m.text, "$user", user), ready)
+				mark := "-"
+				if ready {
+					mark = "+"
+				}
+				fmt.Fprintf(&table, "\t%s %s\n", mark, strings.Join(answers, " | "))
+				judge(t, m.name, ready, answers, closed)
+			}
+		}
+		if *updateBadInput {
+			if err := os.WriteFile(badInputFile, []byte(table.String()), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		want, err := os.ReadFile(badInputFile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareTables(t, table.String(), string(want))
+	})
+}
+
+// judge holds an answer against what is promised of all of them (SPEC §1.7, §10).
+func judge(t *testing.T, name string, ready bool, answers []string, closed bool) {
+	t.Helper()
+	frame, _, _ := strings.Cut(name, " ")
+	frame, _, _ = strings.Cut(frame, ".")
+	if closed && ready && frame != "bye" && frame != "hello" {
+		t.Errorf("%s: the connection was lost: %q", name, answers)
+	}
+	if closed && slices.ContainsFunc(answers, func(a string) bool { return strings.HasPrefix(a, "error invalid_argument") }) {
+		t.Errorf("%s: closed with an ordinary code: %q", name, answers)
+	}
+	for _, a := range answers {
+		for _, secret := range []string{"secret", "unheardOf", "abcdabcd"} {
+			if strings.Contains(a, secret) {
+				t.Errorf("%s: what the client wrote is quoted: %s", name, a)
+			}
+		}
+		if strings.HasPrefix(a, "error ") && strings.Contains(a, "field=") && !strings.Contains(a, "frame=") {
+			t.Errorf("%s: a field of no frame: %s", name, a)
+		}
+	}
+}
+
+// hear says a message and then one that is good, and returns what is answered to the
+// first.
+func (w *world) hear(user, text string, ready bool) (answers []string, closed bool) {
+	p := w.dial(wire.JSON())
+	defer p.nc.Close()
+	then, last := hello(user+"-then", "d1", wire.DeviceClass_DEVICE_CLASS_PHONE), "welcome "+user+"-then"
+	if ready {
+		p.send(hello(user, "d1", wire.DeviceClass_DEVICE_CLASS_PHONE))
+		p.want("welcome " + user)
+		then, last = wire.NewClientFrame(&wire.Sync{Number: 4242}), "delta 4242 p1"
+	}
+	p.raw([]byte(text))
+	synctest.Wait() // Calls are answered in any order
+	p.send(then)
+	for {
+		f, err := p.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return append(answers, "closed"), true
+		case err != nil:
+			w.t.Fatalf("%.80s: %v", text, err)
+		case brief(f) != last:
+			answers = append(answers, strings.ReplaceAll(full(f), user, "$user"))
+			continue
+		case len(answers) == 0:
+			answers = []string{"nothing"}
+		}
+		return answers, false
+	}
+}
+
+func compareTables(t *testing.T, got, want string) {
+	t.Helper()
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range max(len(g), len(w)) {
+		var a, b string
+		if i < len(g) {
+			a = g[i]
+		}
+		if i < len(w) {
+			b = w[i]
+		}
+		if a != b {
+			t.Fatalf("%s:%d\ngot  %s\nwant %s\nif that is meant, run with -update and look at the difference", badInputFile, i+1, a, b)
+		}
+	}
+}
