@@ -1,0 +1,141 @@
+"""Two users over every transport and codec, cut off again and again: at the end both have the same, each once.
+
+    python3 test_skein.py ws://127.0.0.1:8080/ws tcp://127.0.0.1:7000
+
+The server must have short-lived tokens and a small send rate, as python_test.go gives it.
+"""
+import asyncio, random, sys
+from skein import Client, SkeinError
+
+MESSAGES = 60  # of each user: more than the server takes at once
+DEADLINE = 75  # seconds for everything
+
+class Counting(Client):
+    """Counts what came and, on purpose, loses some of the pushes."""
+    lose = False
+
+    def __init__(self, *args, **kwargs):
+        self.log, self.counts = [], {}
+        super().__init__(*args, on_entry=self.log.append, **kwargs)
+
+    def count(self, what):
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+    def handle(self, kind, frame):
+        self.count(kind)
+        if kind == "sendError":
+            self.count(frame["error"]["code"])
+        if kind == "push" and self.lose and self.counts["push"] % 4 == 0:
+            return self.count("lost")
+        super().handle(kind, frame)
+
+async def until(what, condition):
+    for _ in range(20 * 30):
+        if condition():
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("still not after 30 s: " + what)
+
+async def cuts(client, times):
+    for _ in range(times):
+        await asyncio.sleep(random.uniform(0.05, 0.6))
+        if client.wire:
+            client.count("cuts")
+            client.wire.cut()
+
+def check(me, peer, conversation, sent):
+    """`sent`: what each sent, in order, with the seqs they were acknowledged with."""
+    texts = {me.user: [], peer.user: []}
+    log = [e for e in me.log if e["conversation"] == conversation]
+    assert [e["seq"] for e in log] == list(range(1, len(log) + 1)), f"seqs {[e['seq'] for e in log]}"
+    for entry in log:
+        texts[entry["sender"]].append((entry["seq"], entry["content"]["text"]))
+    for client in (me, peer):
+        assert texts[client.user] == sent[client.user], f"{client.user}: {texts[client.user]} != {sent[client.user]}"
+
+async def scenario(number, mine, theirs):
+    """One user on the transport and codec `mine`, another on `theirs`."""
+    clients, running = [], []
+    for name, (url, codec) in (("ann", mine), ("bob", theirs)):
+        client = Counting(url, codec, device=f"{name}-{number}")
+        client.login(f"{name}{number}", "a long password", register=True)
+        clients.append(client)
+        running.append(asyncio.ensure_future(client.run()))
+    ann, bob = clients
+    try:
+        await until("both are connected", lambda: ann.synced and bob.synced)
+        dm = "dm:" + ":".join(sorted((ann.user, bob.user), key=str.encode))
+        users = {ann: ann.user, bob: bob.user}
+        futures = {client: [] for client in clients}
+
+        async def talk(client, first, times):
+            for n in range(first, first + times):
+                futures[client].append((n, client.send(dm, f"{users[client]} {n} ✓")))
+                if n % 10 == 0:
+                    await asyncio.sleep(random.uniform(0, 0.2))
+
+        # A quiet beginning: what is not cut off comes as pushes, refusals are answered in order.
+        await asyncio.gather(talk(ann, 0, MESSAGES), talk(bob, 0, MESSAGES))
+        await until("all is answered", lambda: all(f.done() for c in clients for _, f in futures[c]))
+        for client in clients:
+            assert client.counts.get("rate_limited"), f"nothing was refused: {client.counts}"
+            assert client.counts.get("out_of_order"), f"nothing was out of order: {client.counts}"
+        # Cut off and robbed of pushes, with messages under way.
+        ann.lose = bob.lose = True
+        await asyncio.gather(talk(ann, 100, MESSAGES), talk(bob, 100, MESSAGES), cuts(ann, 5), cuts(bob, 5))
+        await until("all is answered", lambda: all(f.done() for c in clients for _, f in futures[c]))
+        ann.lose = bob.lose = False
+        # A message too long is refused for good, and holds nothing up.
+        refused = ann.send(dm, "x" * 70000)
+        futures[ann].append((200, ann.send(dm, f"{users[ann]} 200 ✓")))
+        try:
+            await asyncio.wait_for(refused, 30)
+            raise AssertionError("70,000 bytes were taken")
+        except SkeinError as e:
+            assert e.code == "too_large", e
+        await until("the last is answered", lambda: futures[ann][-1][1].done())
+        # An access token that is no good any more, on a new connection.
+        ann.tokens["accessToken"] = "ska_of-yesterday"
+        ann.wire.cut()
+        await until("ann is refused", lambda: ann.auth or not ann.synced)
+        # Renewed on the connection, before its time is over.
+        await until("both are connected", lambda: ann.synced and bob.synced)
+        for client in clients:
+            wire, renewed = client.wire, client.counts.get("renewed", 0)
+            await until("the token is renewed", lambda: client.counts.get("renewed", 0) > renewed)
+            assert client.wire is wire, "the connection ended"
+        # The end: a digest finds what was lost last, and what one read the other is told.
+        total = sum(len(f) for f in futures.values())
+        for client in clients:
+            client.ping()
+        await until("both have everything", lambda: all(c.conversation(dm).cursor == total for c in clients))
+        for client in clients:
+            client.read(dm)
+        for client in clients:
+            await until("the other one's marks", lambda: client.conversation(dm).peer == {"received": total, "read": total})
+        sent = {users[c]: [(f.result(), f"{users[c]} {n} ✓") for n, f in futures[c]] for c in clients}
+        check(ann, bob, dm, sent)
+        check(bob, ann, dm, sent)
+        # A digest of everything is the server's, too.
+        for client in clients:
+            pongs, position = client.counts.get("pong", 0), client.position
+            client.ping()
+            await until("a pong", lambda: client.counts.get("pong", 0) > pongs)
+            assert not client.sync, "the digest differed"
+            assert client.counts.get("pull") or client.counts.get("range"), f"no hole was pulled: {client.counts}"
+        return {name: {**client.counts} for name, client in (("ann", ann), ("bob", bob))}
+    finally:
+        for task in running:
+            task.cancel()
+        for result in await asyncio.gather(*running, return_exceptions=True):
+            if not isinstance(result, asyncio.CancelledError):
+                print("run() ended:", repr(result), file=sys.stderr)
+
+async def main(websocket, tcp):
+    ways = [(websocket, "json"), (tcp, "pb"), (websocket, "pb"), (tcp, "json")]
+    jobs = [scenario(n, ways[n], ways[(n + 1) % 4]) for n in range(4)]
+    for (_, codec), counts in zip(ways, await asyncio.wait_for(asyncio.gather(*jobs), DEADLINE)):
+        print(counts)
+    print("ok")
+
+asyncio.run(main(*sys.argv[1:]))
