@@ -20,8 +20,8 @@ NODES ?= 3
 cluster: build ## NODES nodes over a PostgreSQL of their own on this machine, until Ctrl-C; more: deploy/cluster.sh --help
 	@NODES=$(NODES) deploy/cluster.sh
 
-# The race detector needs a C compiler, the tests of many nodes a PostgreSQL
-# server: its programs only, so Debian's package is kept from starting one on port
+# The race detector needs a C compiler, examples/python a Python with websockets,
+# the tests of many nodes a PostgreSQL server: its programs only, so Debian's package is kept from starting one on port
 # 5432. Everything else comes with Go.
 INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends -o Dpkg::Options::=--force-confold
 PG_CONF := /etc/postgresql-common/createcluster.conf
@@ -30,6 +30,8 @@ deps:
 	@command -v postgres >/dev/null || ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || { \
 		test -e $(PG_CONF) || { mkdir -p $(dir $(PG_CONF)) && echo 'create_main_cluster = false' >$(PG_CONF); }; \
 		apt-get update -q && $(INSTALL) postgresql; }
+	@python3 -c 'import websockets' 2>/dev/null || /usr/bin/python3 -c 'import websockets' 2>/dev/null || { \
+		apt-get update -q && $(INSTALL) python3 python3-websockets; }
 
 test: deps $(TOOLS)/gotestsum ## all tests, with the race detector
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 18m ./...
