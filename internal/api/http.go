@@ -99,7 +99,7 @@ func NewHTTP(logic im.Logic, o HTTPOptions) http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		d.fail(w, r, "", http.StatusNotFound, im.Errorf(im.CodeNotFound, "there is nothing at this path"))
 	})
-	return d.bounded(mux)
+	return d.bounded(compressed(mux))
 }
 
 // bounded holds every request to its time and its address's share: who sends or
