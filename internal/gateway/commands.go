@@ -59,6 +59,7 @@ const (
 	cmdSignal
 	cmdRenew
 	cmdPulls
+	cmdBackground
 	commandCount
 )
 
@@ -98,7 +99,8 @@ var commands = [commandCount]command{
 	cmdRenew: {"renew", stateReady, limits.Signals, whoUser, fixed(1 << 10), (*session).onRenew,
 		func(_ *wire.ClientFrame, err error) *wire.ServerFrame { return renewError(err) }, cmdRenew, true},
 	// Refused, each of its Pulls is (refusePulls).
-	cmdPulls: {"pulls", stateReady, limits.Reads, whoUser, fixed(pullsBytes), (*session).onPulls, errorOn, cmdPulls, true},
+	cmdPulls:      {"pulls", stateReady, limits.Reads, whoUser, fixed(pullsBytes), (*session).onPulls, errorOn, cmdPulls, true},
+	cmdBackground: {"background", stateReady, limits.Signals, whoUser, fixed(1 << 10), (*session).onBackground, errorOn, cmdBackground, false},
 }
 
 // commandOf returns the row of a frame.
@@ -134,6 +136,8 @@ func commandOf(f *wire.ClientFrame) *command {
 		return &commands[cmdRenew]
 	case *wire.ClientFrame_Pulls:
 		return &commands[cmdPulls]
+	case *wire.ClientFrame_Background:
+		return &commands[cmdBackground]
 	}
 	return &commands[cmdUnknown]
 }

@@ -152,10 +152,10 @@ func (g *Gateway) dismiss(s *session) {
 		if s.rates != nil {
 			g.o.Devices.Leave(s.rates, g.o.Now().UnixNano())
 		}
-		was, last := g.users.Remove(&s.Member)
+		was, _ := g.users.Remove(&s.Member)
 		g.groups.Forget(&s.Member)
-		if was && last {
-			g.presence.Down(s.Actor.User)
+		if was && !s.InBackground() && !g.users.Present(s.Actor.User) {
+			g.presence.Changed(s.Actor.User)
 		}
 	}
 	g.conns.remove(s, addressKey(s.Conn.Info().RemoteAddr))
@@ -193,8 +193,8 @@ func (g *Gateway) Close() error {
 	return nil
 }
 
-// Online tells whether the user has a session here.
-func (g *Gateway) Online(u im.UserID) bool { return g.users.Online(u) }
+// Online tells whether the user has a session here that is not in the background.
+func (g *Gateway) Online(u im.UserID) bool { return g.users.Present(u) }
 
 // Stats is what is connected here.
 type Stats struct {

@@ -201,6 +201,10 @@ func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
 	s.g.presence.Watch(&s.Member, users)
 }
 
+func (s *session) onBackground(_ *command, f *wire.ClientFrame) {
+	s.g.presence.Background(&s.Member, f.GetBackground().GetOn())
+}
+
 func (s *session) onPing(c *command, f *wire.ClientFrame) {
 	p, pong := f.GetPing(), &wire.Pong{ServerTimeMs: s.now.UnixMilli()}
 	// With a position the client takes its marks for stored.

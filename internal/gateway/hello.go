@@ -16,6 +16,12 @@ import (
 // authTime bounds Authenticate and Options.Groups.
 const authTime = 10 * time.Second
 
+// What a client may wish its heartbeat to be (SPEC §9.4).
+const (
+	leastIdleMs = 5_000
+	mostIdleMs  = 300_000
+)
+
 // onHello makes a connection a session (SPEC §3). The order matters: registered
 // under the user → Controls since the handshake began applied → groups read →
 // registered for them → Welcome → Sync. So whatever happens is either in the
@@ -33,6 +39,8 @@ func (s *session) onHello(_ *command, f *wire.ClientFrame) {
 	leave, err := s.g.logins.Enter(s.g.ctx)
 	if err == nil {
 		defer leave()
+		s.wish(h.IdleMs)
+		s.BeginInBackground(h.Background)
 		err = s.authenticate(shake)
 	}
 	if err == nil {
@@ -54,7 +62,9 @@ func (s *session) onHello(_ *command, f *wire.ClientFrame) {
 	s.ready = true
 	s.g.metrics.connects.Add(1)
 	s.g.wheel.Schedule(s, 1)
-	s.g.presence.Up(s.Actor.User)
+	if !s.InBackground() {
+		s.g.presence.Changed(s.Actor.User)
+	}
 	if h.Sync != nil {
 		s.sync(h.Sync)
 	}
@@ -88,6 +98,14 @@ func (s *session) checkHello(h *wire.Hello) (im.Handshake, error) {
 	}
 	shake.Device, err = toDevice(h.GetDevice())
 	return shake, err
+}
+
+// wish takes a client's wish for its heartbeat, within the bounds; 0 is none.
+func (s *session) wish(idleMs uint32) {
+	if idleMs > 0 {
+		idleMs = min(max(idleMs, leastIdleMs), mostIdleMs)
+	}
+	s.idle.Store(int32(idleMs)) // also none: a Hello before may have been refused
 }
 
 // authenticate asks Logic who it is and registers the session under the user.
@@ -129,10 +147,10 @@ func (s *session) authenticate(shake im.Handshake) error {
 // welcome queues the Welcome in front of what was pushed since registration.
 func (s *session) welcome() bool {
 	o := &s.g.o
-	rates := o.Devices.Rates()
+	rates, beats := o.Devices.Rates(), s.beats()
 	return s.Welcome(&wire.ServerFrame{Frame: &wire.ServerFrame_Welcome{Welcome: &wire.Welcome{
 		Version: versionMax, User: string(s.Actor.User), Session: string(s.Actor.Session), Timeline: o.Timeline(),
-		Heartbeat: &wire.Heartbeat{IdleMs: contract.RetryMillis(o.Heartbeat.Idle), SilenceMs: contract.RetryMillis(o.Heartbeat.Silence), DeadMs: contract.RetryMillis(o.Heartbeat.Dead)},
+		Heartbeat: &wire.Heartbeat{IdleMs: contract.RetryMillis(beats.Idle), SilenceMs: contract.RetryMillis(beats.Silence), DeadMs: contract.RetryMillis(beats.Dead)},
 		Limits: &wire.Limits{
 			FrameBytes: uint32(o.Limits.FrameBytes), ContentBytes: uint32(o.Limits.ContentBytes), Mentions: uint32(o.Limits.Mentions),
 			PullEntries: uint32(o.Limits.PullEntries), InFlight: uint32(o.Limits.InFlight), DeviceConnections: uint32(o.Limits.DeviceConnections),

@@ -55,8 +55,10 @@ type session struct {
 	// waiting: the server itself does not read (backpressure, authentication), so silence proves nothing.
 	waiting atomic.Bool
 	ready   bool
-	early   uint8  // Calls before the Hello, and messages that were refused there
-	calls   *calls // nil before the first Call
+	early   uint8 // Calls before the Hello, and messages that were refused there
+	// idle is the client's wish for its heartbeat in milliseconds, within the bounds; 0: none.
+	idle  atomic.Int32
+	calls *calls // nil before the first Call
 }
 
 // marks are those that wait for the end of the read buffer.
@@ -412,9 +414,18 @@ func (s *session) Expire() int64 {
 	return next
 }
 
+// beats is the heartbeat of this connection (SPEC §9.4).
+func (s *session) beats() Heartbeat {
+	h := s.g.o.Heartbeat
+	if idle := time.Duration(s.idle.Load()) * time.Millisecond; idle > 0 {
+		h.Idle, h.Silence, h.Dead = idle, idle*3/2, 2*idle
+	}
+	return h
+}
+
 // heartbeat judges the silence and returns when to look again.
 func (s *session) heartbeat(now int64) int64 {
-	w, h := s.g.wheel, &s.g.o.Heartbeat
+	w, h := s.g.wheel, s.beats()
 	if s.waiting.Load() {
 		s.seen.Store(int32(now))
 	}

@@ -21,7 +21,7 @@ import (
 // Gateway is what the others ask of this process's gateway.
 type Gateway interface {
 	im.Dispatch
-	// Online tells whether the user has a session here.
+	// Online tells whether the user has a session here that is not in the background.
 	Online(u im.UserID) bool
 	// Elsewhere tells that users are online at another node, or not any more.
 	Elsewhere(node string, users []im.UserID, online bool)

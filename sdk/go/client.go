@@ -248,3 +248,16 @@ func (c *Client) WatchPresence(ctx context.Context, users ...string) error {
 		}
 	})
 }
+
+// SetBackground tells the server that the program is in the background, or back: a
+// client in the background gets everything but PresenceEvents, and does not make
+// its user present to others. It is repeated after every reconnect.
+func (c *Client) SetBackground(ctx context.Context, on bool) error {
+	return c.do(ctx, func(k *core) {
+		if k.background == on {
+			return
+		}
+		k.background = on
+		k.send(wire.NewClientFrame(&wire.Background{On: on}))
+	})
+}

@@ -39,6 +39,8 @@ type connection struct {
 	reqs     map[uint32]*request
 	calls    map[uint32]*call
 	watched  []string
+	// background is as the program said it, and as the last Hello told it.
+	background, toldBackground bool
 	renewal
 }
 
@@ -122,7 +124,9 @@ func (k *core) startDial() {
 	h := &wire.Hello{
 		VersionMin: wire.VersionMin, VersionMax: wire.VersionMax,
 		Device: k.o.device, Client: k.o.client, Sync: k.newSync(),
+		IdleMs: uint32(k.o.idle.Milliseconds()), Background: k.background,
 	}
+	k.toldBackground = k.background
 	tokenCtx := context.WithValue(ctx, rejectedKey{}, k.rejected)
 	k.c.wg.Go(func() {
 		d := greet(ctx, tokenCtx, k.c, h)
@@ -215,6 +219,9 @@ func (k *core) onDialed(d dialResult) {
 	now := k.o.now()
 	k.link = newLink(d.pipe, k.o.codec, &k.c.wg)
 	k.link.start()
+	if k.background != k.toldBackground { // it changed while the Hello was on its way
+		k.send(wire.NewClientFrame(&wire.Background{On: k.background}))
+	}
 	k.reason, k.goAway, k.relisted, k.resynced = nil, time.Time{}, false, false
 	k.limits, k.heartbeat = w.GetLimits(), w.GetHeartbeat()
 	k.rejected, k.rejections = "", 0

@@ -53,6 +53,7 @@ type options struct {
 	// is told of received marks in groups: they may be later.
 	receivedDelay, groupDelay, readDelay time.Duration
 	answerWithin                         time.Duration
+	idle                                 time.Duration
 	now                                  func() time.Time
 	jitter                               func(time.Duration) time.Duration
 }
@@ -142,6 +143,10 @@ func WithDialer(f DialFunc) Option { return func(o *options) { o.dial = f } }
 
 // WithTLS configures wss:// and tls:// connections.
 func WithTLS(c *tls.Config) Option { return func(o *options) { o.tls = c } }
+
+// WithHeartbeat asks the server for another time of silence before a client pings,
+// and with it before either side takes the other for gone; the server bounds it.
+func WithHeartbeat(idle time.Duration) Option { return func(o *options) { o.idle = idle } }
 
 // WithOffline makes Dial return at once; the client connects in the background.
 func WithOffline() Option { return func(o *options) { o.offline = true } }

@@ -22,6 +22,9 @@ type Member struct {
 	LoginSeq uint64
 	// Since is the tick at which it was welcomed, 0 before.
 	Since atomic.Uint32
+	// background: it does not make its user present, and is told nothing of others
+	// (SPEC §6.10). Set before it is registered, then by Presence alone.
+	background atomic.Bool
 
 	// nextOfUser links the sessions of a user; guarded by the user's shard.
 	nextOfUser *Member
@@ -34,3 +37,9 @@ type Member struct {
 	// watching is guarded by Presence.mu.
 	watching []im.UserID
 }
+
+// BeginInBackground is for who says so from the beginning.
+func (m *Member) BeginInBackground(on bool) { m.background.Store(on) }
+
+// InBackground tells whether it does not make its user present.
+func (m *Member) InBackground() bool { return m.background.Load() }

@@ -78,12 +78,14 @@ func (p *Presence) Watch(s *Member, may []im.UserID) {
 		s.watching = append(s.watching, u)
 		w := p.watched[u]
 		if w == nil {
-			w = &watched{p: p, user: u, online: p.users.Online(u), by: map[*Member]struct{}{}}
+			w = &watched{p: p, user: u, online: p.users.Present(u), by: map[*Member]struct{}{}}
 			p.watched[u] = w
 			fresh = append(fresh, u)
 		}
 		w.by[s] = struct{}{}
-		s.Send(presenceFrame(u, w.online))
+		if !s.InBackground() {
+			s.Send(presenceFrame(u, w.online))
+		}
 	}
 	if len(fresh) > 0 {
 		p.peers.Watch(fresh)
@@ -149,28 +151,45 @@ func (p *Presence) remove(s *Member, u im.UserID) {
 	}
 }
 
-// Up tells the watchers that a user has come.
-func (p *Presence) Up(u im.UserID) {
-	p.peers.Announce(u, true)
+// Background notes whether s is in the background. One that comes back is told how
+// those are whom it watches.
+func (p *Presence) Background(s *Member, on bool) {
 	p.mu.Lock()
+	if s.background.Swap(on) == on {
+		p.mu.Unlock()
+		return
+	}
+	if !on {
+		for _, u := range s.watching {
+			if w := p.watched[u]; w != nil {
+				s.Send(presenceFrame(u, w.online))
+			}
+		}
+	}
+	p.mu.Unlock()
+	if !on || !p.users.Present(s.Actor.User) {
+		p.Changed(s.Actor.User)
+	}
+}
+
+// Changed looks whether a user is here, after the first of their sessions came that
+// makes them present, or the last one went: their watchers are told, at once of who
+// came and after a grace of who went. What others are told last is how it is.
+func (p *Presence) Changed(u im.UserID) {
+	p.mu.Lock()
+	online := p.users.Present(u)
+	p.peers.Announce(u, online)
 	w := p.watched[u]
-	told := w != nil && !w.online
-	if told {
+	told := w != nil && online && !w.online
+	switch {
+	case told:
 		w.tell(true)
+	case w != nil && !online:
+		w.gone()
 	}
 	p.mu.Unlock()
 	if told {
 		p.out.Flush()
-	}
-}
-
-// Down begins the grace of a user whose last session went.
-func (p *Presence) Down(u im.UserID) {
-	p.peers.Announce(u, false)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if w := p.watched[u]; w != nil {
-		w.gone()
 	}
 }
 
@@ -182,7 +201,7 @@ func (w *watched) gone() {
 }
 
 // anywhere tells whether the user is online at any gateway.
-func (w *watched) anywhere() bool { return len(w.nodes) > 0 || w.p.users.Online(w.user) }
+func (w *watched) anywhere() bool { return len(w.nodes) > 0 || w.p.users.Present(w.user) }
 
 func (w *watched) Node() *WheelNode { return &w.closing }
 
@@ -202,7 +221,9 @@ func (w *watched) tell(online bool) {
 	frame := presenceFrame(w.user, online)
 	f := w.p.out.Fanout(frame, len(w.by))
 	for s := range w.by {
-		f.To(&s.Queue)
+		if !s.InBackground() {
+			f.To(&s.Queue)
+		}
 	}
 	f.End()
 }

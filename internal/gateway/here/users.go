@@ -106,6 +106,12 @@ func (r *Users) Online(u im.UserID) bool {
 	return sh.m[u] != nil
 }
 
+// Present tells whether u has a session here that is not in the background.
+func (r *Users) Present(u im.UserID) (is bool) {
+	r.Each(u, func(s *Member) { is = is || !s.InBackground() })
+	return is
+}
+
 // List is everybody who is here at this moment.
 func (r *Users) List() (all []im.UserID) {
 	for i := range r.shards {
