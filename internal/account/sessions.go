@@ -44,6 +44,9 @@ func (s *Service) end(ctx context.Context, user im.UserID, session im.SessionID)
 	return err
 }
 
+// maxUnused bounds a user's minted sessions that nobody came with.
+const maxUnused = 16
+
 // endSurplus ends what a user has beyond MaxSessions after one was opened: those
 // not seen for longest, never the new one. That one is open whatever happens
 // here; the next login tries again.
@@ -52,6 +55,9 @@ func (s *Service) endSurplus(ctx context.Context, user im.UserID, opened im.Sess
 		return
 	}
 	sessions, err := s.Sessions(ctx, user)
+	if err == nil {
+		sessions, err = s.endUnused(ctx, user, sessions, opened)
+	}
 	if err == nil && len(sessions) > s.o.MaxSessions {
 		surplus := len(sessions) - s.o.MaxSessions
 		sessions = slices.DeleteFunc(sessions, func(x Session) bool { return x.ID == opened })
@@ -66,6 +72,33 @@ func (s *Service) endSurplus(ctx context.Context, user im.UserID, opened im.Sess
 		s.o.Logger.Warn("account: a user has too many sessions, and the oldest were not ended", "user", user, "err", err)
 	}
 }
+
+// endUnused ends what a user has beyond maxUnused of sessions that were minted and
+// nobody came with, the oldest ones, and returns the others. A backend that mints a
+// token for each page it serves has few of them left, and pushes out nothing that is used.
+func (s *Service) endUnused(ctx context.Context, user im.UserID, sessions []Session, opened im.SessionID) ([]Session, error) {
+	n := 0
+	for _, x := range sessions {
+		if unused(&x) {
+			n++
+		}
+	}
+	var kept []Session
+	for _, x := range sessions { // the oldest first
+		if n > maxUnused && unused(&x) && x.ID != opened {
+			n--
+			if err := s.end(ctx, user, x.ID); err != nil {
+				return sessions, err
+			}
+			continue
+		}
+		kept = append(kept, x)
+	}
+	return kept, nil
+}
+
+// unused tells that a session was minted and nobody has come with its token.
+func unused(x *Session) bool { return x.LastAddress == "" && !x.LastSeen.After(x.Created) }
 
 // close closes the connections of sessions whose end is durable. One by one: a
 // session that the user opens at this moment must not be told that it ended.

@@ -318,3 +318,48 @@ func TestSessionsAreBounded(t *testing.T) {
 		t.Errorf("a lower bound ended %v, left %v", got, of())
 	}
 }
+
+// A user's minted sessions that nobody came with are few: one more ends the oldest of
+// them, and none that was used, over whichever door, or opened with a password.
+func TestMintedAndNeverUsedDoNotPileUp(t *testing.T) {
+	f := start(t)
+	alice := f.register("alice", im.Device{})
+	mint := func(device im.Device) account.Tokens {
+		f.clock.Advance(time.Second)
+		return must(f.Mint(t.Context(), account.Minting{User: alice.User, Device: device}))
+	}
+	connected, called := mint(im.Device{}), mint(im.Device{})
+	f.clock.Advance(time.Second)
+	must(f.hello(connected.Access, "c1", phone("d1")))
+	f.controls.take() // which makes other devices yield
+	f.good(called.Access)
+	var unused []account.Tokens
+	for i := range 16 {
+		device := im.Device{}
+		if i%2 == 1 {
+			device = phone("d2")
+		}
+		unused = append(unused, mint(device))
+	}
+	if got := f.ended(); len(got) != 0 {
+		t.Fatalf("up to the bound %v ended", got)
+	}
+	for i := range 20 {
+		unused = append(unused, mint(im.Device{}))
+		if got := f.ended(); len(got) != 1 || !got[unused[i].Session] {
+			t.Fatalf("mint %d ended %v", i, got)
+		}
+	}
+	f.bad(unused[0].Access, im.CodeSessionRevoked)
+	if n := len(must(f.Sessions(t.Context(), alice.User))); n != 3+16 {
+		t.Errorf("%d sessions", n)
+	}
+	for _, s := range []account.Tokens{alice, connected, called, unused[len(unused)-1], unused[len(unused)-16]} {
+		f.good(s.Access)
+	}
+	// They end with their token.
+	f.clock.Advance(24*time.Hour + time.Second)
+	if all := must(f.Sessions(t.Context(), alice.User)); len(all) != 1 || all[0].ID != alice.Session {
+		t.Errorf("%d sessions, of which she has one herself", len(all))
+	}
+}
