@@ -67,9 +67,9 @@ func environment() []string { return append(os.Environ(), "PYTHONDONTWRITEBYTECO
 func TestClient(t *testing.T) {
 	python := interpreter(t)
 	s := serve(t, map[string]string{
-		"accounts.access_lifetime": "5s", "gateway.send_rate": "30", "gateway.send_burst": "20", "gateway.drain_time": "100ms",
+		"accounts.access_lifetime": "8s", "gateway.send_rate": "30", "gateway.send_burst": "20", "gateway.drain_time": "100ms",
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, python, "test_skein.py", webSocket(s), s.ListenURLs()[0])
 	cmd.Env, cmd.WaitDelay = environment(), time.Second

@@ -81,7 +81,7 @@ class Client:
             attempt = 0 if self.synced else attempt + 1
             await asyncio.sleep(self.go_away or max(wait, random.uniform(0, min(20, 0.5 * 2**attempt))))
     async def connection(self):
-        self.synced, self.held, self.listed, self.dead = False, [], None, 60
+        self.synced, self.held, self.listed, self.dead, self.heard_at = False, [], None, 60, 0
         self.wire = await Wire().open(self.url, self.codec)
         ticking = asyncio.ensure_future(self.tick())
         try:
@@ -94,6 +94,7 @@ class Client:
             self.wire.send("hello", versionMin=1, versionMax=1, token=self.tokens["accessToken"], device=self.device,
                            client="skein-python-example", sync=self.new_sync())
             while True:
+                self.heard_at = time.monotonic()
                 self.handle(*await asyncio.wait_for(self.wire.receive(), self.dead))
         finally:
             ticking.cancel()
@@ -109,7 +110,7 @@ class Client:
                     if seq > c.told.get(kind, 0):
                         c.told[kind] = seq
                         self.wire.send(kind, conversation=c.name, seq=seq)
-            if self.synced and time.monotonic() - self.wire.sent_at > self.idle:
+            if self.synced and time.monotonic() - min(self.wire.sent_at, self.heard_at) > self.idle:
                 self.ping()
     def handle(self, kind, frame):
         if self.sync and kind in ("push", "heads"):  # applied after the answer to the Sync
@@ -174,7 +175,7 @@ class Client:
     def ping(self):  # §9.1, with a digest (§7.4) where nothing is missing
         whole = self.counted_from and not self.sync and all(c.head <= c.cursor for c in self.conversations.values())
         digest = sum(mix(f"{name}:{self.conversations[name].cursor}") for name in self.changed) % 2**64
-        self.changed_since_ping = set()
+        self.changed_since_ping, self.heard_at = set(), time.monotonic()  # the next one not before idle is over
         self.wire.send("ping", **{"position": self.counted_from, "digest": str(digest)} if whole else {})
 
     def pump(self, c):
