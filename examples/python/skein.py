@@ -176,7 +176,8 @@ class Client:
         whole = self.counted_from and not self.sync and all(c.head <= c.cursor for c in self.conversations.values())
         digest = sum(mix(f"{name}:{self.conversations[name].cursor}") for name in self.changed) % 2**64
         self.changed_since_ping, self.heard_at = set(), time.monotonic()  # the next one not before idle is over
-        self.wire.send("ping", **{"position": self.counted_from, "digest": str(digest)} if whole else {})
+        if self.user:
+            self.wire.send("ping", **{"position": self.counted_from, "digest": str(digest)} if whole else {})
 
     def pump(self, c):
         """Sends the outbox in order (§5.9), at most `window` messages ahead of the answers."""
