@@ -14,13 +14,10 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/skein-im/skein/wire"
 )
-
-var protoJSON = protojson.UnmarshalOptions{}
 
 // variants are all ways to connect.
 func variants() []variant {
