@@ -104,6 +104,17 @@ func (s *session) goOn(c im.ConversationID, id im.MessageID, insteadOf []byte) b
 	return true
 }
 
+// refusedForGood has a conversation go on when what was waited for came again, and
+// will never be stored: it is too long by now, or its content is none.
+func (s *session) refusedForGood(f *wire.ClientFrame) {
+	if s.turned().order.Waiting() == 0 {
+		return
+	}
+	if conv, id, err := sendKey(f.GetSend()); err == nil {
+		s.goOn(conv, id, f.GetSend().GetInsteadOf())
+	}
+}
+
 // refuseBehind answers a send whose turn it is not.
 func (s *session) refuseBehind(f *wire.ClientFrame) {
 	s.settleSends()

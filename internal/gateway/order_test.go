@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -51,6 +52,31 @@ func TestRateLimitKeepsTheOrder(t *testing.T) {
 			t.Fatalf("%d sends were passed on", n)
 		}
 	})
+}
+
+// A message that came too fast is too long, or none, when it comes again: it will
+// never be stored, so what is behind it goes on. It stayed out_of_order for ever.
+func TestComesAgainAndIsRefusedForGood(t *testing.T) {
+	none := text(string(dm), 2, "x")
+	none.GetSend().Content.Type = "NO TYPE"
+	for code, again := range map[string]*wire.ClientFrame{"too_large": text(string(dm), 2, strings.Repeat("x", 200<<10)), "invalid_argument": none} {
+		t.Run(code, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := newWorld(t, func(o *Options) {
+					o.Devices = limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: 1, Burst: 1}})
+				})
+				p, c := w.login("ann", "1"), string(dm)
+				p.batch(text(c, 1, "x"), text(c, 2, "x"))
+				p.hearsAll("ack 1 dm:ann:bob 1", "send_error 2 rate_limited")
+				time.Sleep(time.Second)
+				p.batch(again)
+				p.hearsAll("send_error 2 " + code)
+				time.Sleep(time.Second)
+				p.batch(text(c, 3, "x"))
+				p.hearsAll("ack 3 dm:ann:bob 2")
+			})
+		})
+	}
 }
 
 // Logic refuses the first of three while the others are under way, and the client

@@ -281,6 +281,9 @@ func (s *session) refuse(c *command, f *wire.ClientFrame, err error) {
 	if c.class == limits.Sends {
 		s.settleSends()
 	}
+	if c.index == cmdSend && !im.ForNow(err) {
+		s.refusedForGood(f)
+	}
 	if im.CodeOf(err) == im.CodeInternal {
 		s.g.o.Logger.Error("gateway: "+c.name, "connection", s.ID, "user", s.Actor.User, "err", err)
 	}
