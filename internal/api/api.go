@@ -94,7 +94,7 @@ func NewCalls(d Deps) *Calls {
 func (c *Calls) Call(ctx context.Context, actor im.Actor, method string, payload []byte) ([]byte, error) {
 	r, ok := c.rows[method]
 	if !ok {
-		return nil, im.Errorf(im.CodeUnimplemented, "this server has no method %q", clip(method))
+		return nil, im.Errorf(im.CodeUnimplemented, "this server has no such method")
 	}
 	if actor.Connection != "" {
 		if q, ok := c.Limiter.admit(r.Class, actor); !ok {
@@ -129,14 +129,6 @@ func late(m Method, err error) error {
 
 func tooLarge(m Method, n int) error {
 	return im.Errorf(im.CodeTooLarge, "the request has %d bytes; %s takes at most %d", n, m.Name, m.MaxBytes)
-}
-
-// clip shortens what the caller sent before it is told back.
-func clip(s string) string {
-	if len(s) > 100 {
-		return s[:100] + "…"
-	}
-	return s
 }
 
 // Who is the kind of caller a method is for.

@@ -142,7 +142,7 @@ func (d *door) call(w http.ResponseWriter, r *http.Request) {
 func (d *door) serve(w http.ResponseWriter, r *http.Request, name string, m Method, known bool) error {
 	if !known {
 		if strings.HasPrefix(name, "skein.") {
-			return im.Errorf(im.CodeUnimplemented, "this server has no method %q", clip(name))
+			return im.Errorf(im.CodeUnimplemented, "this server has no such method")
 		}
 		return im.Errorf(im.CodeNotFound, "there is nothing at this path; methods are at /api/skein.v1.<Service>/<Method>")
 	}
@@ -298,7 +298,7 @@ func (f form) read(w http.ResponseWriter, r *http.Request, m Method) ([]byte, er
 	}
 	method, ok := wire.LookupMethod(m.Name)
 	if !ok {
-		return nil, im.Errorf(im.CodeUnimplemented, "this server has no method %q", m.Name)
+		return nil, im.Errorf(im.CodeUnimplemented, "this server has no such method")
 	}
 	payload, err := method.RequestFromJSON(body, jsonDepth)
 	if err != nil {
@@ -314,7 +314,7 @@ func (f form) write(w http.ResponseWriter, m Method, answer []byte) error {
 		kind = "application/json"
 		method, ok := wire.LookupMethod(m.Name)
 		if !ok {
-			return im.Errorf(im.CodeUnimplemented, "this server has no method %q", m.Name)
+			return im.Errorf(im.CodeUnimplemented, "this server has no such method")
 		}
 		text, err := method.ResponseToJSON(answer)
 		if err != nil {

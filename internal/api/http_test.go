@@ -211,7 +211,7 @@ func TestHTTPRefusals(t *testing.T) {
 		{"a form", ok.with("Content-Type", "application/x-www-form-urlencoded"), 415, im.CodeCodecUnsupported, "application/proto"},
 		{"GET", verb("GET"), 405, im.CodeUnimplemented, "POST"},
 		{"OPTIONS", verb("OPTIONS"), 405, im.CodeUnimplemented, "POST"},
-		{"unknown method", path("/api/skein.v1.GroupService/Explode"), 501, im.CodeUnimplemented, "GroupService/Explode"},
+		{"unknown method", path("/api/skein.v1.GroupService/Explode"), 501, im.CodeUnimplemented, "no such method"},
 		{"unknown path", path("/api/v2/groups"), 404, im.CodeNotFound, ""},
 		{"outside", path("/etc/passwd"), 404, im.CodeNotFound, ""},
 		{"bytes in the path", path("/api/skein.v1.%ff%fe"), 501, im.CodeUnimplemented, ""},
