@@ -43,17 +43,25 @@ var ErrBody = errors.New("entrycodec: not the body of an entry")
 // Encode returns the body that says what w says. Of w only those fields may be set
 // that a body has.
 func Encode(w *wire.Entry) []byte {
-	var b []byte
-	var err error
-	if len(w.Extra) > 0 { // the generated code writes maps in random order
-		b, err = proto.MarshalOptions{Deterministic: true}.Marshal(w)
-	} else {
-		b, err = w.MarshalVT()
+	b, err := w.MarshalVT()
+	if err == nil && len(w.Extra) > 0 {
+		b, err = ordered(b)
 	}
 	if err != nil {
 		panic(fmt.Errorf("entrycodec: a message that cannot be encoded: %w", err)) // no message fails to
 	}
 	return b
+}
+
+// ordered encodes a body again with its maps in order: the generated code writes them
+// at random. It takes the bytes, so that who encodes an entry without any can keep
+// it on the stack.
+func ordered(body []byte) ([]byte, error) {
+	var w wire.Entry
+	if err := proto.Unmarshal(body, &w); err != nil { // what is of another wire type is kept as unknown
+		return nil, err
+	}
+	return proto.MarshalOptions{Deterministic: true}.Marshal(&w)
 }
 
 // Message returns the body of what a member sends, and the hash that tells it from
@@ -141,7 +149,13 @@ func Decode(body []byte, w *wire.Entry) error {
 	if body[0] < firstByte {
 		return fmt.Errorf("%w: it begins with %d", ErrBody, body[0])
 	}
-	if err := w.UnmarshalVT(body); err != nil {
+	if w.UnmarshalVT(body) == nil {
+		return nil
+	}
+	// A known field of another wire type, which a client may have written into its
+	// content, counts as unknown. The generated code refuses it.
+	w.Content, w.Event, w.ReplyTo, w.Mentions, w.Extra = nil, nil, 0, nil, nil
+	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(body, w); err != nil {
 		return fmt.Errorf("%w: %w", ErrBody, err)
 	}
 	return nil

@@ -230,3 +230,25 @@ func TestCost(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestMessageAllocates: each message of a member passes here. What is allocated for it is its body.
+func TestMessageAllocates(t *testing.T) {
+	send := &wire.Send{Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hello"}}, ReplyTo: 7, Mentions: []string{"bob"}}
+	if n := testing.AllocsPerRun(100, func() { Message("dm:alice:bob", send) }); n > 1 {
+		t.Errorf("%v allocations for a message, want one: its body", n)
+	}
+}
+
+// TestOtherWireType: what a client wrote into its content as another wire type counts as
+// unknown: the message is encoded, also with extra, and read again.
+func TestOtherWireType(t *testing.T) {
+	content := &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hello"}}
+	content.ProtoReflect().SetUnknown([]byte{3 << 3, 1}) // data, as a varint
+	for _, extra := range []map[string]string{nil, {"key": "value"}} {
+		body, _ := Message("dm:alice:bob", &wire.Send{Content: content, Mentions: []string{"bob"}, Extra: extra})
+		var w wire.Entry
+		if err := Decode(body, &w); err != nil || w.GetContent().GetText() != "hello" || len(w.Mentions) != 1 || len(w.Extra) != len(extra) {
+			t.Errorf("%v, %v", &w, err)
+		}
+	}
+}
