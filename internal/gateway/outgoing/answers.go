@@ -2,6 +2,7 @@ package outgoing
 
 import (
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/skein-im/skein/internal/contract"
@@ -28,13 +29,32 @@ type sending struct {
 	reply func(im.Ack, error) // answered, bound once
 
 	// Guarded by o.mu.
-	told bool // the client gets its ack without Logic's answer; then, either first:
-	sent bool // it was queued
-	over bool // Logic answered
+	told bool // the client got its ack before Logic's answer, which is still to come
 	held bool // Logic answered, and it is not told yet
 	ack  im.Ack
 	err  error
 	at   time.Time // held since
+}
+
+// sends are the sends of a connection without an answer.
+type sends struct {
+	// telling is held by who takes answers out of the list, until they are queued:
+	// two who tell, the one that delivers and one that gives up waiting, would
+	// change their order otherwise (SPEC §5.1). Locked before Queue.mu.
+	telling sync.Mutex
+	list    []*sending // in their order; guarded by Queue.mu
+}
+
+// lockAnswers has nobody else tell answers until telling is unlocked; nil if the
+// connection never sent anything.
+func (o *Queue) lockAnswers() *sends {
+	o.mu.Lock()
+	s := o.sends
+	o.mu.Unlock()
+	if s != nil {
+		s.telling.Lock()
+	}
+	return s
 }
 
 // Sending notes a Send that is passed on now, behind those before it, and returns
@@ -50,9 +70,9 @@ func (o *Queue) Sending(from *im.Actor, m *im.Message, now time.Time) (answer fu
 	o.mu.Lock()
 	o.inflight++
 	if o.sends == nil {
-		o.sends = new([]*sending)
+		o.sends = new(sends)
 	}
-	*o.sends = append(*o.sends, x)
+	o.sends.list = append(o.sends.list, x)
 	o.mu.Unlock()
 	return x.reply
 }
@@ -71,14 +91,11 @@ func (x *sending) follows() bool { return x.err == nil && x.ack.Follows }
 func (x *sending) answered(a im.Ack, err error) {
 	o := x.o
 	now := o.sh.o.Now()
+	defer o.lockAnswers().telling.Unlock()
 	o.mu.Lock()
 	if x.told {
-		x.over = true
-		free := x.sent
 		o.mu.Unlock()
-		if free {
-			x.free()
-		}
+		x.free()
 		return
 	}
 	x.ack, x.err = a, err
@@ -115,18 +132,15 @@ func (o *Queue) holdsBefore(x *sending) bool {
 	return false
 }
 
-// remove takes x out of the sends without an answer. Caller holds mu.
+// remove takes x out of the sends without an answer. Caller holds telling and mu.
 func (o *Queue) remove(x *sending) {
-	i := slices.Index(*o.sends, x)
+	i := slices.Index(o.sends.list, x)
 	if i < 0 {
 		return
 	}
-	*o.sends = slices.Delete(*o.sends, i, i+1)
-	if x.held {
-		o.holding.Add(-1)
-	}
-	if len(*o.sends) == 0 && cap(*o.sends) > 8 {
-		*o.sends = nil // an idle session holds little
+	o.sends.list = slices.Delete(o.sends.list, i, i+1)
+	if len(o.sends.list) == 0 && cap(o.sends.list) > 8 {
+		o.sends.list = nil // an idle session holds little
 	}
 }
 
@@ -135,7 +149,7 @@ func (o *Queue) unanswered() []*sending {
 	if o.sends == nil {
 		return nil
 	}
-	return *o.sends
+	return o.sends.list
 }
 
 // tell queues the answer of x, which no list holds any more.
@@ -177,6 +191,11 @@ func (o *Queue) TellBelow(c im.ConversationID, seq uint64) {
 // seq: acks up to it, and answers that waited only behind those. own, if not nil,
 // is an entry whose ack is due as well, held or not.
 func (o *Queue) tellUpTo(c im.ConversationID, seq uint64, own *im.Entry) {
+	s := o.lockAnswers()
+	if s == nil {
+		return
+	}
+	defer s.telling.Unlock()
 	var memory [8]*sending
 	due, waits := memory[:0], false
 	o.mu.Lock()
@@ -202,7 +221,7 @@ func (o *Queue) tellUpTo(c im.ConversationID, seq uint64, own *im.Entry) {
 	o.tellAll(due)
 }
 
-// tellAll queues answers that no list holds any more.
+// tellAll queues answers that no list holds any more. Caller holds telling.
 func (o *Queue) tellAll(due []*sending) {
 	if len(due) == 0 {
 		return
@@ -210,11 +229,8 @@ func (o *Queue) tellAll(due []*sending) {
 	now := o.sh.o.Now()
 	for _, x := range due {
 		o.tell(x, now)
-		o.mu.Lock()
-		x.sent = true
-		free := x.held || x.over // otherwise Logic's answer is still to come
-		o.mu.Unlock()
-		if free {
+		if x.held { // otherwise Logic's answer is still to come
+			o.holding.Add(-1) // now: what is told behind it may go
 			x.free()
 		}
 	}
@@ -224,6 +240,20 @@ func (o *Queue) tellAll(due []*sending) {
 // and what came with it, which is then repaired as after a beacon. It reports
 // whether others still wait.
 func (o *Queue) giveUp(now time.Time) (waits bool) {
+	for _, lost := range o.tellOverdue(now) {
+		o.owner.Lost(lost) // it may have something told here
+	}
+	return o.holding.Load() > 0
+}
+
+// tellOverdue tells what is held for longer than ackPatience, and returns where its
+// delivery would have ended.
+func (o *Queue) tellOverdue(now time.Time) (lost []im.ParcelHead) {
+	s := o.lockAnswers()
+	if s == nil {
+		return nil
+	}
+	defer s.telling.Unlock()
 	var due []*sending
 	o.mu.Lock()
 	for _, x := range o.unanswered() {
@@ -234,19 +264,14 @@ func (o *Queue) giveUp(now time.Time) (waits bool) {
 	for _, x := range due {
 		o.remove(x)
 	}
-	waits = o.holding.Load() > 0
 	o.mu.Unlock()
-	var heads []im.ParcelHead
 	for _, x := range due {
 		if x.follows() {
-			heads = append(heads, im.ParcelHead{Conversation: x.conv, Seq: x.ack.Seq})
+			lost = append(lost, im.ParcelHead{Conversation: x.conv, Seq: x.ack.Seq})
 		}
 	}
 	o.tellAll(due)
-	for i := range heads {
-		o.owner.Lost(heads[i])
-	}
-	return waits
+	return lost
 }
 
 // HeadsFrame tells of the end of a conversation.

@@ -24,14 +24,15 @@
 // 2,000 messages a second; 24 or 32 could not be told from 8, nor could pushes that
 // wait for 16 batches instead of 8. What more cores gain was not measured.
 //
-// Lock order: Queue.mu → dirty.mu or the Owner's; writer.mu → Counts.mu. Queues.mu is
-// a leaf. No lock is held while a socket is written to.
+// Lock order: sends.telling → Queue.mu → dirty.mu or the Owner's; writer.mu →
+// Counts.mu. Queues.mu is a leaf. No lock is held while a socket is written to.
 //
 // Invariants, each with a test:
 //   - one goroutine at a time writes to a connection, in the order of its queue;
 //   - pushes beyond the bound are dropped and repaired by a Resync, answers never are;
 //   - who flushes writes to no more than writeHere sockets, and a session waits for
 //     its writer once, whatever is queued for it meanwhile;
+//   - acks keep their order, whoever tells them;
 //   - an ack passes the pushes of a large group;
 //   - a writer that is held up holds up its own sessions and no others;
 //   - a frame is encoded once per codec and framing, however many get it.

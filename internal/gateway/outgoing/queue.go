@@ -57,9 +57,9 @@ type Queue struct {
 	taken    int
 	inflight int32 // sends without an answer
 	marking  int32 // marks without an answer
-	// sends are the sends without an answer, in their order; holding counts the
-	// answers among them that wait for their place (answers.go).
-	sends   *[]*sending // nil before the first
+	// sends are the sends without an answer; holding counts the answers among them
+	// that wait for their place, until they are queued (answers.go).
+	sends   *sends // nil before the first, never changed after
 	holding atomic.Int32
 	// tellFrom is the number of the first position that may be told here, 0: none,
 	// asksSync: none before the answer (position.go).

@@ -24,7 +24,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type member struct {
 	wire.Conn
 	Queue
-	hook atomic.Pointer[func()] // runs before each write, on the goroutine that writes
+	loses bool                   // deliveries may be lost
+	hook  atomic.Pointer[func()] // runs before each write, on the goroutine that writes
 
 	mu     sync.Mutex
 	cond   sync.Cond
@@ -35,9 +36,13 @@ type member struct {
 
 func (c *member) Over()              { /* nothing is asked for it */ }
 func (c *member) Ends(time.Duration) { panic("nobody ended it") }
-func (c *member) Lost(im.ParcelHead) { panic("nothing was lost") }
-func (c *member) Place() bool        { return false }
-func (c *member) Log() *slog.Logger  { return slog.New(slog.DiscardHandler) }
+func (c *member) Lost(im.ParcelHead) {
+	if !c.loses {
+		panic("nothing was lost")
+	}
+}
+func (c *member) Place() bool       { return false }
+func (c *member) Log() *slog.Logger { return slog.New(slog.DiscardHandler) }
 func (c *member) Info() wire.ConnInfo {
 	return wire.ConnInfo{Codec: wire.JSON().Name(), Framing: "line"}
 }
@@ -104,6 +109,8 @@ func (c *member) heard() (out []string) {
 			out = append(out, "push "+f.GetPush().Position)
 		case f.GetPong() != nil:
 			out = append(out, "pong")
+		case f.GetSendAck() != nil:
+			out = append(out, fmt.Sprint("ack ", f.GetSendAck().Seq))
 		}
 		c.got = c.got[i+1:]
 	}
