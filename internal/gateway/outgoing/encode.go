@@ -136,11 +136,16 @@ var errTooLong = errors.New("the frame is longer than frames may be")
 func (o *Queue) encode(f *wire.ServerFrame) *[]byte {
 	buf, err := o.tryEncode(f)
 	if err != nil {
-		o.owner.Log().Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", o.Kind.Codec.Name(), "err", err)
-		o.Abort("internal", "internal")
+		o.cannotEncode(f, err)
 		return nil
 	}
 	return buf
+}
+
+// cannotEncode ends the session for a frame of its own that could not be encoded.
+func (o *Queue) cannotEncode(f *wire.ServerFrame, err error) {
+	o.owner.Log().Error("gateway: encode frame", "frame", frameNames[serverFrameType(f)], "codec", o.Kind.Codec.Name(), "err", err)
+	o.Abort("internal", "internal")
 }
 
 func (o *Queue) tryEncode(f *wire.ServerFrame) (*[]byte, error) {
@@ -170,7 +175,7 @@ func (k *Kind) append(dst []byte, f *wire.ServerFrame) (out []byte, err error) {
 }
 
 // framed returns f encoded and framed in memory of its own.
-func (k *Kind) framed(o *Queue, _ frameType, f *wire.ServerFrame) ([]byte, error) {
+func (k *Kind) framed(o *Queue, f *wire.ServerFrame) ([]byte, error) {
 	payload := o.sh.pools.getBuf()
 	defer o.sh.pools.putBuf(payload)
 	out, err := k.append((*payload)[:0], f)
@@ -190,7 +195,7 @@ func (o *Queue) SendWithin(f *wire.ServerFrame) bool {
 		return false
 	}
 	if err != nil {
-		o.encode(f) // fails again, and ends the session
+		o.cannotEncode(f, err)
 		return true
 	}
 	o.put(serverFrameType(f), *payload)
@@ -229,7 +234,7 @@ type Fanout struct {
 func (f *Fanout) To(o *Queue) {
 	i := o.Kind.index
 	if i >= maxKinds {
-		if b, err := o.Kind.framed(o, f.typ, f.frame); err == nil {
+		if b, err := o.Kind.framed(o, f.frame); err == nil {
 			o.push(f.typ, b, true)
 		} else {
 			o.skips(errors.Is(err, errTooLong))
@@ -260,7 +265,7 @@ func (o *Queue) skips(long bool) {
 // (then those sessions miss it and their clients pull).
 func (f *Fanout) encode(o *Queue) []byte {
 	if f.share {
-		b, err := o.Kind.framed(o, f.typ, f.frame)
+		b, err := o.Kind.framed(o, f.frame)
 		if err != nil {
 			f.long[o.Kind.index] = errors.Is(err, errTooLong)
 			return []byte{}

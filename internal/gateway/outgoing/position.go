@@ -45,7 +45,7 @@ func (o *Queue) addPosition() {
 	if i >= maxKinds {
 		return
 	}
-	a.once[i].Do(func() { a.framed[i], _ = o.Kind.framed(o, framePush, a.frame) })
+	a.once[i].Do(func() { a.framed[i], _ = o.Kind.framed(o, a.frame) })
 	if a.framed[i] == nil {
 		return
 	}
@@ -171,7 +171,7 @@ func (o *Queue) Placed(from, to string) {
 	o.place.asking = false
 	o.place.next = o.sh.o.Tick() + o.sh.o.PlaceEvery
 	if to != "" && MayTell(o) && o.place.at == from {
-		if framed, err := o.Kind.framed(o, framePush, wire.NewServerFrame(&wire.Push{Position: to})); err == nil {
+		if framed, err := o.Kind.framed(o, wire.NewServerFrame(&wire.Push{Position: to})); err == nil {
 			buf := o.room(&o.sh.pools)
 			*buf = append(*buf, framed...)
 			o.place.at = to

@@ -340,7 +340,7 @@ func (o *Queue) next() bool {
 	}
 	if o.lagging && !o.ending {
 		o.lagging = false
-		if framed, err := o.Kind.framed(o, frameResync, &wire.ServerFrame{Frame: &wire.ServerFrame_Resync{Resync: &wire.Resync{}}}); err == nil {
+		if framed, err := o.Kind.framed(o, &wire.ServerFrame{Frame: &wire.ServerFrame_Resync{Resync: &wire.Resync{}}}); err == nil {
 			buf := o.room(&o.sh.pools)
 			*buf = append(*buf, framed...)
 			o.sh.metrics.framesOut[frameResync].Add(1)
