@@ -29,7 +29,10 @@ type Journal interface {
 	//   - otherwise Stored: seq is the conversation's last + 1.
 	// In a store that others use as well, somebody may hold what a conversation
 	// needs: then all its items, also earlier ones and resends, are Busy within about
-	// a second, nothing of them was stored, and the other conversations go on.
+	// a second, nothing of them was stored, and the other conversations go on. Where
+	// all items of the batch have NoWait, they are Locked within some appends' time, so
+	// that the others need not wait for that second; they become Busy when they are
+	// asked for again and it is over.
 	// On an error nothing of the batch is visible, now or after a restart, except
 	// when the error is ErrOutcomeUnknown, or in a journal of several shards
 	// ErrJournalFailed; out means nothing then. Another exception is a *PartlyError: some
@@ -232,6 +235,8 @@ type Append struct {
 	// Amend changes the entry that Entry.Target names, in the same step. It counts only
 	// when the item is Stored.
 	Amend Amend
+	// NoWait: the caller holds the item aside and asks again when it is Locked.
+	NoWait bool
 }
 
 // Amend is what an amendment makes of its target, an earlier entry of the same
@@ -261,14 +266,17 @@ const (
 	Duplicate
 	IDConflict
 	RosterChanged
-	// Busy: the conversation's place in the store is held by somebody else; nothing
-	// was stored. It may be free in a moment.
+	// Busy: the conversation's place in the store is held by somebody else, for a
+	// second or more; nothing was stored.
 	Busy
 	// Absent, of Lookup: nothing is stored under the id.
 	Absent
 	// TargetChanged: what the item amends is not as its Amend says; nothing was
 	// stored. Read it again.
 	TargetChanged
+	// Locked: the same as Busy, for less than a second so far. It may be free in a
+	// moment. Only with NoWait.
+	Locked
 )
 
 // Appended is the outcome of one item.

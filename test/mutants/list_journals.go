@@ -164,6 +164,21 @@ var journals = []Mutant{
 		Package: pebbleDir, Test: "TestConformanceInMemory/MarksNeverGoBack",
 	},
 	{
+		Name: "pg-all-wait-for-a-lock", Breaks: "9: a locked row holds up its conversation only",
+		Hunks:   []Hunk{{postgresDir + "/locked.go", "\tif !noWait {\n\t\treturn lockTimeout", "\tif noWait || !noWait {\n\t\treturn lockTimeout"}},
+		Package: postgresDir, Test: "TestPatience",
+	},
+	{
+		Name: "pg-locked-is-asked-for", Breaks: "9: a locked row holds up its conversation only",
+		Hunks:   []Hunk{{postgresDir + "/locked.go", "if status, is := left[batch[i].Entry.Conversation]; is {", "if status, is := left[batch[i].Entry.Conversation]; is && status == im.Busy {"}},
+		Package: postgresDir, Test: "TestLockedRowsAreLeftOut",
+	},
+	{
+		Name: "pg-marks-wait-for-a-lock", Breaks: "9: a locked mark holds up no others'",
+		Hunks:   []Hunk{{postgresDir + "/marks.go", "if j.marksLocked.Load() == 0 {", "if j.marksLocked.Load() >= 0 {"}},
+		Package: postgresDir, Test: "TestLockedMark",
+	},
+	{
 		Name: "pg-no-locks-order", Breaks: "2: a seq is given under the lock of the head",
 		Hunks:   []Hunk{{postgresDir + "/functions.sql", "h_seq[u.c] + u.n, h_count[u.c] + u.m", "h_seq[u.c] + 1, h_count[u.c] + u.m"}},
 		Package: postgresDir, Test: "TestConformance/SeqIsContiguousAndCounted",

@@ -177,6 +177,7 @@ type walk struct {
 	last  im.ConversationID
 	// follower begins where the run does; nil: see Harness.Shards.
 	follower *follower
+	appends  int
 }
 
 var conversations = []string{"a", "b", "c"}
@@ -226,6 +227,10 @@ func (w *walk) item(rt *rapid.T) im.Append {
 
 func (w *walk) append(rt *rapid.T) {
 	batch := rapid.SliceOfN(rapid.Custom(w.item), 1, 6).Draw(rt, "batch")
+	w.appends++
+	for i := range batch { // nobody else holds anything
+		batch[i].NoWait = w.appends%2 == 0
+	}
 	want, wantErrs := w.expect(batch)
 	got := make([]im.Appended, len(batch))
 	err := w.f.j.Append(w.f.ctx, batch, got)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -44,16 +45,16 @@ func (j *Journal) Append(ctx context.Context, batch []im.Append, out []im.Append
 			return err
 		}
 	}
-	busy, look := j.locked.sort(batch, j.o.Now())
+	noWait := holdsAside(batch)
+	left := j.locked.sort(batch, noWait, j.o.Now())
+	look := false
 	var err error
-	if busy == nil && !look {
-		if err = j.appendWhole(ctx, batch, out); timedOutOnLock(err) {
-			j.metrics.lockWaits.Inc()
-			look = true
-		}
+	if left == nil {
+		err = j.appendWhole(ctx, batch, out, j.patience(noWait))
+		look = timedOutOnLock(err)
 	}
-	if busy != nil || look {
-		err = j.appendApart(ctx, batch, out, busy, look)
+	if left != nil || look {
+		err = j.appendApart(ctx, batch, out, apart{left: left, look: look, noWait: noWait})
 	}
 	j.stalled.note(err, j.o.Now())
 	if err != nil {
@@ -62,14 +63,19 @@ func (j *Journal) Append(ctx context.Context, batch []im.Append, out []im.Append
 	return err
 }
 
-// appendWhole stores a batch, or nothing of it.
-func (j *Journal) appendWhole(ctx context.Context, batch []im.Append, out []im.Appended) error {
+// appendWhole stores a batch, or nothing of it. It waits for no lock for longer than
+// patience.
+func (j *Journal) appendWhole(ctx context.Context, batch []im.Append, out []im.Appended, patience time.Duration) error {
 	start := j.o.Now()
 	r := j.requests.get()
 	defer j.requests.put(r)
 	r.plan(batch)
 	r.encode(batch)
+	r.params[pPatience] = patienceParam(r.patience[:0], patience)
 	if err := j.store(ctx, r); err != nil {
+		if timedOutOnLock(err) {
+			j.metrics.lockWaits.Inc()
+		}
 		return err
 	}
 	r.answer(batch, out)
@@ -158,7 +164,9 @@ func (j *Journal) call(ctx context.Context, r *request) error {
 	if !answered {
 		return fmt.Errorf("%w: the database gave no answer", im.ErrOutcomeUnknown)
 	}
-	j.metrics.committed(j.o.Now().Sub(start))
+	took := j.o.Now().Sub(start)
+	j.locked.usual.note(took)
+	j.metrics.committed(took)
 	return nil
 }
 
@@ -175,8 +183,9 @@ type request struct {
 	plain  int     // how many of them are numbered here
 	fresh  []int32 // of convs: those that this process knows nothing of
 
-	columns [appendParams]column
-	params  [appendParams][]byte
+	columns  [appendParams]column
+	params   [appendParams][]byte
+	patience [16]byte
 
 	heads []im.Head // numbers and roster before, time and position after; later all after
 	odd   []im.Appended

@@ -33,6 +33,8 @@ const (
 	pAmend
 	pAmendIf
 	pState
+	// pPatience is none of its parameters: for how long it waits for a lock.
+	pPatience
 	// appendParams is their number.
 	appendParams
 )
@@ -43,7 +45,7 @@ const (
 	amendRecall = 2
 )
 
-// encode makes the parameters; pFresh and pLook are set before each call.
+// encode makes the parameters; pFresh, pLook and pPatience are set before each call.
 func (r *request) encode(batch []im.Append) {
 	cols := &r.columns
 	for p, oid := range [appendParams]uint32{
@@ -90,7 +92,7 @@ func (r *request) encode(batch []im.Append) {
 		cols[pMessages].int4(int(s.messages))
 	}
 	for p := range cols {
-		if p != pFresh && p != pLoops && p != pLook {
+		if p != pFresh && p != pLoops && p != pLook && p != pPatience {
 			r.params[p] = cols[p].end()
 		}
 	}

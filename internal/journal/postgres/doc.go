@@ -145,9 +145,26 @@
 //
 // Somebody may keep a lock: psql with an open transaction, a dump, a tool. No
 // statement waits longer than a second for one, or than ten in all, and then did
-// nothing. An append that waited in vain looks which of its conversations' rows
-// are locked (SKIP LOCKED), leaves those out, as Busy, and stores the others; for
-// a while it does not wait for them again (locked.go). Marks likewise. Reads of a
+// nothing.
+//
+// An append of which the caller holds aside what is locked (im.Append.NoWait) waits for
+// a lock as long as three usual appends take, 5 to 100 ms: as another process that
+// appends there does. Then it looks which of its conversations' rows are locked (SKIP
+// LOCKED), leaves those out, as Locked, and stores the others. While rows are known to
+// be locked, a goroutine looks at them (locked_watch.go): they are left out without a
+// question, and asked for again when they are free. One that the same transaction holds
+// for a second is Busy, and named. So a locked row costs the others those few
+// milliseconds, once. The look costs the append nothing otherwise: to lock all rows with
+// SKIP LOCKED first would lock each twice.
+//
+// What such a look does not find is waited for as before, for a second, and then the
+// batch is refused: a locked table, the row of an entry that the batch amends, a
+// conversation that somebody is making in an open transaction. No append waits for a
+// row that all conversations share: how far positions may be told (journal_reached) is
+// not written by appends.
+//
+// Marks likewise: what is locked is left out, and while there is such a mark all
+// writes look first. Reads of a
 // table that is locked as a whole are refused at once for a second after one of
 // them waited in vain, so that they do not use up the connections. An append that
 // gets no answer at all is given up, with its outcome unknown, and never
@@ -156,8 +173,9 @@
 //
 // # Goroutines, locks
 //
-// Open starts the writer of marks, and who looks for what holds the position; the
-// pools have goroutines of their own; Close ends all. marks.mu, known.mu and held.mu
+// Open starts the writer of marks, and who looks for what holds the position; a lock
+// that is found starts who looks at locked rows, until they are free; the
+// pools have goroutines of their own; Close ends all. marks.mu, known.mu, locked.mu and held.mu
 // guard the memory, are never held together, and never while the database is asked; flushMu, taken before marks.mu, is held by
 // who writes marks. life is held for reading by every call, for writing by Close.
 package postgres

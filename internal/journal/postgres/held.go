@@ -38,7 +38,6 @@ type held struct {
 	since, seen time.Time
 	by          string
 	told        bool
-	cancel      context.CancelFunc
 }
 
 // note takes what a look found. It returns for how long the position was held

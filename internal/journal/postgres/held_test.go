@@ -36,7 +36,7 @@ func watch(t *testing.T, url string) *watched {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = w.Close() })
-	w.held.cancel()
+	w.stopWatching()
 	return w
 }
 
@@ -53,10 +53,11 @@ func (w *watched) look(t *testing.T, after time.Duration) (seconds float64, warn
 	if stopped != "" || len(warnings) > 1 {
 		t.Fatalf("trouble %q, %q", stopped, warnings)
 	}
-	return gauge(t, w.registry, "skein_journal_position_held_seconds"), strings.Join(warnings, "")
+	return metric(t, w.registry, "skein_journal_position_held_seconds"), strings.Join(warnings, "")
 }
 
-func gauge(t *testing.T, r *prometheus.Registry, name string) float64 {
+// metric is the value of a gauge or counter without labels.
+func metric(t *testing.T, r *prometheus.Registry, name string) float64 {
 	t.Helper()
 	all, err := r.Gather()
 	if err != nil {
@@ -64,7 +65,8 @@ func gauge(t *testing.T, r *prometheus.Registry, name string) float64 {
 	}
 	for _, m := range all {
 		if m.GetName() == name {
-			return m.GetMetric()[0].GetGauge().GetValue()
+			one := m.GetMetric()[0]
+			return one.GetGauge().GetValue() + one.GetCounter().GetValue()
 		}
 	}
 	t.Fatalf("no metric %s", name)
@@ -199,7 +201,7 @@ func TestPositionHeldIsWatched(t *testing.T) {
 	defer holding(t, url, "SELECT pg_current_xact_id()")()
 	store(t, j, message("grp:g", "u", 1))
 	deadline := time.After(30 * time.Second)
-	for gauge(t, registry, "skein_journal_position_held_seconds") == 0 {
+	for metric(t, registry, "skein_journal_position_held_seconds") == 0 {
 		select {
 		case <-deadline:
 			t.Fatal("nobody looked")

@@ -91,7 +91,10 @@ type Journal struct {
 	stopMarks chan struct{}
 	marksDone chan struct{}
 	flushMu   sync.Mutex
-	writing   sync.WaitGroup // of how far positions may be told, and who looks what holds them
+	writing   sync.WaitGroup // of how far positions may be told, and who looks what holds them, or is locked
+	// watching is the life of who looks for what others hold: until Close.
+	watching     context.Context
+	stopWatching context.CancelFunc
 }
 
 // Open opens the journal in the database with this URL, and makes its tables if
@@ -101,6 +104,7 @@ type Journal struct {
 // *UnfinishedError; im.ErrJournalUnavailable: the database cannot be reached.
 func Open(ctx context.Context, url string, o Options) (*Journal, error) {
 	j := &Journal{o: o.withDefaults(), stopMarks: make(chan struct{}), marksDone: make(chan struct{})}
+	j.watching, j.stopWatching = context.WithCancel(context.Background())
 	j.known.init()
 	j.marks.init()
 	j.locked.init()
@@ -110,8 +114,8 @@ func Open(ctx context.Context, url string, o Options) (*Journal, error) {
 	}
 	j.metrics = newMetrics(j)
 	conns := int32(j.o.MaxConns)
-	// One appends, one writes marks, one feels the pulse.
-	writing := min(max(conns/4, 3), conns-1)
+	// One appends, one writes marks, one feels the pulse, one looks at what is locked.
+	writing := min(max(conns/4, 4), conns-1)
 	config, err := j.poolConfig(url, writing)
 	if err != nil {
 		return nil, err
@@ -132,9 +136,7 @@ func Open(ctx context.Context, url string, o Options) (*Journal, error) {
 	}
 	j.metrics.register(j.o.Registerer)
 	go j.writeMarks()
-	watching, cancel := context.WithCancel(context.Background())
-	j.held.cancel = cancel
-	j.writing.Go(func() { j.watchHeld(watching) })
+	j.writing.Go(func() { j.watchHeld(j.watching) })
 	return j, nil
 }
 
@@ -245,7 +247,7 @@ func (j *Journal) Close() error {
 	}
 	j.closed = true
 	close(j.stopMarks)
-	j.held.cancel()
+	j.stopWatching()
 	<-j.marksDone
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

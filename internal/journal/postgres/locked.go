@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -25,117 +26,171 @@ const (
 	// longer than the server would take to refuse it, so it stands still, or waits for
 	// a standby. The outcome is unknown then.
 	answerTimeout = 12 * time.Second
-	// lockedFor is for how long a row that was found locked is not asked for.
-	lockedFor = time.Second
-	// lockedKnown is for how long it counts as locked if nobody asks for it.
+	// leastPatience and mostPatience bound how long an append waits for a lock whose
+	// items are held aside when they are Locked: as long as three usual appends take,
+	// as another process may be appending at that moment.
+	leastPatience = 5 * time.Millisecond
+	mostPatience  = 100 * time.Millisecond
+	// lockedKnown is for how long a row that nobody asks for is looked at.
 	lockedKnown = 10 * time.Second
-	// A row that was never found locked is looked at lockLooks times, lockPause
-	// apart: another process may be appending to it at that moment.
+	// Who waited for a second looks lockLooks times, lockPause apart: another process
+	// may be appending at that moment.
 	lockLooks = 4
 	lockPause = 15 * time.Millisecond
 )
 
-// lockedSQL finds those of some conversations whose rows are locked, and by whom,
-// as far as that can be told. It takes the locks of the others for a moment; its
-// commit waits for nothing, not even for a standby.
+// lockedSQL finds those of some conversations whose rows are locked, by which
+// transaction, and who that is, as far as that can be told. It takes the locks of the
+// others for a moment; its commit waits for nothing, not even for a standby.
 const lockedSQL = `WITH free AS MATERIALIZED (
 		SELECT h.conversation FROM journal_heads h
 			WHERE (h.slot, h.conversation) IN (SELECT * FROM unnest($1::smallint[], $2::text[])) AND (SELECT set_config('synchronous_commit', 'off', true)) IS NOT NULL
 			FOR NO KEY UPDATE OF h SKIP LOCKED)
-	SELECT h.conversation, coalesce((SELECT format('pid %s, %s, %s', a.pid, coalesce(nullif(a.application_name, ''), 'unnamed'), a.state)
+	SELECT h.conversation, h.xmax::text, coalesce((SELECT format('pid %s, %s, %s', a.pid, coalesce(nullif(a.application_name, ''), 'unnamed'), a.state)
 			FROM pg_stat_activity a WHERE a.backend_xid = h.xmax LIMIT 1), 'not known')
 		FROM journal_heads h WHERE (h.slot, h.conversation) IN (SELECT * FROM unnest($1::smallint[], $2::text[])) AND h.conversation NOT IN (SELECT f.conversation FROM free f)`
 
-// locked are the conversations whose rows somebody else keeps locked.
+// locked are the conversations whose rows were found locked by somebody else. While
+// there are some, a goroutine looks at them (watchLocked), so no append has to.
 type locked struct {
-	n    atomic.Int32 // len(rows), to be read without the lock
-	mu   sync.Mutex
-	rows map[im.ConversationID]lockedRow
+	usual    usual
+	n        atomic.Int32 // len(rows), to be read without the lock
+	mu       sync.Mutex
+	rows     map[im.ConversationID]lockedRow
+	watching bool
 }
 
 type lockedRow struct {
-	since, seen time.Time
-	by          string
+	since time.Time // when this holder was first seen
+	asked time.Time // when something was last to be stored there
+	// lasting: for a second, by the same holder. Who holds one for less may be another
+	// process that appends.
+	lasting bool
+	holder
+}
+
+// holder is a transaction that locks a row, and a text that says who it is.
+type holder struct{ transaction, by string }
+
+// usual is what an append usually takes, in nanoseconds: a moving average.
+type usual struct{ atomic.Int64 }
+
+func (u *usual) note(took time.Duration) {
+	old := u.Load() // another one's note may be lost
+	u.Store(old + (int64(min(took, mostPatience))-old)/8)
 }
 
 func (l *locked) init() { l.rows = map[im.ConversationID]lockedRow{} }
 
-// sort tells which conversations of a batch are not to be asked for yet, and
-// whether there are others that were found locked before.
-func (l *locked) sort(batch []im.Append, now time.Time) (busy map[im.ConversationID]bool, doubt bool) {
+// holdsAside tells that whoever appends a batch holds aside what is Locked.
+func holdsAside(batch []im.Append) bool {
+	for i := range batch {
+		if !batch[i].NoWait {
+			return false
+		}
+	}
+	return true
+}
+
+// patience is how long a batch waits for a lock.
+func (j *Journal) patience(noWait bool) time.Duration {
+	if !noWait {
+		return lockTimeout
+	}
+	return min(max(3*time.Duration(j.locked.usual.Load()), leastPatience), mostPatience)
+}
+
+// patienceParam is a patience as a value of lock_timeout.
+func patienceParam(to []byte, patience time.Duration) []byte {
+	return append(strconv.AppendInt(to, patience.Milliseconds(), 10), "ms"...)
+}
+
+// sort tells which conversations of a batch are not to be asked for now, as their
+// rows are known to be locked; nil: none.
+func (l *locked) sort(batch []im.Append, noWait bool, now time.Time) (left map[im.ConversationID]im.AppendStatus) {
 	if l.n.Load() == 0 {
-		return nil, false
+		return nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.expire(now)
 	for i := range batch {
 		c := batch[i].Entry.Conversation
 		row, there := l.rows[c]
-		switch {
-		case !there:
-		case now.Sub(row.seen) >= lockedFor:
-			doubt = true
-		default:
-			if busy == nil {
-				busy = map[im.ConversationID]bool{}
-			}
-			busy[c] = true
+		if !there || !row.lasting && !noWait {
+			continue
 		}
+		if left == nil {
+			left = map[im.ConversationID]im.AppendStatus{}
+		}
+		row.asked = now
+		l.rows[c] = row
+		left[c] = row.status()
 	}
-	return busy, doubt
+	return left
 }
 
-func (l *locked) expire(now time.Time) {
-	for c, row := range l.rows {
-		if now.Sub(row.seen) >= lockedKnown {
-			delete(l.rows, c)
-		}
+func (r *lockedRow) status() im.AppendStatus {
+	if r.lasting {
+		return im.Busy
 	}
-	l.n.Store(int32(len(l.rows)))
+	return im.Locked
 }
 
-// found notes what a look at asked conversations found. It returns the rows
-// that are locked since now, and those that are free again.
-func (l *locked) found(asked []im.ConversationID, by map[im.ConversationID]string, now time.Time) (begun, ended []im.ConversationID) {
+// found notes what a look at asked conversations found. lasting: somebody has waited
+// for a second already. It returns the rows that are locked for a second since now, and
+// those that were and are free again.
+func (l *locked) found(asked []im.ConversationID, by map[im.ConversationID]holder, lasting bool, now time.Time) (begun, ended []im.ConversationID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range asked {
 		row, was := l.rows[c]
-		holder, is := by[c]
-		switch {
-		case is && !was:
-			l.rows[c] = lockedRow{since: now, seen: now, by: holder}
-			begun = append(begun, c)
-		case is:
-			row.seen, row.by = now, holder
-			l.rows[c] = row
-		case was:
+		held, is := by[c]
+		if !is {
+			if was && row.lasting {
+				ended = append(ended, c)
+			}
 			delete(l.rows, c)
-			ended = append(ended, c)
+			continue
 		}
+		if !was {
+			row = lockedRow{since: now, asked: now}
+		}
+		if row.transaction != held.transaction && !row.lasting {
+			row.since = now
+		}
+		row.holder = held
+		if !row.lasting && (lasting || now.Sub(row.since) >= lockTimeout) {
+			row.lasting = true
+			begun = append(begun, c)
+		}
+		l.rows[c] = row
 	}
 	l.n.Store(int32(len(l.rows)))
 	return begun, ended
 }
 
-// list describes the rows that are known to be locked.
+// list describes the rows that have been locked for a second or more.
 func (l *locked) list(now time.Time) (all []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.expire(now)
 	for c, row := range l.rows {
-		all = append(all, fmt.Sprintf("%s: locked for %s by %s", c, now.Sub(row.since).Round(time.Second), row.by))
+		if row.lasting {
+			all = append(all, fmt.Sprintf("%s: locked for %s by %s", c, now.Sub(row.since).Round(time.Second), row.by))
+		}
 	}
 	slices.Sort(all)
 	return all
 }
 
-func (l *locked) count(now time.Time) int {
+func (l *locked) count() (n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.expire(now)
-	return len(l.rows)
+	for _, row := range l.rows {
+		if row.lasting {
+			n++
+		}
+	}
+	return n
 }
 
 // timedOutOnLock tells that a statement gave up waiting for a lock; nothing was
@@ -145,65 +200,89 @@ func timedOutOnLock(err error) bool {
 	return errors.As(err, &r) && r.code == pg.LockNotAvailable
 }
 
+// apart is how a batch is stored of which rows are locked.
+type apart struct {
+	left   map[im.ConversationID]im.AppendStatus // what is left out, and as what
+	look   bool                                  // there may be more: a lock was waited for in vain
+	noWait bool
+}
+
 // appendApart stores what can be stored of a batch while rows of other
-// conversations are locked: those answer Busy. What is stored is one transaction,
-// as the whole batch would be.
-func (j *Journal) appendApart(ctx context.Context, batch []im.Append, out []im.Appended, busy map[im.ConversationID]bool, look bool) error {
-	if busy == nil {
-		busy = map[im.ConversationID]bool{}
+// conversations are locked: those answer Busy or Locked. What is stored is one
+// transaction, as the whole batch would be. What keeps it waiting once more is none of
+// those rows, or somebody else's append: for that it waits a second, as the batch
+// of who does not hold aside.
+func (j *Journal) appendApart(ctx context.Context, batch []im.Append, out []im.Appended, a apart) error {
+	if a.left == nil {
+		a.left = map[im.ConversationID]im.AppendStatus{}
 	}
-	if look {
-		if err := j.lookForLocks(ctx, batch, busy); err != nil {
+	patience := j.patience(a.noWait)
+	for {
+		if a.look {
+			if err := j.leaveOut(ctx, batch, a); err != nil {
+				return err
+			}
+		}
+		err := j.appendRest(ctx, batch, out, a.left, patience)
+		if !timedOutOnLock(err) || a.look && patience == lockTimeout {
 			return err
 		}
+		if a.look {
+			patience = lockTimeout
+		}
+		a.look = true
 	}
+}
+
+// appendRest stores a batch without what is left out.
+func (j *Journal) appendRest(ctx context.Context, batch []im.Append, out []im.Appended, left map[im.ConversationID]im.AppendStatus, patience time.Duration) error {
 	clear(out)
 	var free []im.Append
 	var at []int
+	busy := 0
 	for i := range batch {
-		if busy[batch[i].Entry.Conversation] {
-			out[i].Status = im.Busy
+		if status, is := left[batch[i].Entry.Conversation]; is {
+			out[i].Status = status
+			if status == im.Busy {
+				busy++
+			}
 			continue
 		}
 		free, at = append(free, batch[i]), append(at, i)
 	}
-	if refused := len(batch) - len(free); refused > 0 {
-		j.metrics.outcomes.WithLabelValues("busy").Add(float64(refused))
+	if len(free) > 0 {
+		part := make([]im.Appended, len(free))
+		if err := j.appendWhole(ctx, free, part, patience); err != nil {
+			return err
+		}
+		for k, i := range at {
+			out[i] = part[k]
+		}
 	}
-	if len(free) == 0 {
-		return nil
-	}
-	part := make([]im.Appended, len(free))
-	if err := j.appendWhole(ctx, free, part); err != nil {
-		return err
-	}
-	for k, i := range at {
-		out[i] = part[k]
+	if busy > 0 {
+		j.metrics.outcomes.WithLabelValues("busy").Add(float64(busy))
 	}
 	return nil
 }
 
-// lookForLocks adds to busy the conversations of a batch whose rows are locked.
-func (j *Journal) lookForLocks(ctx context.Context, batch []im.Append, busy map[im.ConversationID]bool) error {
+// leaveOut looks which of a batch's conversations are locked, and leaves those out.
+func (j *Journal) leaveOut(ctx context.Context, batch []im.Append, a apart) error {
 	var ask []im.ConversationID
 	asked := map[im.ConversationID]bool{}
 	for i := range batch {
-		if c := batch[i].Entry.Conversation; !busy[c] && !asked[c] {
+		c := batch[i].Entry.Conversation
+		if _, is := a.left[c]; !is && !asked[c] {
 			ask, asked[c] = append(ask, c), true
 		}
 	}
-	remaining, by := ask, map[im.ConversationID]string{}
+	remaining := ask
+	var by map[im.ConversationID]holder
 	for n := 1; len(remaining) > 0; n++ {
-		clear(by)
-		var in, names column
-		err := j.queryOn(ctx, j.writers, stmtLocked, [][]byte{slotsOf(&in, remaining), texts(&names, remaining)}, func(v [][]byte) error {
-			by[im.ConversationID(v[0])] = string(v[1])
-			return nil
-		})
-		if err != nil {
+		var err error
+		if by, err = j.lockedOf(ctx, remaining); err != nil {
 			return err
 		}
-		if n == lockLooks || len(by) == 0 {
+		if a.noWait || n == lockLooks || len(by) == 0 {
 			break
 		}
 		remaining = remaining[:0:0]
@@ -214,17 +293,40 @@ func (j *Journal) lookForLocks(ctx context.Context, batch []im.Append, busy map[
 			return err
 		}
 	}
+	j.noteLocked(ask, by, !a.noWait)
 	for c := range by {
-		busy[c] = true
+		a.left[c] = im.Locked
+		if !a.noWait {
+			a.left[c] = im.Busy
+		}
 	}
-	begun, ended := j.locked.found(ask, by, j.o.Now())
+	return nil
+}
+
+// lockedOf looks once which of some conversations' rows are locked, and by whom.
+func (j *Journal) lockedOf(ctx context.Context, cs []im.ConversationID) (map[im.ConversationID]holder, error) {
+	by := map[im.ConversationID]holder{}
+	var in, names column
+	err := j.queryOn(ctx, j.writers, stmtLocked, [][]byte{slotsOf(&in, cs), texts(&names, cs)}, func(v [][]byte) error {
+		by[im.ConversationID(v[0])] = holder{string(v[1]), string(v[2])}
+		return nil
+	})
+	return by, err
+}
+
+// noteLocked notes what a look found, tells operators, and has the rows watched that
+// are locked.
+func (j *Journal) noteLocked(asked []im.ConversationID, by map[im.ConversationID]holder, lasting bool) {
+	begun, ended := j.locked.found(asked, by, lasting, j.o.Now())
 	for _, c := range begun {
-		j.o.Logger.Warn("journal: the row of a conversation is locked by somebody else; what is sent there is refused until it is let go", "conversation", c, "by", by[c])
+		j.o.Logger.Warn("journal: the row of a conversation is locked by somebody else; what is sent there is refused until it is let go", "conversation", c, "by", by[c].by)
 	}
 	for _, c := range ended {
 		j.o.Logger.Info("journal: the row of a conversation is free again", "conversation", c)
 	}
-	return nil
+	if j.locked.watch() {
+		j.writing.Go(j.watchLocked)
+	}
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -56,9 +56,10 @@ const userMarksSQL = `SELECT m.conversation, ` + markColumns + ` FROM journal_ma
 
 // setMarksSQL moves marks forward. Numbers are compared without their sign, which
 // # turns over; what users set for themselves is replaced by what was set last.
-// Without an adopted server there is no position, and an error.
+// Without an adopted server there is no position, and an error. The position is asked
+// for before the first row is locked, and for how long a lock is waited for set with it.
 const setMarksSQL = `INSERT INTO journal_marks AS m (slot, "user", conversation, received, read, read_count, mine, pos)
-	SELECT k.slot, k.u, k.c, k.received, k.read, k.read_count, k.mine, (SELECT j.base + pg_current_xact_id()::text::bigint FROM journal_meta j, journal_alive)
+	SELECT k.slot, k.u, k.c, k.received, k.read, k.read_count, k.mine, (SELECT j.base + pg_current_xact_id()::text::bigint FROM journal_meta j, journal_alive WHERE set_config('lock_timeout', $8, true) <> '')
 		FROM unnest($1::smallint[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bytea[]) k(slot, u, c, received, read, read_count, mine)
 	ON CONFLICT (slot, "user", conversation) DO UPDATE SET
 		received = CASE WHEN excluded.received # (-9223372036854775808) > m.received # (-9223372036854775808) THEN excluded.received ELSE m.received END,
@@ -209,12 +210,7 @@ func (j *Journal) flushMarks(ctx context.Context) error {
 	m.mu.Unlock()
 	for len(taken) > 0 {
 		some := taken[:perWrite(taken)]
-		var left []im.Mark
-		written := some
-		stored, err := j.writeSome(ctx, some, dropped)
-		if timedOutOnLock(err) {
-			stored, written, left, err = j.writeFree(ctx, some, dropped)
-		}
+		stored, written, left, err := j.writeUnlocked(ctx, some, dropped)
 		if err != nil {
 			for _, w := range j.putBack(taken, waiters, dropped) {
 				w.stored(errMarksDropped)
@@ -252,10 +248,16 @@ const freeMarksSQL = `WITH free AS MATERIALIZED (
 		WHERE EXISTS (SELECT FROM free f WHERE f."user" = k.u AND f.conversation = k.c)
 			OR NOT EXISTS (SELECT FROM journal_marks m WHERE m.slot = k.slot AND m."user" = k.u AND m.conversation = k.c)`
 
-// writeFree writes those of sorted marks whose rows nobody keeps locked, after a
-// lock was waited for in vain. It returns those that were not written as well.
-func (j *Journal) writeFree(ctx context.Context, set []im.Mark, dropped int) (stored, written, left []im.Mark, err error) {
-	j.metrics.lockWaits.Inc()
+// writeUnlocked writes those of sorted marks whose rows nobody keeps locked, and
+// returns them and the others. While some are known to be locked it looks first, and
+// nobody else's marks wait for those.
+func (j *Journal) writeUnlocked(ctx context.Context, set []im.Mark, dropped int) (stored, written, left []im.Mark, err error) {
+	if j.marksLocked.Load() == 0 {
+		stored, err = j.writeSome(ctx, set, dropped, mostPatience)
+		if !timedOutOnLock(err) {
+			return stored, set, nil, err
+		}
+	}
 	var in, users, conversations column
 	in.begin(oidInt2)
 	users.begin(oidText)
@@ -283,7 +285,7 @@ func (j *Journal) writeFree(ctx context.Context, set []im.Mark, dropped int) (st
 	if len(written) == 0 {
 		return nil, nil, left, nil
 	}
-	stored, err = j.writeSome(ctx, written, dropped)
+	stored, err = j.writeSome(ctx, written, dropped, lockTimeout)
 	return stored, written, left, err
 }
 
@@ -351,13 +353,14 @@ func (m *marks) landed(taken, written, stored, left []im.Mark, expiry time.Time)
 	}
 }
 
-// writeSome writes sorted marks and returns those that moved, as they are now.
+// writeSome writes sorted marks and returns those that moved, as they are now. It
+// waits for no lock for longer than patience.
 // A new connection may have shown that their history is over; an old one is to
 // the server that has it.
-func (j *Journal) writeSome(ctx context.Context, set []im.Mark, dropped int) ([]im.Mark, error) {
+func (j *Journal) writeSome(ctx context.Context, set []im.Mark, dropped int, patience time.Duration) ([]im.Mark, error) {
 	ctx, cancel := context.WithTimeout(ctx, markWriteTimeout)
 	defer cancel()
-	params := markParams(set)
+	params := append(markParams(set), patienceParam(nil, patience))
 	c, err := j.acquire(ctx, j.writers)
 	if err != nil {
 		return nil, err
@@ -383,6 +386,9 @@ func (j *Journal) writeSome(ctx context.Context, set []im.Mark, dropped int) ([]
 		return nil, cmp.Or(j.adoptAgain(ctx), fmt.Errorf("%w: %w", im.ErrJournalUnavailable, err))
 	}
 	if answer != nil {
+		if answer.Code == pg.LockNotAvailable {
+			j.metrics.lockWaits.Inc()
+		}
 		return nil, &refusal{code: answer.Code, cause: err}
 	}
 	if err != nil {
@@ -392,7 +398,7 @@ func (j *Journal) writeSome(ctx context.Context, set []im.Mark, dropped int) ([]
 	return stored, nil
 }
 
-// markParams are the parameters of setMarksSQL.
+// markParams are the parameters of setMarksSQL but the last.
 func markParams(set []im.Mark) [][]byte {
 	var cols [7]column
 	for i, oid := range []uint32{oidInt2, oidText, oidText, oidInt8, oidInt8, oidInt8, oidBytea} {

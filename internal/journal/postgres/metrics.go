@@ -61,7 +61,7 @@ func newMetrics(j *Journal) *metrics {
 		gauge("connections_used", "Connections to the database that are in use.", func() float64 {
 			return float64(j.writers.Stat().AcquiredConns() + j.readers.Stat().AcquiredConns())
 		}),
-		gauge("locked_conversations", "Conversations whose row in the database is locked by somebody else: what is sent there is refused.", func() float64 { return float64(j.locked.count(j.o.Now())) }),
+		gauge("locked_conversations", "Conversations whose row in the database is locked by somebody else: what is sent there is refused.", func() float64 { return float64(j.locked.count()) }),
 		gauge("locked_marks", "Marks that are not written because their rows are locked by somebody else.", func() float64 { return float64(j.marksLocked.Load()) }),
 		gauge("position_held_seconds", "For how long the oldest transaction of the database server, anybody's, has kept the position from passing what is stored; 0 if none does.", func() float64 { d, _ := j.held.age(); return d.Seconds() }),
 		gauge("marks_waiting", "Marks that wait in memory to be written.", func() float64 { return float64(j.marks.waiting()) }),

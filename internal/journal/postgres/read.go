@@ -68,12 +68,19 @@ func statements() map[string]string {
 	}
 }
 
+// appendStatement calls the function. For how long that waits for a lock is set
+// within the same statement, for its transaction: before the function runs, as it is
+// part of a parameter, whose value it does not change.
 func appendStatement() string {
 	var b strings.Builder
 	b.WriteString("SELECT * FROM journal_append_2(")
-	for p := range appendParams {
+	for p := range pPatience {
 		if p > 0 {
 			b.WriteByte(',')
+		}
+		if p == pLook {
+			fmt.Fprintf(&b, "$%d = (set_config('lock_timeout', $%d, true) <> '')", p+1, pPatience+1)
+			continue
 		}
 		fmt.Fprintf(&b, "$%d", p+1)
 	}
