@@ -45,7 +45,7 @@ func (r *round) add(it *item, store bool) {
 	if store {
 		r.batch = append(r.batch, im.Append{
 			Entry: it.entry, Hash: it.hash, IfRoster: it.ifRoster, SetRoster: it.setRoster,
-			Amend: im.Amend{Recall: it.entry.Kind == im.EntryRecall},
+			Amend: im.Amend{Recall: it.entry.Kind == im.EntryRecall}, NoWait: true,
 		})
 		r.index = append(r.index, len(r.items))
 	}
@@ -118,7 +118,7 @@ func (s *Service) commit(items []*item) {
 	var wait []im.ConversationID
 	for _, it := range items {
 		c := it.entry.Conversation
-		if !it.event && s.held[c] != nil {
+		if h := s.held[c]; h != nil && (!it.event || len(h.events) > 0) {
 			s.hold(it)
 			continue
 		}
@@ -236,7 +236,7 @@ func (s *Service) knownSeq(c im.ConversationID) uint64 {
 func (s *Service) outcomes(r *round, storeErr error) {
 	next := 0 // of r.index
 	kept := r.items[:0]
-	again := map[im.ConversationID]bool(nil)
+	again := map[im.ConversationID]im.AppendStatus(nil)
 	for i, it := range r.items {
 		if next < len(r.index) && r.index[next] == i {
 			switch {
@@ -253,11 +253,11 @@ func (s *Service) outcomes(r *round, storeErr error) {
 		}
 		c := it.entry.Conversation
 		stored := it.res.Status == im.Stored || it.res.Status == im.Duplicate
-		if storeErr == nil && !it.event && !stored && (it.res.Status == im.RosterChanged || again[c]) {
+		if why := it.again(again[c]); storeErr == nil && !stored && why != 0 {
 			if again == nil {
-				again = map[im.ConversationID]bool{}
+				again = map[im.ConversationID]im.AppendStatus{}
 			}
-			again[c] = true
+			again[c] = why
 			s.holdAgain(it)
 			continue
 		}
@@ -271,8 +271,12 @@ func (s *Service) outcomes(r *round, storeErr error) {
 	}
 	clear(r.items[len(kept):])
 	r.items = kept
-	for c := range again {
-		s.schedule(r, c)
+	for c, why := range again {
+		if why == im.Locked {
+			s.scheduleLocked(c)
+		} else {
+			s.schedule(r, c)
+		}
 	}
 }
 
@@ -281,7 +285,7 @@ func (s *Service) refusal(r *round, it *item) error {
 	switch it.res.Status {
 	case im.RosterChanged: // of an event: somebody else's change came first
 		return im.Errorf(im.CodeConflict, "the group changed at the same time")
-	case im.Busy:
+	case im.Busy, im.Locked:
 		return busy(r.asked)
 	case im.IDConflict:
 		return im.Errorf(im.CodeIdConflict, "this id was used for another message")
@@ -364,6 +368,9 @@ func (s *Service) appendSettled(ctx context.Context, r *round) error {
 		if !r.asked || !away || s.now().Sub(began) > unknownPatience {
 			return err
 		}
+		for i := range r.batch { // what has no outcome yet may be what holds a lock
+			r.batch[i].NoWait = false
+		}
 		if attempt > 0 { // the first time it is there again at once, mostly
 			if !s.queue.pause(pause) {
 				return err
@@ -420,7 +427,7 @@ func (s *Service) storeEach(ctx context.Context, r *round, refused []error) erro
 			it.refused(errs[i])
 			out[i] = im.Appended{}
 		}
-		moved[c] = out[i].Status == im.RosterChanged || out[i].Status == im.Busy
+		moved[c] = out[i].Status == im.RosterChanged || out[i].Status == im.Busy || out[i].Status == im.Locked
 		asked = asked || r.asked
 	}
 	return nil

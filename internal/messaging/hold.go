@@ -13,16 +13,25 @@ const (
 	retryAttempts = 28
 	// At attempt helpAttempt whoever changes the roster has had 100 ms for it.
 	helpAttempt = 6
+	// One that is locked in the store is tried again after lockedDelay · attempts,
+	// mostLockedDelay at most. The store says after a second that it is busy; if one
+	// holder follows the other, lockedAttempts are enough.
+	lockedDelay     = 5 * time.Millisecond
+	mostLockedDelay = 50 * time.Millisecond
+	lockedAttempts  = 60
 )
 
 // held keeps the items of a conversation together and in order while they wait:
-// for an admitter, or for its roster, which is being changed. Only the committer
-// touches it. Events pass: they are what the others wait for.
+// for an admitter, for its roster, which is being changed, or for somebody else who
+// has it locked in the store. Only the committer touches it. Events wait for a lock
+// only, whatever the others wait for: they may be what they wait for.
 type held struct {
+	events   []*item
 	items    []*item // those that an admitter has are not among them
 	asking   bool    // an admitter has some
 	before   []*item // of a batch that was begun before those were given to the admitter
 	attempts int     // for the roster
+	locked   int     // attempts for the lock
 }
 
 // hold makes an item wait for its conversation's next attempt.
@@ -32,19 +41,28 @@ func (s *Service) hold(it *item) {
 		h = &held{}
 		s.held[it.entry.Conversation] = h
 	}
-	h.attempts = max(h.attempts, it.attempts)
-	h.items = append(h.items, it)
+	to := &h.items
+	if it.event {
+		to = &h.events
+	}
+	s.holdIn(h, to, it)
+}
+
+func (s *Service) holdIn(h *held, to *[]*item, it *item) {
+	h.attempts, h.locked = max(h.attempts, it.attempts), max(h.locked, it.locked)
+	*to = append(*to, it)
 	s.queue.holds(1)
 }
 
 // holdAgain makes an item wait that was in a batch, and is decided anew. An admitter
 // may have got one that was behind it in the same batch.
 func (s *Service) holdAgain(it *item) {
+	if it.res.Status == im.Locked {
+		it.locked++
+	}
 	it.anew()
-	if h := s.held[it.entry.Conversation]; h != nil && h.asking {
-		h.attempts = max(h.attempts, it.attempts)
-		h.before = append(h.before, it)
-		s.queue.holds(1)
+	if h := s.held[it.entry.Conversation]; h != nil && h.asking && !it.event {
+		s.holdIn(h, &h.before, it)
 		return
 	}
 	s.hold(it)
@@ -80,13 +98,21 @@ func (s *Service) schedule(r *round, c im.ConversationID) {
 	}
 }
 
+// scheduleLocked gives a conversation that somebody else has locked in the store
+// another attempt. The store knows by itself when it is free, so this costs it nothing.
+func (s *Service) scheduleLocked(c im.ConversationID) {
+	delay := min(lockedDelay*time.Duration(s.held[c].locked), mostLockedDelay)
+	time.AfterFunc(delay, func() { s.queue.retryNow(c) })
+}
+
 // giveUp refuses what is held of a conversation. What an admitter has of it comes
 // back to what is held behind it, and is refused as it is behind.
 func (s *Service) giveUp(r *round, c im.ConversationID, why string) {
 	h := s.held[c]
-	over := h.items
+	over := append(h.events, h.items...)
 	if h.asking {
-		over, h.before, h.attempts = h.before, nil, 0
+		over = append(h.events, h.before...)
+		h.events, h.before, h.attempts = nil, nil, 0
 	} else {
 		delete(s.held, c)
 	}
@@ -106,7 +132,13 @@ func (s *Service) released(again []due, items []*item) []*item {
 	var front []*item
 	for _, d := range again {
 		h := s.held[d.conversation]
-		if h == nil || h.asking != (d.admitted != nil) {
+		if h == nil {
+			continue
+		}
+		front = append(front, h.events...)
+		s.queue.holds(-len(h.events))
+		h.events = nil
+		if h.asking != (d.admitted != nil) {
 			continue
 		}
 		delete(s.held, d.conversation)

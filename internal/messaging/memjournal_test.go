@@ -22,13 +22,14 @@ type memJournal struct {
 	timeline string
 	eras     im.Eras
 	appends  int
+	held     int // items that were told to be Locked
 	asked    int // for marks
 	// recallsAsked counts the questions for recalls.
 	recallsAsked int
 	// damaged conversations refuse every append, as one whose end cannot be read.
 	damaged map[im.ConversationID]bool
-	// busy conversations are locked by somebody else.
-	busy map[im.ConversationID]bool
+	// busy conversations are locked by somebody else, locked ones for less than a second.
+	busy, locked map[im.ConversationID]bool
 	// onHeads, onMarks, onLookup, onRead run before Heads, after SetMarks, before Lookup
 	// and Read, once.
 	onHeads, onMarks, onLookup, onRead func()
@@ -100,6 +101,14 @@ func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 		a := &batch[i]
 		if j.busy[a.Entry.Conversation] {
 			out[i] = im.Appended{Status: im.Busy}
+			continue
+		}
+		if j.locked[a.Entry.Conversation] {
+			out[i] = im.Appended{Status: im.Busy}
+			if a.NoWait {
+				out[i].Status = im.Locked
+				j.held++
+			}
 			continue
 		}
 		key := idKey{a.Entry.Conversation, a.Entry.Sender, a.Entry.ID}

@@ -27,6 +27,7 @@ type item struct {
 	queued   time.Time
 	attempts int // of its conversation, for its roster
 	asked    int // how often an admitter asked the stores
+	locked   int // how often its conversation was locked in the store
 	// admitted: an admitter asked the stores, and what RAM knows does not say otherwise.
 	admitted bool
 	err      error       // why it is refused; answered in its turn
@@ -43,6 +44,21 @@ func (it *item) anew() {
 	if !im.ForNow(it.err) {
 		it.err, it.deniedAt, it.asked, it.admitted = nil, 0, 0, false
 	}
+}
+
+// again tells why an item that was not stored is tried again: its roster changed, or
+// its conversation is locked; 0: it is not. before is why those before it in its
+// conversation are. An event waits for a lock only: others wait for its roster.
+func (it *item) again(before im.AppendStatus) im.AppendStatus {
+	switch {
+	case it.res.Status == im.Locked && it.locked < lockedAttempts:
+		return im.Locked
+	case it.event:
+		return 0
+	case it.res.Status == im.RosterChanged && before == 0:
+		return im.RosterChanged
+	}
+	return before
 }
 
 // withdrawn tells that the sender took the item back.

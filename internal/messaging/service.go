@@ -19,8 +19,8 @@
 // Goroutines: the committer, the settler and one that finds positions to tell
 // (positions.go), started by New and ended by Close; at most maxAdmitters
 // admitters, and maxLookers who look for what is refused; one for each change that is being applied. Retries of conversations
-// whose roster is being changed wait on timers that only put items back into the
-// queue.
+// whose roster is being changed, or that somebody has locked in the store, wait on
+// timers that only put items back into the queue.
 //
 // Locks: queue.mu guards the queue; admission.mu what waits for admitters;
 // opened.mu the dms that are known to be open;
@@ -44,7 +44,9 @@
 //  7. Nothing here is right only as long as nobody else appends: with Known set,
 //     other processes do.
 //  8. What RAM can decide waits for no store but the journal's append, whatever other
-//     conversations wait for.
+//     conversations wait for. That does not wait for what somebody else has locked:
+//     such a conversation's items are held aside, and nothing of it is stored before
+//     them but events.
 package messaging
 
 import (

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/skein-im/skein/internal/pg/pgtest"
 	"github.com/skein-im/skein/internal/soak"
 )
 
@@ -35,6 +36,7 @@ func clusterFaults() []*clusterFault {
 		{"freeze", "SIGSTOP any node for 10 s", 2 * time.Second, time.Minute, (*cluster).freeze, false, apart, single},
 		{"cut-database", "5–12 s without a packet between a logic node and PostgreSQL", 2 * time.Second, time.Minute, (*cluster).cutDatabase, false, apart, single},
 		{"cut-bus", "5–12 s without a packet between any node and all others", 2 * time.Second, time.Minute, (*cluster).cutBus, false, apart, single},
+		{"lock-rows", "a foreign transaction holds the rows of a third of the conversations, and of the marks, for 0.3–4 s; every second time a logic node is killed meanwhile", 2 * time.Second, time.Minute, (*cluster).lockRows, false, apart, single},
 		{"restart-postgres", "kill -9 PostgreSQL, started again after 1 s", 2 * time.Second, time.Minute, (*cluster).restartPostgres, false, apart, single},
 		{"put-back", "put an older copy of PostgreSQL in its place, on the same timeline, while nodes and clients stay", 2 * time.Second, time.Minute, (*cluster).putBack, false, apart, single},
 		{"alike-put-back", "the same with three nodes that have all roles", 2 * time.Second, time.Minute, (*cluster).putBack, false, alike, single},
@@ -185,6 +187,41 @@ func (c *cluster) partition(ctx context.Context, n *node, from string, machines 
 		return err
 	}
 	return c.healed(ctx, m)
+}
+
+// lockRowsSQL locks the rows of a third of the conversations, and of the marks, tells
+// how many of the former, and keeps them for some seconds.
+const lockRowsSQL = `SELECT l.n, pg_sleep($1)::text FROM (SELECT
+	(SELECT count(*) FROM (SELECT FROM journal_heads WHERE abs(hashtext(conversation)) % 3 = $2 FOR UPDATE) h) AS n,
+	(SELECT count(*) FROM (SELECT FROM journal_marks WHERE abs(hashtext("user")) % 3 = $2 FOR UPDATE) m) AS marks OFFSET 0) l`
+
+func (c *cluster) lockRows(ctx context.Context) error {
+	hold := c.between(300*time.Millisecond, 4*time.Second)
+	c.begin(fmt.Sprintf("lock rows for %v", hold.Round(time.Millisecond)))
+	moment, third := len(c.moments)-1, c.rng.IntN(3)
+	held := make(chan error, 1)
+	go func() {
+		got, err := pgtest.Collect[struct {
+			N     int64
+			Sleep string
+		}](ctx, c.postgres.URL(), lockRowsSQL, hold.Seconds(), third)
+		if err == nil && got[0].N == 0 {
+			err = errors.New("there was no row to lock")
+		}
+		held <- err
+	}()
+	if c.rounds%2 == 1 {
+		if err := wait(ctx, hold/2); err != nil {
+			return errors.Join(err, <-held)
+		}
+		if err := killing1(logic)(c, ctx); err != nil {
+			return errors.Join(err, <-held)
+		}
+	}
+	if err := <-held; err != nil {
+		return fmt.Errorf("lock rows: %w", err)
+	}
+	return c.healed(ctx, &c.moments[moment])
 }
 
 func (c *cluster) restartPostgres(ctx context.Context) error {

@@ -75,7 +75,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "held-is-overtaken", Breaks: "20: a sender's order survives a roster change",
-		Hunks:   []Hunk{{messagingDir + "/commit.go", "if !it.event && s.held[c] != nil {", "if it.event && s.held[c] != nil {"}},
+		Hunks:   []Hunk{{messagingDir + "/commit.go", "h != nil && (!it.event || len(h.events) > 0) {", "h != nil && it.event {"}},
 		Package: messagingDir, Test: "TestNothingOvertakesWhatIsHeld",
 	},
 	{
@@ -115,7 +115,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "asked-overtakes-retried", Breaks: "20: a sender's order survives a roster change, beside a message that waits for a store",
-		Hunks:   []Hunk{{messagingDir + "/hold.go", "h != nil && h.asking {\n\t\th.attempts", "h != nil && h.asking && h.attempts > 99 {\n\t\th.attempts"}},
+		Hunks:   []Hunk{{messagingDir + "/hold.go", "h != nil && h.asking && !it.event {", "h != nil && h.asking && h.attempts > 99 {"}},
 		Package: messagingDir, Test: "TestAnOldRosterBeforeWhatWaitsForAStore",
 	},
 	{
@@ -140,6 +140,11 @@ var messages = []Mutant{
 		Name: "verdict-of-before", Breaks: "4: permission is decided when the message is stored",
 		Hunks:   []Hunk{{messagingDir + "/commit.go", "it.admitted && !known && e.Conversation.Kind() == im.KindGroup", "it.admitted && !known"}},
 		Package: messagingDir, Test: "TestABlockBeforeTheAppend",
+	},
+	{
+		Name: "locked-is-refused", Breaks: "9: what is locked for a moment waits aside",
+		Hunks:   []Hunk{{messagingDir + "/queue.go", "case it.res.Status == im.Locked && it.locked < lockedAttempts:", "case it.res.Status == im.Locked && it.locked > lockedAttempts:"}},
+		Package: messagingDir, Test: "TestALockedConversationWaitsAside",
 	},
 	{
 		Name: "queue-without-bound", Breaks: "9: what cannot be taken is rejected before it is queued",
