@@ -37,7 +37,8 @@ func (m *ClientReader) Read(c Codec, data []byte, last *string) (*ClientFrame, e
 // Forget lets go of what the last frame was, whose memory may be large.
 func (m *ClientReader) Forget() {
 	m.frame.Reset()
-	m.send.text.Text = ""
+	p := &m.send
+	p.text.Text, p.content.Body, p.send.Mentions, p.send.InsteadOf = "", nil, nil, nil
 }
 
 // sendParts is room for a Send, its own if there is no reader.
