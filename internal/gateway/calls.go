@@ -131,6 +131,16 @@ func (s *session) ask(from im.Actor, call *wire.Call) (*wire.Result, error) {
 	return &wire.Result{Response: &wire.Result_Json{Json: json}}, nil
 }
 
+// sayEarly handles what may be said before the Hello: a Call, and a frame of a later
+// version, which says nothing to this one.
+func (s *session) sayEarly(c *command, f *wire.ClientFrame) {
+	if c.index == cmdCall {
+		s.callEarly(f.GetCall())
+		return
+	}
+	s.refuseEarly(errorOn(f, errUnknownFrame))
+}
+
 // callEarly runs a Call before the Hello (SPEC §3.1): of a method that needs no
 // token, one at a time, as nothing is read meanwhile. It is counted by the client's
 // address, and stands in the line of those who come with passwords over HTTP.

@@ -13,7 +13,7 @@ type state uint8
 const (
 	stateNew   state = iota // nothing said yet
 	stateReady              // after the Welcome
-	stateAny                // also before the Hello, see callEarly
+	stateAny                // also before the Hello, see sayEarly
 )
 
 // who is who may use a row. What a user may do to which conversation is
@@ -76,7 +76,7 @@ func sendBytes(l *Limits) int {
 // commands is the table: everything a client can say, and under which
 // conditions. It is never written to.
 var commands = [commandCount]command{
-	cmdUnknown: {"unknown", stateReady, limits.Signals, whoUser, wholeFrame, (*session).onUnknown, errorOn, cmdUnknown, false},
+	cmdUnknown: {"unknown", stateAny, limits.Signals, whoAnyone, wholeFrame, (*session).onUnknown, errorOn, cmdUnknown, false},
 	cmdHello:   {"hello", stateNew, limits.None, whoAnyone, fixed(helloBytes), (*session).onHello, errorOn, cmdHello, false},
 	cmdSend: {"send", stateReady, limits.Sends, whoUser, sendBytes, (*session).onSend,
 		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return sendError(f.GetSend().GetId(), err) }, cmdSend, false},

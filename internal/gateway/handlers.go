@@ -16,9 +16,10 @@ const askTime = 30 * time.Second
 // for any sign of life, who would otherwise leave and ask the same anew.
 const readTime = 10 * time.Second
 
-func (s *session) onUnknown(c *command, f *wire.ClientFrame) {
-	s.refuse(c, f, im.Errorf(im.CodeUnimplemented, "this server does not know this frame"))
-}
+// errUnknownFrame is what is told of a frame of a later version (SPEC §1.4).
+var errUnknownFrame = im.Errorf(im.CodeUnimplemented, "this server does not know this frame")
+
+func (s *session) onUnknown(c *command, f *wire.ClientFrame) { s.refuse(c, f, errUnknownFrame) }
 
 // onSend hands a message to Logic. The answer comes on whatever goroutine
 // commits or delivers: it is queued there and written by Flush (answers.go).

@@ -183,8 +183,8 @@ func (s *session) handle(msg []byte) {
 		s.failOn(frame, err)
 		return
 	}
-	if !s.ready && c.index == cmdCall {
-		s.callEarly(frame.GetCall())
+	if !s.ready && c.state == stateAny {
+		s.sayEarly(c, frame)
 		return
 	}
 	if c.index == cmdSend && !s.inTurn(frame) {
