@@ -20,7 +20,8 @@ const (
 
 // Drain stops accepting, sends every connection a GoAway, spread over time, and
 // lets each finish: everything goes on for as long as the GoAway says, then what is
-// under way is answered, what is queued is written, and it closes. It returns when all are gone or ctx ends; Close ends the rest.
+// under way is answered, what is queued is written, and it closes. It returns when all
+// are gone or ctx ends; Close ends the rest.
 func (g *Gateway) Drain(ctx context.Context, spread time.Duration) error {
 	g.mu.Lock()
 	g.draining = true

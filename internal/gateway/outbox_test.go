@@ -421,8 +421,8 @@ func TestDrain(t *testing.T) {
 		begin := time.Now()
 		done := make(chan error, 1)
 		go func() { done <- w.g.Drain(context.Background(), 2*time.Second) }()
-		time.Sleep(time.Second)
-		told := map[*scriptConn]bool{}
+		time.Sleep(1100 * time.Millisecond)
+		told, goOn := map[*scriptConn]bool{}, 0
 		for _, c := range all {
 			if slices.Equal(c.heard(), []string{"go_away"}) {
 				told[c] = true
@@ -430,11 +430,15 @@ func TestDrain(t *testing.T) {
 				if is, _ := c.isClosed(); !is && c != all[0] {
 					c.say(wire.NewClientFrame(&wire.Pull{Number: 1, Conversation: "dm:u0:u1"}))
 					c.hears(t, "range 1 dm:u0:u1 7 ")
+					goOn++
 				}
 			}
 		}
 		if len(told) < 3 || len(told) > 8 {
 			t.Fatalf("%d of 10 were told at half time", len(told))
+		}
+		if goOn < 3 {
+			t.Fatalf("%d go on for a second", goOn)
 		}
 		late := newScript(wire.Protobuf(), hello("late", "1", phone))
 		w.g.Serve(late)

@@ -27,7 +27,7 @@ func (s *session) onRenew(_ *command, f *wire.ClientFrame) {
 // tokenOf asks until when a token is good, which has to be one of this session.
 func (s *session) tokenOf(ctx context.Context, token string) (expiresMs int64, err error) {
 	if token == "" {
-		return 0, im.Errorf(im.CodeInvalidArgument, "token is missing")
+		return 0, im.Wrong("token", "is missing")
 	}
 	// Without a connection: nobody yields to it, and it binds no device.
 	actor, err := s.g.o.Logic.Authenticate(ctx, im.Handshake{Token: token, Address: s.Actor.Address})
@@ -36,7 +36,7 @@ func (s *session) tokenOf(ctx context.Context, token string) (expiresMs int64, e
 		return 0, err
 	}
 	if actor.Session != s.Actor.Session || actor.User != s.Actor.User {
-		return 0, im.Errorf(im.CodeInvalidArgument, "the token is not of this session")
+		return 0, wrongToken("the token is not of this session")
 	}
 	return actor.ExpiresMs, nil
 }
@@ -51,13 +51,12 @@ func renewError(err error) *wire.ServerFrame {
 		if im.CodeOf(err) == im.CodeInternal {
 			err = &im.Error{Code: im.CodeUnavailable, Message: "the token could not be looked up", RetryAfter: callAgain}
 		} else {
-			err = im.Errorf(im.CodeInvalidArgument, "%s", im.Public(err).Message)
+			err = wrongToken(im.Public(err).Message)
 		}
 	}
-	e := fromError(err)
-	e.Frame = "renew"
-	if im.CodeOf(err) == im.CodeInvalidArgument {
-		e.Field = "renew.token"
-	}
-	return wire.NewServerFrame(e)
+	return errorAbout("renew", "", err)
+}
+
+func wrongToken(why string) error {
+	return &im.Error{Code: im.CodeInvalidArgument, Field: "token", Message: why}
 }
