@@ -381,7 +381,9 @@ func checkPair(actor im.Actor, user im.UserID) error {
 		return err
 	}
 	if user == actor.User {
-		return im.Wrong("user", "is yourself")
+		e := im.Errorf(im.CodePermissionDenied, "user is yourself") // a user like others, but not for this caller
+		e.Field = "user"
+		return e
 	}
 	return nil
 }

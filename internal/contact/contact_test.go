@@ -269,7 +269,7 @@ func TestRefusals(t *testing.T) {
 		err  error
 		code im.Code
 	}{
-		{"oneself", request(actor("a"), "a", ""), im.CodeInvalidArgument},
+		{"oneself", request(actor("a"), "a", ""), im.CodePermissionDenied},
 		{"nobody", request(actor("a"), "ghost", ""), im.CodeNotFound},
 		{"a malformed id", request(actor("a"), "b.c", ""), im.CodeInvalidArgument},
 		{"no id", request(actor("a"), "", ""), im.CodeInvalidArgument},
@@ -279,7 +279,7 @@ func TestRefusals(t *testing.T) {
 		{"the admin key's list", listAsNobody, im.CodePermissionDenied},
 		{"accept without a request", acceptUnasked, im.CodeNotFound},
 		{"refuse nobody", w.Refuse(ctx, actor("a"), "ghost"), im.CodeNotFound},
-		{"remove oneself", w.Remove(ctx, actor("a"), "a"), im.CodeInvalidArgument},
+		{"remove oneself", w.Remove(ctx, actor("a"), "a"), im.CodePermissionDenied},
 		{"block nobody", w.Block(ctx, actor("a"), "ghost"), im.CodeNotFound},
 		{"remark on a stranger", w.SetRemark(ctx, actor("a"), "b", "x"), im.CodeNotFound},
 		{"a long remark", w.SetRemark(ctx, actor("a"), "b", strings.Repeat("x", 65)), im.CodeTooLarge},
@@ -521,7 +521,7 @@ func TestChangesEndWatching(t *testing.T) {
 	}
 	got = nil
 	wantCode(t, w.do("a blocks nobody"), im.CodeNotFound)
-	wantCode(t, w.do("a blocks a"), im.CodeInvalidArgument)
+	wantCode(t, w.do("a blocks a"), im.CodePermissionDenied)
 	if len(got) != 0 {
 		t.Fatalf("after refusals: %q", got)
 	}
