@@ -70,7 +70,7 @@ const (
 	CodeAlreadyExists Code = "already_exists"
 	// This server does not know this frame or method.
 	CodeUnimplemented Code = "unimplemented"
-	// The id was used for another message.
+	// The id was used for another message, or the idempotency key with another request.
 	CodeIdConflict Code = "id_conflict"
 	// Longer or more than allowed; the message tells the limit.
 	CodeTooLarge Code = "too_large"

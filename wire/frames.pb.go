@@ -2980,9 +2980,11 @@ type Call struct {
 	//
 	//	*Call_Body
 	//	*Call_Json
-	Request       isCall_Request `protobuf_oneof:"request"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Request isCall_Request `protobuf_oneof:"request"`
+	// [A-Za-z0-9_-]{16,64}: a repeat with the same key is answered, not carried out again. SPEC §8.
+	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Call) Reset() {
@@ -3052,6 +3054,13 @@ func (x *Call) GetJson() *structpb.Struct {
 		}
 	}
 	return nil
+}
+
+func (x *Call) GetIdempotencyKey() string {
+	if x != nil {
+		return x.IdempotencyKey
+	}
+	return ""
 }
 
 type isCall_Request interface {
@@ -3581,8 +3590,10 @@ type Error struct {
 	// The field that is wrong, from the frame or request down, named as in JSON: `send.content.type`, `members[2]`. Empty if it is no field's fault, or not known.
 	Field string `protobuf:"bytes,4,opt,name=field,proto3" json:"field,omitempty"`
 	// The frame Error only: which frame it answers, named as in JSON (`read`), and the conversation that it names. Empty if it answers none.
-	Frame         string `protobuf:"bytes,5,opt,name=frame,proto3" json:"frame,omitempty"`
-	Conversation  string `protobuf:"bytes,6,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Frame        string `protobuf:"bytes,5,opt,name=frame,proto3" json:"frame,omitempty"`
+	Conversation string `protobuf:"bytes,6,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// The code's number: its range tells what to do also about a code that the client does not know. SPEC §10.
+	CodeNumber    uint32 `protobuf:"varint,7,opt,name=code_number,json=codeNumber,proto3" json:"code_number,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3657,6 +3668,13 @@ func (x *Error) GetConversation() string {
 		return x.Conversation
 	}
 	return ""
+}
+
+func (x *Error) GetCodeNumber() uint32 {
+	if x != nil {
+		return x.CodeNumber
+	}
+	return 0
 }
 
 var File_skein_v1_frames_proto protoreflect.FileDescriptor
@@ -3896,12 +3914,13 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05users\x18\x01 \x03(\tR\x05users\"6\n" +
 	"\bPresence\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x16\n" +
-	"\x06online\x18\x02 \x01(\bR\x06online\"\x86\x01\n" +
+	"\x06online\x18\x02 \x01(\bR\x06online\"\xaf\x01\n" +
 	"\x04Call\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x16\n" +
 	"\x06method\x18\x02 \x01(\tR\x06method\x12\x14\n" +
 	"\x04body\x18\x03 \x01(\fH\x00R\x04body\x12-\n" +
-	"\x04json\x18\x04 \x01(\v2\x17.google.protobuf.StructH\x00R\x04jsonB\t\n" +
+	"\x04json\x18\x04 \x01(\v2\x17.google.protobuf.StructH\x00R\x04json\x12'\n" +
+	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKeyB\t\n" +
 	"\arequest\"\x9a\x01\n" +
 	"\x06Result\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x14\n" +
@@ -3930,14 +3949,16 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05at_ms\x18\x03 \x01(\x03R\x04atMs\".\n" +
 	"\x06GoAway\x12$\n" +
 	"\x0eretry_after_ms\x18\x01 \x01(\rR\fretryAfterMs\"\x05\n" +
-	"\x03Bye\"\xab\x01\n" +
+	"\x03Bye\"\xcc\x01\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12$\n" +
 	"\x0eretry_after_ms\x18\x03 \x01(\rR\fretryAfterMs\x12\x14\n" +
 	"\x05field\x18\x04 \x01(\tR\x05field\x12\x14\n" +
 	"\x05frame\x18\x05 \x01(\tR\x05frame\x12\"\n" +
-	"\fconversation\x18\x06 \x01(\tR\fconversation*\xa4\x01\n" +
+	"\fconversation\x18\x06 \x01(\tR\fconversation\x12\x1f\n" +
+	"\vcode_number\x18\a \x01(\rR\n" +
+	"codeNumber*\xa4\x01\n" +
 	"\vDeviceClass\x12\x1c\n" +
 	"\x18DEVICE_CLASS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12DEVICE_CLASS_PHONE\x10\x01\x12\x17\n" +
