@@ -7,7 +7,7 @@ func (c Code) Error() string { return string(c) }
 
 // NewError returns the frame part that tells a client code and message.
 func NewError(code Code, message string) *Error {
-	return &Error{Code: string(code), Message: message}
+	return &Error{Code: string(code), Message: message, CodeNumber: uint32(code.Info().Number)}
 }
 
 // Error makes what a server answered a Go error. Mind that a nil *Error in an
@@ -25,9 +25,15 @@ func (x *Error) Is(target error) bool {
 	return ok && string(code) == x.GetCode()
 }
 
-// Action is what to do about it. A code this package does not know is treated
-// as `internal`: reconnect.
-func (x *Error) Action() Action { return Code(x.GetCode()).Info().Action }
+// Action is what to do about it: the number's range tells, also of a code that this
+// package does not know. Such a code without a number is treated as `internal`:
+// reconnect.
+func (x *Error) Action() Action {
+	if n := x.GetCodeNumber(); n != 0 {
+		return ActionOf(int(n))
+	}
+	return Code(x.GetCode()).Info().Action
+}
 
 // RetryAfter is how long to wait at least before trying again.
 func (x *Error) RetryAfter() time.Duration {

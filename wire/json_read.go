@@ -249,11 +249,7 @@ func (r *jsonReader) error() *Error {
 			m.Message = r.text()
 		case "retryAfterMs":
 			r.once(&seen, 3)
-			n := r.uint()
-			if n > math.MaxUint32 {
-				r.decline()
-			}
-			m.RetryAfterMs = uint32(n)
+			m.RetryAfterMs = r.uint32()
 		case "field":
 			r.once(&seen, 4)
 			m.Field = r.text()
@@ -263,11 +259,22 @@ func (r *jsonReader) error() *Error {
 		case "conversation":
 			r.once(&seen, 6)
 			m.Conversation = r.text()
+		case "codeNumber":
+			r.once(&seen, 7)
+			m.CodeNumber = r.uint32()
 		default:
 			r.decline()
 		}
 	}
 	return m
+}
+
+func (r *jsonReader) uint32() uint32 {
+	n := r.uint()
+	if n > math.MaxUint32 {
+		r.decline()
+	}
+	return uint32(n)
 }
 
 func (r *jsonReader) receipt() *Receipt {

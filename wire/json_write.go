@@ -187,6 +187,10 @@ func (w *jsonWriter) sendError(m *SendError) {
 		w.text(`,"field":`, e.Field)
 		w.text(`,"frame":`, e.Frame)
 		w.text(`,"conversation":`, e.Conversation)
+		if e.CodeNumber != 0 {
+			w.raw(`,"codeNumber":`)
+			w.b = strconv.AppendUint(w.b, uint64(e.CodeNumber), 10)
+		}
 		w.close(inner)
 	}
 	w.bytes(`,"first":`, m.First)

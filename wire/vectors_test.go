@@ -131,7 +131,7 @@ func serverVectors(t *testing.T) []frameVector {
 		Conversation: "dm:ann:bob", Seq: 7, Id: id(1), Sender: "ann", StoredAtMs: 1_760_000_000_123,
 		Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi 👋"}}, Count: 6,
 	}
-	failure := &wire.Error{Code: "rate_limited", Message: "too many messages", RetryAfterMs: 1500}
+	failure := &wire.Error{Code: "rate_limited", CodeNumber: 4001, Message: "too many messages", RetryAfterMs: 1500}
 	return slices.Concat(welcomes(), []frameVector{
 		{"send_ack", "", wire.NewServerFrame(&wire.SendAck{Id: id(1), Conversation: "dm:ann:bob", Seq: 7, StoredAtMs: 1_760_000_000_123, Count: 6})},
 		{"send_ack_pos", "with what the newest entry is named by", wire.NewServerFrame(&wire.SendAck{
@@ -139,7 +139,7 @@ func serverVectors(t *testing.T) []frameVector {
 		})},
 		{"send_error", "", wire.NewServerFrame(&wire.SendError{Id: id(1), Error: failure})},
 		{"send_error_first", "another message has to come first", wire.NewServerFrame(&wire.SendError{
-			Id: id(2), Error: &wire.Error{Code: "out_of_order", Message: "later"}, First: id(1),
+			Id: id(2), Error: &wire.Error{Code: "out_of_order", CodeNumber: 4006, Message: "later"}, First: id(1),
 		})},
 		{"push", "two conversations", wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{message, {
 			Conversation: "grp:g1", Seq: big, Id: id(3), Sender: "bob", StoredAtMs: -1, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
@@ -172,20 +172,20 @@ func serverVectors(t *testing.T) []frameVector {
 		{"push_entry_position", "", wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{message}, Position: "1a.2c"})},
 		{"receipt", "", wire.NewServerFrame(&wire.Receipt{Conversation: "dm:ann:bob", User: "bob", Received: 7, Read: 6})},
 		{"range", "", wire.NewServerFrame(&wire.Range{Number: 3, Conversation: "dm:ann:bob", Entries: []*wire.Entry{message}, Head: 7})},
-		{"range_error", "", wire.NewServerFrame(&wire.Range{Number: 3, Conversation: "grp:gone", Error: &wire.Error{Code: "not_found"}})},
+		{"range_error", "", wire.NewServerFrame(&wire.Range{Number: 3, Conversation: "grp:gone", Error: &wire.Error{Code: "not_found", CodeNumber: 4802}})},
 		{"typing", "", wire.NewServerFrame(&wire.Typing{Conversation: "dm:ann:bob", User: "bob"})},
 		{"presence", "", wire.NewServerFrame(&wire.Presence{User: "bob", Online: true})},
 		{"result", "the answer as protobuf", wire.NewServerFrame(&wire.Result{Number: 9, Response: &wire.Result_Body{Body: []byte{1, 2}}})},
 		{"result_empty", "an answer without fields is still the answer", wire.NewServerFrame(&wire.Result{Number: 9, Response: &wire.Result_Body{}})},
 		{"result_json", "the answer as JSON", wire.NewServerFrame(&wire.Result{Number: 10, Response: &wire.Result_Json{Json: answer}})},
-		{"result_error", "", wire.NewServerFrame(&wire.Result{Number: 11, Response: &wire.Result_Error{Error: &wire.Error{Code: "permission_denied", Message: "members only"}}})},
+		{"result_error", "", wire.NewServerFrame(&wire.Result{Number: 11, Response: &wire.Result_Error{Error: &wire.Error{Code: "permission_denied", CodeNumber: 4801, Message: "members only"}}})},
 		{"pong", "", wire.NewServerFrame(&wire.Pong{ServerTimeMs: 1_760_000_000_123, Position: "1a.2d"})},
 		{"pong_resync", "", wire.NewServerFrame(&wire.Pong{ServerTimeMs: 1, Resync: true})},
 		{"ping", "", wire.NewServerFrame(&wire.Ping{})},
 		{"heads", "", wire.NewServerFrame(&wire.Heads{Heads: []*wire.Head{{Conversation: "dm:ann:bob", Seq: 7}, {Conversation: "grp:g1", Seq: 1<<64 - 1}}})},
 		{"resync", "", wire.NewServerFrame(&wire.Resync{})},
 		{"kick", "another phone of the user took the place", wire.NewServerFrame(&wire.Kick{
-			Error: &wire.Error{Code: "replaced"}, AtMs: 1_760_000_000_123,
+			Error: &wire.Error{Code: "replaced", CodeNumber: 4600}, AtMs: 1_760_000_000_123,
 			By: &wire.Device{Id: "dev-2", Class: wire.DeviceClass_DEVICE_CLASS_PHONE, Name: "手机"},
 		})},
 		{"go_away", "", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: 20000})},
@@ -195,10 +195,12 @@ func serverVectors(t *testing.T) []frameVector {
 func newerVectors(failure *wire.Error, s func(*wire.Entry) *wire.ServerFrame) []frameVector {
 	return []frameVector{
 		{"error", "", wire.NewServerFrame(failure)},
+		{"error_later", "a code of a later version: its number tells what to do", wire.NewServerFrame(&wire.Error{Code: "of_tomorrow", CodeNumber: 4750, Frame: "send"})},
+		{"send_error_later", "likewise", wire.NewServerFrame(&wire.SendError{Id: id(1), Error: &wire.Error{Code: "of_tomorrow", CodeNumber: 4950}})},
 		{"error_read", "what it answers, and what is wrong", wire.NewServerFrame(&wire.Error{
 			Code: "invalid_argument", Message: "read.seq is beyond the last entry", Field: "read.seq", Frame: "read", Conversation: "dm:ann:bob",
 		})},
-		{"send_error_field", "", wire.NewServerFrame(&wire.SendError{Id: id(1), Error: &wire.Error{Code: "invalid_argument", Message: "content.type must match [a-z0-9._-]{1,64}", Field: "send.content.type"}})},
+		{"send_error_field", "", wire.NewServerFrame(&wire.SendError{Id: id(1), Error: &wire.Error{Code: "invalid_argument", CodeNumber: 4800, Message: "content.type must match [a-z0-9._-]{1,64}", Field: "send.content.type"}})},
 		{"push_extra", "as it was sent", s(&wire.Entry{
 			Conversation: "dm:ann:bob", Seq: 10, Id: id(4), Sender: "ann", StoredAtMs: 5, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 8,
 			Content: &wire.Content{Type: "com.example.card", Body: &wire.Content_Data{Data: []byte("{}")}, Fallback: "a card"}, Extra: map[string]string{"order.id": "4711", "a": ""},
@@ -265,7 +267,7 @@ func deltaVectors(message *wire.Entry) []frameVector {
 			Last:    &wire.Newest{Conversation: "dm:ann:bob", Seq: 9, Id: make([]byte, 16), StoredAtMs: 1_760_000_000_123, Pos: 11},
 		})},
 		{"sync_delta_reset", "cold, after another timeline", wire.NewServerFrame(&wire.SyncDelta{Number: 1, Timeline: "t-8", Position: "0", Next: "c/+=", Reset_: true})},
-		{"sync_delta_error", "the Sync was refused", wire.NewServerFrame(&wire.SyncDelta{Number: 2, Error: &wire.Error{Code: "rate_limited", Message: "too many requests", RetryAfterMs: 250}})},
+		{"sync_delta_error", "the Sync was refused", wire.NewServerFrame(&wire.SyncDelta{Number: 2, Error: &wire.Error{Code: "rate_limited", CodeNumber: 4001, Message: "too many requests", RetryAfterMs: 250}})},
 	}
 }
 

@@ -102,6 +102,21 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// An error of a code that this version does not know says by its number what to do.
+func TestErrorOfALaterVersion(t *testing.T) {
+	for number, want := range map[uint32]Action{4150: ActionRetry, 4350: ActionReconnect, 4550: ActionLogin, 4750: ActionStop, 4950: ActionFix, 0: ActionReconnect} {
+		if got := (&Error{Code: "of_tomorrow", CodeNumber: number}).Action(); got != want {
+			t.Errorf("%d: %s, want %s", number, got, want)
+		}
+	}
+	for _, info := range Codes() {
+		e := NewError(info.Code, "")
+		if e.GetCodeNumber() != uint32(info.Number) || e.Action() != info.Action {
+			t.Errorf("%s is told as %d, %s", info.Code, e.GetCodeNumber(), e.Action())
+		}
+	}
+}
+
 // clock is set by hand.
 type clock struct{ now time.Time }
 

@@ -415,5 +415,6 @@ func stateBounds() map[string]Bounds {
 		"Error.field":          {MaxLength: 1024},
 		"Error.frame":          {MaxLength: 64},
 		"Error.conversation":   {MaxLength: im.MaxConversationID},
+		"Error.code_number":    number(4000, 4999).required(),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -66,7 +67,7 @@ func errorJSON(e *im.Error) []byte {
 	text, err := protojson.Marshal(contract.Error(e))
 	if err != nil {
 		// Only a message that is not UTF-8 cannot be written.
-		return []byte(`{"code":"` + string(e.Code) + `"}`)
+		return fmt.Appendf(nil, `{"code":%q,"codeNumber":%d}`, e.Code, e.Code.Info().Number)
 	}
 	var out bytes.Buffer
 	if json.Compact(&out, text) != nil {

@@ -272,7 +272,7 @@ func TestHTTPRetryAfter(t *testing.T) {
 	e.RetryAfter = 1200*time.Millisecond + 1
 	h := NewHTTP(&fakeLogic{call: func(context.Context, im.Actor, string, []byte) ([]byte, error) { return nil, e }}, HTTPOptions{Log: quiet()})
 	w := do(h, post("AccountService/Logout", "alice", "{}"))
-	if w.Code != 503 || w.Header().Get("Retry-After") != "2" || w.Body.String() != `{"code":"overloaded","message":"busy","retryAfterMs":1201}` {
+	if w.Code != 503 || w.Header().Get("Retry-After") != "2" || w.Body.String() != `{"code":"overloaded","message":"busy","retryAfterMs":1201,"codeNumber":4000}` {
 		t.Errorf("%d %q %s", w.Code, w.Header().Get("Retry-After"), w.Body)
 	}
 }

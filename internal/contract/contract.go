@@ -203,7 +203,9 @@ func Unread(err error) *im.Error {
 
 // Error translates an error for the user; its cause stays here.
 func Error(e *im.Error) *wire.Error {
-	return &wire.Error{Code: string(e.Code), Message: e.Message, Field: e.Field, RetryAfterMs: RetryMillis(e.RetryAfter)}
+	told := wire.NewError(wire.Code(e.Code), e.Message)
+	told.Field, told.RetryAfterMs = e.Field, RetryMillis(e.RetryAfter)
+	return told
 }
 
 // RetryMillis returns a waiting time in milliseconds, rounded up, so that a

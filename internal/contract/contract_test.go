@@ -324,7 +324,7 @@ func TestSync(t *testing.T) {
 func TestErrorAndRetry(t *testing.T) {
 	e := im.Wrap(im.Errorf(im.CodeInternal, "hidden"), im.CodeOverloaded, "busy")
 	e.RetryAfter = time.Millisecond + 1
-	if got := Error(e); got.GetCode() != "overloaded" || got.GetMessage() != "busy" || got.GetRetryAfterMs() != 2 {
+	if got := Error(e); got.GetCode() != "overloaded" || got.GetMessage() != "busy" || got.GetRetryAfterMs() != 2 || got.GetCodeNumber() != 4000 {
 		t.Errorf("%v", got)
 	}
 	for d, want := range map[time.Duration]uint32{-1: 0, 0: 0, 1: 1, time.Second: 1000, 1 << 62: 1 << 31} {

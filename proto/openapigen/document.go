@@ -18,7 +18,7 @@ import (
 const about = `Every method is a POST with a JSON body (the canonical proto3 JSON mapping: 64-bit integers are strings, bytes are base64) ` +
 	`or, with Content-Type application/proto, with the protobuf encoding of the same message; the answer comes in the same form. ` +
 	`Fields that are absent have their default value; unknown fields are ignored. ` +
-	`Errors have the body {"code", "message", "retryAfterMs"}; the code tells what to do, the message is for people. ` +
+	`Errors have the body {"code", "codeNumber", "message", "field", "retryAfterMs"}; the range of the number tells what to do, the message is for people. ` +
 	`The same methods can be called over the long connection with Call frames.`
 
 // document builds the OpenAPI document.

@@ -3,6 +3,7 @@ package skein
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/skein-im/skein/wire"
@@ -17,6 +18,9 @@ type Error struct {
 	RetryAfter time.Duration
 	// Field is the path of the field that is wrong, if the server named one.
 	Field string
+	// Number is the code's, 0 if it was not told. Its range tells what to do, also about
+	// a code that this version does not know.
+	Number int
 }
 
 func (e *Error) Error() string {
@@ -38,7 +42,12 @@ func (e *Error) Is(target error) bool {
 }
 
 // Action is what the code's range tells a client to do.
-func (e *Error) Action() wire.Action { return e.Code.Info().Action }
+func (e *Error) Action() wire.Action {
+	if e.Number != 0 {
+		return wire.ActionOf(e.Number)
+	}
+	return e.Code.Info().Action
+}
 
 // Errors of the server, for errors.Is. Any other code of proto/CODES.md is
 // compared with the wire.Code.
@@ -89,6 +98,7 @@ func errorOf(e *wire.Error) *Error {
 		Message:    e.GetMessage(),
 		RetryAfter: time.Duration(e.GetRetryAfterMs()) * time.Millisecond,
 		Field:      e.GetField(),
+		Number:     int(e.GetCodeNumber()),
 	}
 }
 
@@ -102,13 +112,8 @@ func closeError(number int, reason string) *Error {
 		return nil
 	}
 	code, ok := wire.CodeOf(number)
-	if ok {
-		return &Error{Code: code, Message: reason}
+	if !ok { // of a later version
+		code = wire.Code(strconv.Itoa(number))
 	}
-	// A code of a later version: its range tells what to do.
-	stand := map[wire.Action]wire.Code{
-		wire.ActionRetry: wire.CodeUnavailable, wire.ActionReconnect: wire.CodeGoingAway,
-		wire.ActionLogin: wire.CodeTokenInvalid, wire.ActionStop: wire.CodeBanned, wire.ActionFix: wire.CodeInvalidArgument,
-	}
-	return &Error{Code: stand[wire.ActionOf(number)], Message: fmt.Sprintf("close code %d %s", number, reason)}
+	return &Error{Code: code, Number: number, Message: reason}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/skein-im/skein/wire"
 )
@@ -317,16 +317,12 @@ func refusal(resp *http.Response, err error) error {
 
 // httpError reads SPEC §8's error body, nil if it is none.
 func httpError(resp *http.Response) *Error {
-	var body struct {
-		Code         string      `json:"code"`
-		Message      string      `json:"message"`
-		RetryAfterMs json.Number `json:"retryAfterMs"`
-	}
-	if json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&body) != nil || body.Code == "" {
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	body := &wire.Error{}
+	if err != nil || (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(raw, body) != nil || body.Code == "" {
 		return nil
 	}
-	ms, _ := body.RetryAfterMs.Int64()
-	return &Error{Code: wire.Code(body.Code), Message: body.Message, RetryAfter: time.Duration(ms) * time.Millisecond}
+	return errorOf(body)
 }
 
 func (p *wsPipe) read() ([]byte, error) {
