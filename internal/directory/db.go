@@ -62,6 +62,9 @@ type DB struct {
 	// schema is the range that was last seen.
 	schema atomic.Pointer[schema.Range]
 
+	// keyed counts calls with idempotency keys: tidyKeyed.
+	keyed atomic.Uint64
+
 	// mu guards prepared, the statements of reads by their text.
 	mu       sync.RWMutex
 	prepared map[string]*sql.Stmt

@@ -1,8 +1,9 @@
 // Package directory keeps the relational facts: users, sessions, contacts,
-// groups, rosters, the outbox and the followers. It holds the SQL, one text for two dialects,
-// and the schema's migrations; the engines (directory/sqlite, directory/postgres)
-// open the database and say what is special about it. A migration that only one
-// dialect needs has its name at the end of the file's.
+// groups, rosters, the outbox, the followers, and the answers to calls with
+// idempotency keys. It holds the SQL, one text for two dialects, and the schema's
+// migrations; the engines (directory/sqlite, directory/postgres) open the database
+// and say what is special about it. A migration that only one dialect needs has its
+// name at the end of the file's.
 //
 // It decides nothing: who may do what is decided by the business packages,
 // which declare the interfaces that DB implements. It must not know them, nor
