@@ -1,6 +1,7 @@
 package account
 
 import (
+	"bytes"
 	"context"
 	"time"
 
@@ -27,7 +28,7 @@ func (s *Service) register(ctx context.Context, addr string, r Registration) (To
 	if err := s.throttle.register(addr); err != nil {
 		return Tokens{}, err
 	}
-	user, err := s.newUser(ctx, r.Username, r.Password, r.DisplayName, false)
+	user, made, err := s.newUser(ctx, r, false)
 	if err != nil {
 		return Tokens{}, err
 	}
@@ -35,7 +36,13 @@ func (s *Service) register(ctx context.Context, addr string, r Registration) (To
 	if err != nil {
 		return Tokens{}, err
 	}
-	opening.Create = &user
+	if made {
+		if opening.IfPasswordHash, err = s.checkPassword(ctx, user.Username, addr, r.Password, user); err != nil {
+			return Tokens{}, err
+		}
+	} else {
+		opening.Create = &user
+	}
 	if err := s.store.OpenSession(ctx, opening); err != nil {
 		return Tokens{}, err
 	}
@@ -44,13 +51,13 @@ func (s *Service) register(ctx context.Context, addr string, r Registration) (To
 }
 
 // CreateUser makes a user without a session, for an administrator.
-func (s *Service) CreateUser(ctx context.Context, username, password, displayName string) (User, error) {
-	if err := validNewUser(&username, &displayName, password); err != nil {
+func (s *Service) CreateUser(ctx context.Context, r Registration) (User, error) {
+	if err := validNewUser(&r.Username, &r.DisplayName, r.Password); err != nil {
 		return User{}, err
 	}
-	user, err := s.newUser(ctx, username, password, displayName, false)
-	if err != nil {
-		return User{}, err
+	user, made, err := s.newUser(ctx, r, false)
+	if err != nil || made {
+		return user.User, err
 	}
 	if err := s.store.CreateUser(ctx, user); err != nil {
 		return User{}, err
@@ -59,36 +66,44 @@ func (s *Service) CreateUser(ctx context.Context, username, password, displayNam
 }
 
 // newUser makes a user from checked input. A name that is taken is refused
-// before the work of hashing; the store decides in the end.
-func (s *Service) newUser(ctx context.Context, username, password, displayName string, admin bool) (im.Credentials, error) {
-	switch _, err := s.store.UserByName(ctx, username); im.CodeOf(err) {
+// before the work of hashing; the store decides in the end. made: the same
+// registration has made the user before (Registration.Key).
+func (s *Service) newUser(ctx context.Context, r Registration, admin bool) (c im.Credentials, made bool, err error) {
+	random := s.o.Random
+	if r.Key != nil {
+		random = bytes.NewReader(r.Key)
+	}
+	id, err := newUserID(random)
+	if err != nil {
+		return c, false, err
+	}
+	switch c, err = s.store.UserByName(ctx, r.Username); im.CodeOf(err) {
 	case "":
-		return im.Credentials{}, im.Errorf(im.CodeAlreadyExists, "the username is taken")
+		if r.Key != nil && c.ID == id {
+			return c, true, nil
+		}
+		return im.Credentials{}, false, im.Errorf(im.CodeAlreadyExists, "the username is taken")
 	case im.CodeNotFound:
 	default:
-		return im.Credentials{}, err
-	}
-	id, err := newUserID(s.o.Random)
-	if err != nil {
-		return im.Credentials{}, err
+		return im.Credentials{}, false, err
 	}
 	release, err := s.hasher.acquire(ctx)
 	if err != nil {
-		return im.Credentials{}, err
+		return im.Credentials{}, false, err
 	}
 	defer release()
-	hash, err := s.hasher.hash(password)
+	hash, err := s.hasher.hash(r.Password)
 	if err != nil {
-		return im.Credentials{}, err
+		return im.Credentials{}, false, err
 	}
 	return im.Credentials{PasswordHash: hash, User: im.User{
 		ID:          id,
-		Username:    username,
-		DisplayName: displayName,
+		Username:    r.Username,
+		DisplayName: r.DisplayName,
 		Admin:       admin,
 		DMPolicy:    s.o.DefaultDMPolicy,
 		Created:     s.o.Now(),
-	}}, nil
+	}}, false, nil
 }
 
 // Login opens a session with a password. bad_credentials does not tell whether
@@ -248,7 +263,7 @@ func (s *Service) claimAdmin(ctx context.Context, addr, code, username, password
 		s.throttle.failed("", addr)
 		return Tokens{}, im.Errorf(im.CodePermissionDenied, "the code is wrong or was used")
 	}
-	user, err := s.newUser(ctx, username, password, displayName, true)
+	user, _, err := s.newUser(ctx, Registration{Username: username, Password: password, DisplayName: displayName}, true)
 	if err != nil {
 		return Tokens{}, err
 	}

@@ -83,7 +83,7 @@ func TestRegisterClosed(t *testing.T) {
 	_, err := f.Register(t.Context(), home, account.Registration{Username: "alice", Password: password})
 	want(t, err, im.CodePermissionDenied)
 	// An administrator can make accounts all the same.
-	if _, err := f.CreateUser(t.Context(), "alice", password, ""); err != nil {
+	if _, err := f.CreateUser(t.Context(), account.Registration{Username: "alice", Password: password}); err != nil {
 		t.Fatal(err)
 	}
 	f.login("alice", phone("d1"))

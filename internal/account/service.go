@@ -51,6 +51,9 @@ type Registration struct {
 	// Device may be zero: the first Hello settles it.
 	Device       im.Device
 	StayLoggedIn bool
+	// Key makes a repeat the same registration: at least 8 bytes that nobody guesses,
+	// of which the user's id is made. nil: an id of its own, and no repeat.
+	Key []byte
 }
 
 // Credentials are what a user logs in with.

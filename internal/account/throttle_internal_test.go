@@ -22,7 +22,7 @@ func TestThrottleAtOnce(t *testing.T) {
 		defer db.Close()
 		s := New(db, Options{Argon: cheap})
 		defer s.Close()
-		if _, err := s.CreateUser(t.Context(), "alice", "correct horse", ""); err != nil {
+		if _, err := s.CreateUser(t.Context(), Registration{Username: "alice", Password: "correct horse"}); err != nil {
 			t.Fatal(err)
 		}
 		var release []func()

@@ -9,7 +9,7 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
-func (c *Calls) register(ctx context.Context, actor im.Actor, r *wire.RegisterRequest) (*wire.RegisterResponse, error) {
+func (c *Calls) register(ctx context.Context, actor im.Actor, r *wire.RegisterRequest, k *keyed) (*wire.RegisterResponse, error) {
 	device, err := contract.ParseDevice(r.GetDevice())
 	if err := first(
 		opaque("username", r.GetUsername(), maxUsernameBytes),
@@ -21,7 +21,7 @@ func (c *Calls) register(ctx context.Context, actor im.Actor, r *wire.RegisterRe
 	}
 	t, err := c.Accounts.Register(ctx, actor.Address, account.Registration{
 		Username: r.GetUsername(), Password: r.GetPassword(), DisplayName: r.GetDisplayName(),
-		Device: device, StayLoggedIn: r.GetStayLoggedIn(),
+		Device: device, StayLoggedIn: r.GetStayLoggedIn(), Key: k.seed("user"),
 	})
 	if err != nil {
 		return nil, err

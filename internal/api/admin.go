@@ -49,7 +49,7 @@ func lifetime(ms int64) (time.Duration, error) {
 	return time.Duration(ms) * time.Millisecond, nil
 }
 
-func (c *Calls) createUser(ctx context.Context, _ im.Actor, r *wire.CreateUserRequest) (*wire.CreateUserResponse, error) {
+func (c *Calls) createUser(ctx context.Context, _ im.Actor, r *wire.CreateUserRequest, k *keyed) (*wire.CreateUserResponse, error) {
 	if err := first(
 		opaque("username", r.GetUsername(), maxUsernameBytes),
 		knownPassword("password", r.GetPassword()),
@@ -57,7 +57,9 @@ func (c *Calls) createUser(ctx context.Context, _ im.Actor, r *wire.CreateUserRe
 	); err != nil {
 		return nil, err
 	}
-	u, err := c.Accounts.CreateUser(ctx, r.GetUsername(), r.GetPassword(), r.GetDisplayName())
+	u, err := c.Accounts.CreateUser(ctx, account.Registration{
+		Username: r.GetUsername(), Password: r.GetPassword(), DisplayName: r.GetDisplayName(), Key: k.seed("user"),
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -18,6 +18,11 @@
 //   - every call counts against the limit of its class, once, whichever door it
 //     comes through;
 //   - secrets (tokens, passwords, claim codes) and contents are never logged;
+//   - of calls of one caller with one idempotency key one is carried out at a time,
+//     and none after one was answered, on whichever node, for 24 hours; what is kept
+//     of them is of use only to who has the key and the request. A server that dies
+//     between the doing and the keeping makes a repeat be carried out again, which
+//     makes no second message, group or user;
 //   - every error that leaves is an *im.Error with a code of the catalogue.
 package api
 
@@ -61,6 +66,8 @@ type Deps struct {
 	// were counted by the gateway. nil means one with the default limits. Calls over
 	// HTTP were counted at that door, by the same one: give it Calls.Limiter.
 	Limiter *Limiter
+	// Keeper keeps the answers to calls with idempotency keys; nil: they are refused.
+	Keeper Keeper
 	// Random makes message ids for callers that send none; nil means crypto/rand.
 	Random io.Reader
 }
@@ -89,10 +96,9 @@ func NewCalls(d Deps) *Calls {
 	return c
 }
 
-// Call runs a method for an actor: payload and answer are the protobuf
-// encodings of its request and response. It is im.Logic.Call.
-func (c *Calls) Call(ctx context.Context, actor im.Actor, method string, payload []byte) ([]byte, error) {
-	r, ok := c.rows[method]
+// Call runs a method for an actor. It is im.Logic.Call.
+func (c *Calls) Call(ctx context.Context, actor im.Actor, call im.Call) ([]byte, error) {
+	r, ok := c.rows[call.Method]
 	if !ok {
 		return nil, im.Errorf(im.CodeUnimplemented, "this server has no such method")
 	}
@@ -104,10 +110,16 @@ func (c *Calls) Call(ctx context.Context, actor im.Actor, method string, payload
 	if err := r.Who.allows(actor); err != nil {
 		return nil, err
 	}
-	if len(payload) > r.MaxBytes {
-		return nil, tooLarge(r.Method, len(payload))
+	if len(call.Payload) > r.MaxBytes {
+		return nil, tooLarge(r.Method, len(call.Payload))
 	}
-	answer, err := r.call(ctx, actor, payload)
+	if err := checkKey(call.Key); err != nil {
+		return nil, err
+	}
+	if call.Key != "" && r.Repeat == RepeatKey {
+		return c.once(ctx, actor, r, call)
+	}
+	answer, err := r.call(ctx, actor, call.Payload, nil)
 	if err != nil {
 		return nil, late(r.Method, err)
 	}
@@ -190,6 +202,8 @@ type Method struct {
 	Class Class
 	// MaxBytes bounds the protobuf encoding of a request.
 	MaxBytes int
+	// Repeat is what a repeat does.
+	Repeat Repeat
 }
 
 // row is a Method with its handler.
@@ -197,10 +211,17 @@ type row struct {
 	Method
 	// request and response are empty messages of the handler's types.
 	request, response proto.Message
-	call              func(ctx context.Context, actor im.Actor, payload []byte) ([]byte, error)
+	call              func(ctx context.Context, actor im.Actor, payload []byte, k *keyed) ([]byte, error)
 }
 
-// newRow makes a row from a handler of the method's own types.
+// same tells that a repeat of the method does the same by nature.
+func (r row) same() row { r.Repeat = RepeatSame; return r }
+
+// reads tells that the method changes nothing, whatever its class.
+func (r row) reads() row { r.Repeat = RepeatReads; return r }
+
+// newRow makes a row from a handler of the method's own types. What it changes is
+// changed once by calls with an idempotency key.
 func newRow[In interface {
 	*Req
 	proto.Message
@@ -208,15 +229,31 @@ func newRow[In interface {
 	*Res
 	proto.Message
 }, Req, Res any](name string, who Who, class Class, maxBytes int, f func(context.Context, im.Actor, In) (Out, error)) row {
+	return newMaker(name, who, class, maxBytes, func(ctx context.Context, actor im.Actor, in In, _ *keyed) (Out, error) { return f(ctx, actor, in) })
+}
+
+// newMaker is newRow for a handler that makes something with an id, which it takes
+// from the call's key.
+func newMaker[In interface {
+	*Req
+	proto.Message
+}, Out interface {
+	*Res
+	proto.Message
+}, Req, Res any](name string, who Who, class Class, maxBytes int, f func(context.Context, im.Actor, In, *keyed) (Out, error)) row {
+	repeat := RepeatKey
+	if class == ClassRead {
+		repeat = RepeatReads
+	}
 	return row{
-		Method:  Method{Name: "skein.v1." + name, Who: who, Class: class, MaxBytes: maxBytes},
+		Method:  Method{Name: "skein.v1." + name, Who: who, Class: class, MaxBytes: maxBytes, Repeat: repeat},
 		request: In(new(Req)), response: Out(new(Res)),
-		call: func(ctx context.Context, actor im.Actor, payload []byte) ([]byte, error) {
+		call: func(ctx context.Context, actor im.Actor, payload []byte, k *keyed) ([]byte, error) {
 			in := In(new(Req))
 			if err := wire.UnmarshalRequest(payload, in); err != nil {
 				return nil, contract.Unread(err)
 			}
-			out, err := f(ctx, actor, in)
+			out, err := f(ctx, actor, in, k)
 			if err != nil {
 				return nil, err
 			}

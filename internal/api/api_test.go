@@ -61,7 +61,7 @@ func invoke[Out proto.Message](t *testing.T, c *Calls, actor im.Actor, method st
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer, err := c.Call(t.Context(), actor, "skein.v1."+method, payload)
+	answer, err := c.Call(t.Context(), actor, im.Call{Method: "skein.v1." + method, Payload: payload})
 	if err != nil {
 		return out, err
 	}
@@ -164,17 +164,17 @@ func TestWhoMayCall(t *testing.T) {
 func TestRequestsAreBounded(t *testing.T) {
 	c := NewCalls(Deps{})
 	for _, m := range Methods() {
-		_, err := c.Call(t.Context(), root, m.Name, make([]byte, m.MaxBytes+1))
+		_, err := c.Call(t.Context(), root, im.Call{Method: m.Name, Payload: make([]byte, m.MaxBytes+1)})
 		if im.CodeOf(err) != im.CodeTooLarge || !strings.Contains(err.Error(), "at most") {
 			t.Errorf("%s: %v", m.Name, err)
 		}
 		for _, garbage := range [][]byte{{0xff}, {0x0a, 0x05, 'a'}, {0x0b}} {
-			if _, err := c.Call(t.Context(), root, m.Name, garbage); im.CodeOf(err) != im.CodeInvalidArgument {
+			if _, err := c.Call(t.Context(), root, im.Call{Method: m.Name, Payload: garbage}); im.CodeOf(err) != im.CodeInvalidArgument {
 				t.Errorf("%s with %x: %v", m.Name, garbage, err)
 			}
 		}
 	}
-	if _, err := c.Call(t.Context(), none, "skein.v1.AccountService/Login", []byte{0x0a, 0x02, 0xff, 0xfe}); im.CodeOf(err) != im.CodeInvalidArgument {
+	if _, err := c.Call(t.Context(), none, im.Call{Method: "skein.v1.AccountService/Login", Payload: []byte{0x0a, 0x02, 0xff, 0xfe}}); im.CodeOf(err) != im.CodeInvalidArgument {
 		t.Errorf("invalid UTF-8: %v", err)
 	}
 }
@@ -313,7 +313,7 @@ func TestSendOutlivesItsCaller(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = c.Call(ctx, alice, "skein.v1.MessageService/SendMessage", payload)
+		_, err = c.Call(ctx, alice, im.Call{Method: "skein.v1.MessageService/SendMessage", Payload: payload})
 		if im.CodeOf(err) != im.CodeUnknown {
 			t.Errorf("got %v", err)
 		}

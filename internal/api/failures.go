@@ -23,6 +23,9 @@ func (m Method) Failures() []im.CodeInfo {
 	if m.Class != ClassRead {
 		codes = append(codes, im.CodeUnknown, im.CodeConflict, im.CodeStorageFull)
 	}
+	if m.Repeat == RepeatKey {
+		codes = append(codes, im.CodeIdConflict)
+	}
 	codes = append(codes, ownFailures()[m.Name]...)
 	infos := make([]im.CodeInfo, 0, len(codes))
 	for _, c := range codes {
@@ -50,10 +53,9 @@ func ownFailures() map[string][]im.Code {
 	say("ContactService", one(im.CodeNotFound), "RequestContact", "AcceptContact", "RefuseContact", "RemoveContact", "BlockUser", "UnblockUser", "SetRemark")
 	say("GroupService", one(im.CodeNotFound), "CreateGroup", "GetGroup", "RenameGroup", "ListMembers", "AddMembers", "RemoveMembers",
 		"LeaveGroup", "SetRole", "TransferOwnership", "MuteMember")
-	say("GroupService", one(im.CodeIdConflict), "CreateGroup")
 	say("MessageService", one(im.CodeNotFound), "SendMessage", "RecallMessage", "ListEntries", "MarkRead", "SetMyState")
 	say("MessageService", one(im.CodeMuted, im.CodeNotContact), "SendMessage", "RecallMessage")
-	say("MessageService", one(im.CodeIdConflict, im.CodeClockSkew), "SendMessage")
+	say("MessageService", one(im.CodeClockSkew), "SendMessage")
 	say("MessageService", one(im.CodeTooLate), "RecallMessage")
 	say("AdminService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "ClaimAdmin")
 	say("AdminService", one(im.CodeAlreadyExists), "CreateUser", "MintToken")

@@ -9,7 +9,7 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
-func (c *Calls) createGroup(ctx context.Context, actor im.Actor, r *wire.CreateGroupRequest) (*wire.CreateGroupResponse, error) {
+func (c *Calls) createGroup(ctx context.Context, actor im.Actor, r *wire.CreateGroupRequest, k *keyed) (*wire.CreateGroupResponse, error) {
 	if err := contract.CheckText("name", r.GetName(), 1, maxNameChars); err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func (c *Calls) createGroup(ctx context.Context, actor im.Actor, r *wire.CreateG
 	if id := r.GetRequestId(); id != "" && !im.ValidID(id) {
 		return nil, im.Wrong("requestId", "must match [A-Za-z0-9_-]{1,64}")
 	}
-	g, err := c.Groups.Create(ctx, actor, r.GetName(), members, r.GetRequestId())
+	g, err := c.Groups.Create(ctx, actor, r.GetName(), members, k.requestID(r.GetRequestId()))
 	if err != nil {
 		return nil, err
 	}

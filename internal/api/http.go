@@ -157,6 +157,10 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, name string, m Meth
 	if err != nil {
 		return err
 	}
+	key, err := keyOf(r)
+	if err != nil {
+		return err
+	}
 	form, err := formOf(r)
 	if err != nil {
 		return err
@@ -165,7 +169,7 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, name string, m Meth
 	if err != nil {
 		return err
 	}
-	answer, err := d.ask(ctx, actor, m, payload)
+	answer, err := d.ask(ctx, actor, m, payload, key)
 	if err != nil {
 		return late(m, err)
 	}
@@ -173,7 +177,7 @@ func (d *door) serve(w http.ResponseWriter, r *http.Request, name string, m Meth
 }
 
 // ask asks logic. Who logs in waits in line for it, as those do who connect.
-func (d *door) ask(ctx context.Context, actor im.Actor, m Method, payload []byte) ([]byte, error) {
+func (d *door) ask(ctx context.Context, actor im.Actor, m Method, payload []byte, key string) ([]byte, error) {
 	if m.Class == ClassCredential {
 		leave, err := d.logins.Enter(ctx)
 		if err != nil {
@@ -181,7 +185,7 @@ func (d *door) ask(ctx context.Context, actor im.Actor, m Method, payload []byte
 		}
 		defer leave()
 	}
-	return d.logic.Call(ctx, actor, m.Name, payload)
+	return d.logic.Call(ctx, actor, im.Call{Method: m.Name, Payload: payload, Key: key})
 }
 
 // admit finds out who calls, and whether they are the kind of caller the method
@@ -230,6 +234,23 @@ func bearer(r *http.Request) (string, error) {
 		return "", im.Errorf(im.CodeTokenInvalid, "the access token is longer than any of this server")
 	}
 	return token, nil
+}
+
+// keyOf returns the idempotency key of the request, "" if there is none. It may
+// stand in quotation marks, as a string does in structured headers.
+func keyOf(r *http.Request) (string, error) {
+	values := r.Header.Values(IdempotencyHeader)
+	if len(values) == 0 {
+		return "", nil
+	}
+	key := strings.TrimSpace(values[0])
+	if unquoted, ok := strings.CutPrefix(key, `"`); ok {
+		key = strings.TrimSuffix(unquoted, `"`)
+	}
+	if len(values) > 1 || key == "" {
+		return "", im.Wrong("idempotencyKey", "must be given once, in the header %s", IdempotencyHeader)
+	}
+	return key, checkKey(key)
 }
 
 // clientOf names the calling program for the session list.

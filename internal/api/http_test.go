@@ -50,8 +50,15 @@ func (f *fakeLogic) Authenticate(_ context.Context, h im.Handshake) (im.Actor, e
 	return im.Actor{}, im.Errorf(im.CodeTokenInvalid, "this is not a token of this server")
 }
 
-func (f *fakeLogic) Call(ctx context.Context, actor im.Actor, method string, payload []byte) ([]byte, error) {
-	return f.call(ctx, actor, method, payload)
+func (f *fakeLogic) Call(ctx context.Context, actor im.Actor, call im.Call) ([]byte, error) {
+	return f.call(ctx, actor, call.Method, call.Payload)
+}
+
+// without calls methods without idempotency keys.
+func without(c *Calls) func(context.Context, im.Actor, string, []byte) ([]byte, error) {
+	return func(ctx context.Context, a im.Actor, method string, payload []byte) ([]byte, error) {
+		return c.Call(ctx, a, im.Call{Method: method, Payload: payload})
+	}
 }
 
 // request is one request to the door.
@@ -156,7 +163,7 @@ func TestHTTPForms(t *testing.T) {
 // The body of a refusal names the field, and quotes nothing; unknown fields are ignored
 // as over connections (SPEC §1.4, §8).
 func TestHTTPNamesTheField(t *testing.T) {
-	h := NewHTTP(&fakeLogic{call: NewCalls(Deps{}).Call}, HTTPOptions{Log: quiet()})
+	h := NewHTTP(&fakeLogic{call: without(NewCalls(Deps{}))}, HTTPOptions{Log: quiet()})
 	for body, field := range map[string]string{
 		`{"name":"g","members":["b","a b"],"nonsense":[1]}`: "members[1]",
 		`{"name":"g","members":["b",7]}`:                    "members[1]",
@@ -433,7 +440,7 @@ func TestHTTPOrigins(t *testing.T) {
 		}}
 	}
 	w := do(h, preflight("https://chat.example"))
-	if w.Code != 204 || w.Header().Get("Access-Control-Allow-Origin") != "https://chat.example" || w.Header().Get("Access-Control-Allow-Headers") != "Authorization, Content-Type" {
+	if w.Code != 204 || w.Header().Get("Access-Control-Allow-Origin") != "https://chat.example" || w.Header().Get("Access-Control-Allow-Headers") != "Authorization, Content-Type, Idempotency-Key" {
 		t.Errorf("preflight: %d %v", w.Code, w.Header())
 	}
 	if w.Header().Get("Access-Control-Allow-Credentials") != "" {

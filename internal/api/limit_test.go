@@ -29,16 +29,16 @@ func newDoors(o LimiterOptions) *doors {
 	d := &doors{calls: NewCalls(Deps{Limiter: limiter})}
 	d.calls.rows = map[string]row{}
 	for _, m := range Methods() {
-		d.calls.rows[m.Name] = row{Method: m, call: func(context.Context, im.Actor, []byte) ([]byte, error) { d.done++; return nil, nil }}
+		d.calls.rows[m.Name] = row{Method: m, call: func(context.Context, im.Actor, []byte, *keyed) ([]byte, error) { d.done++; return nil, nil }}
 	}
-	d.http = NewHTTP(&fakeLogic{call: d.calls.Call}, HTTPOptions{Log: quiet(), Limiter: limiter})
+	d.http = NewHTTP(&fakeLogic{call: without(d.calls)}, HTTPOptions{Log: quiet(), Limiter: limiter})
 	return d
 }
 
 // over calls a method over a connection, when the gateway has counted it.
 func (d *doors) over(t *testing.T, user im.UserID, addr, method string) *im.Error {
 	t.Helper()
-	_, err := d.calls.Call(t.Context(), im.Actor{User: user, Session: "s", Connection: "c", Address: addr}, "skein.v1."+method, nil)
+	_, err := d.calls.Call(t.Context(), im.Actor{User: user, Session: "s", Connection: "c", Address: addr}, im.Call{Method: "skein.v1." + method})
 	var e *im.Error
 	errors.As(err, &e)
 	return e
@@ -213,10 +213,10 @@ func TestPasswordsStandInLine(t *testing.T) {
 func TestCallsAreLimitedByDefault(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	c := NewCalls(Deps{Now: func() time.Time { return now }})
-	c.rows["m"] = row{Method: Method{Name: "m", Who: User, Class: ClassCredential}, call: func(context.Context, im.Actor, []byte) ([]byte, error) { return nil, nil }}
+	c.rows["m"] = row{Method: Method{Name: "m", Who: User, Class: ClassCredential}, call: func(context.Context, im.Actor, []byte, *keyed) ([]byte, error) { return nil, nil }}
 	passed := 0
 	for range 500 {
-		if _, err := c.Call(t.Context(), im.Actor{User: "alice", Connection: "c"}, "m", nil); err == nil {
+		if _, err := c.Call(t.Context(), im.Actor{User: "alice", Connection: "c"}, im.Call{Method: "m"}); err == nil {
 			passed++
 		}
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
-func (c *Calls) sendMessage(ctx context.Context, actor im.Actor, r *wire.SendMessageRequest) (*wire.SendMessageResponse, error) {
+func (c *Calls) sendMessage(ctx context.Context, actor im.Actor, r *wire.SendMessageRequest, k *keyed) (*wire.SendMessageResponse, error) {
 	id := r.GetId()
 	if len(id) == 0 {
-		made, err := c.newID()
+		made, err := c.newID(k)
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,10 @@ func recallID(target *im.Entry, by im.UserID) im.MessageID {
 }
 
 // newID makes an id for a caller that sent none.
-func (c *Calls) newID() (im.MessageID, error) {
+func (c *Calls) newID(k *keyed) (im.MessageID, error) {
+	if k != nil {
+		return im.NewMessageID(k.begun, [10]byte(k.seed("message")[:10])), nil
+	}
 	var random [10]byte
 	if _, err := io.ReadFull(c.Random, random[:]); err != nil {
 		return im.MessageID{}, im.Wrap(err, im.CodeInternal, "the server failed")

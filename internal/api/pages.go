@@ -107,7 +107,7 @@ func (d *door) claimAdmin(r *http.Request, v claimView, password string) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), d.o.Timeout)
 	defer cancel()
-	answer, err := d.ask(ctx, caller, d.methods[claimMethod], payload)
+	answer, err := d.ask(ctx, caller, d.methods[claimMethod], payload, "")
 	if err != nil {
 		return late(d.methods[claimMethod], err)
 	}
@@ -119,7 +119,7 @@ func (d *door) claimAdmin(r *http.Request, v claimView, password string) error {
 	}
 	actor, err := d.logic.Authenticate(ctx, im.Handshake{Token: claimed.GetTokens().GetAccessToken(), Address: addr.String()})
 	if err == nil {
-		_, err = d.logic.Call(ctx, actor, logoutMethod, nil)
+		_, err = d.logic.Call(ctx, actor, im.Call{Method: logoutMethod})
 	}
 	if err != nil {
 		d.o.Log.WarnContext(ctx, "session of the claim page not ended", "err", err)

@@ -23,28 +23,28 @@ func Methods() []Method {
 // largest request in bytes, handler.
 func (c *Calls) table() []row {
 	return []row{
-		newRow("AccountService/Register", Anyone, ClassCredential, small, c.register),
+		newMaker("AccountService/Register", Anyone, ClassCredential, small, c.register),
 		newRow("AccountService/Login", Anyone, ClassCredential, small, c.login),
-		newRow("AccountService/Refresh", Anyone, ClassCredential, small, c.refresh),
-		newRow("AccountService/Logout", User, ClassWrite, small, c.logout),
+		newRow("AccountService/Refresh", Anyone, ClassCredential, small, c.refresh).same(),
+		newRow("AccountService/Logout", User, ClassWrite, small, c.logout).same(),
 		newRow("AccountService/ListSessions", User, ClassRead, small, c.listSessions),
-		newRow("AccountService/RevokeSession", User, ClassWrite, small, c.revokeSession),
+		newRow("AccountService/RevokeSession", User, ClassWrite, small, c.revokeSession).same(),
 		newRow("AccountService/ChangePassword", User, ClassCredential, small, c.changePassword),
 
 		newRow("UserService/GetUsers", User, ClassRead, ids, c.getUsers),
 		newRow("UserService/FindUser", Known, ClassRead, small, c.findUser),
-		newRow("UserService/UpdateProfile", User, ClassWrite, small, c.updateProfile),
+		newRow("UserService/UpdateProfile", User, ClassWrite, small, c.updateProfile).same(),
 
 		newRow("ContactService/RequestContact", User, ClassWrite, small, c.requestContact),
 		newRow("ContactService/AcceptContact", User, ClassWrite, small, c.acceptContact),
 		newRow("ContactService/RefuseContact", User, ClassWrite, small, c.refuseContact),
 		newRow("ContactService/RemoveContact", User, ClassWrite, small, c.removeContact),
-		newRow("ContactService/BlockUser", User, ClassWrite, small, c.blockUser),
-		newRow("ContactService/UnblockUser", User, ClassWrite, small, c.unblockUser),
-		newRow("ContactService/SetRemark", User, ClassWrite, small, c.setRemark),
+		newRow("ContactService/BlockUser", User, ClassWrite, small, c.blockUser).same(),
+		newRow("ContactService/UnblockUser", User, ClassWrite, small, c.unblockUser).same(),
+		newRow("ContactService/SetRemark", User, ClassWrite, small, c.setRemark).same(),
 		newRow("ContactService/ListContacts", User, ClassRead, small, c.listContacts),
 
-		newRow("GroupService/CreateGroup", User, ClassWrite, ids, c.createGroup),
+		newMaker("GroupService/CreateGroup", User, ClassWrite, ids, c.createGroup),
 		newRow("GroupService/GetGroup", User, ClassRead, small, c.getGroup),
 		newRow("GroupService/RenameGroup", User, ClassWrite, small, c.renameGroup),
 		newRow("GroupService/ListMembers", User, ClassRead, small, c.listMembers),
@@ -55,18 +55,18 @@ func (c *Calls) table() []row {
 		newRow("GroupService/TransferOwnership", User, ClassWrite, small, c.transferOwnership),
 		newRow("GroupService/MuteMember", User, ClassWrite, small, c.muteMember),
 
-		newRow("MessageService/SendMessage", User, ClassSend, entry, c.sendMessage),
-		newRow("MessageService/RecallMessage", User, ClassSend, small, c.recallMessage),
+		newMaker("MessageService/SendMessage", User, ClassSend, entry, c.sendMessage),
+		newRow("MessageService/RecallMessage", User, ClassSend, small, c.recallMessage).same(),
 		newRow("MessageService/ListEntries", User, ClassRead, small, c.listEntries),
 		newRow("MessageService/ListConversations", User, ClassRead, small, c.listConversations),
-		newRow("MessageService/MarkRead", User, ClassMark, small, c.markRead),
-		newRow("MessageService/SetMyState", User, ClassMark, draft, c.setMyState),
+		newRow("MessageService/MarkRead", User, ClassMark, small, c.markRead).same(),
+		newRow("MessageService/SetMyState", User, ClassMark, draft, c.setMyState).same(),
 
 		newRow("AdminService/ClaimAdmin", Anyone, ClassCredential, small, c.claimAdmin),
 		newRow("AdminService/MintToken", Admin, ClassAdmin, small, c.mintToken),
-		newRow("AdminService/CreateUser", Admin, ClassAdmin, small, c.createUser),
-		newRow("AdminService/ListUsers", Admin, ClassAdmin, small, c.listUsers),
-		newRow("AdminService/ListUserSessions", Admin, ClassAdmin, small, c.listUserSessions),
+		newMaker("AdminService/CreateUser", Admin, ClassAdmin, small, c.createUser),
+		newRow("AdminService/ListUsers", Admin, ClassAdmin, small, c.listUsers).reads(),
+		newRow("AdminService/ListUserSessions", Admin, ClassAdmin, small, c.listUserSessions).reads(),
 		newRow("AdminService/KickUser", Admin, ClassAdmin, small, c.kickUser),
 	}
 }

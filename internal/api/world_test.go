@@ -40,6 +40,7 @@ type world struct {
 	accounts *account.Service
 	groups   *group.Service
 	messages *messaging.Service
+	calls    *Calls
 	// root is the administrator's user name.
 	root string
 	n    int
@@ -67,8 +68,8 @@ func (l worldLogic) Authenticate(ctx context.Context, h im.Handshake) (im.Actor,
 	return l.Service.Authenticate(ctx, h)
 }
 
-func (l worldLogic) Call(ctx context.Context, a im.Actor, method string, payload []byte) ([]byte, error) {
-	return l.calls.Call(ctx, a, method, payload)
+func (l worldLogic) Call(ctx context.Context, a im.Actor, call im.Call) ([]byte, error) {
+	return l.calls.Call(ctx, a, call)
 }
 
 // worldMembers answers messaging's questions.
@@ -166,9 +167,9 @@ func newWorld(t *testing.T) *world {
 		journal.Close()
 		db.Close()
 	})
-	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages})
+	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Keeper: db})
 	w := &world{
-		t: t, accounts: accounts, groups: members.groups, messages: messages, schemas: loadSchemas(t), root: "root",
+		t: t, accounts: accounts, groups: members.groups, messages: messages, calls: calls, schemas: loadSchemas(t), root: "root",
 		http: NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Limiter: NewLimiter(LimiterOptions{Unlimited: true})}),
 	}
 	code, err := accounts.PrepareClaim(t.Context())

@@ -269,7 +269,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	})
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
-		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Limiter: a.limiter,
+		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Keeper: a.directory, Limiter: a.limiter,
 	})
 	return nil
 }

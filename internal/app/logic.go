@@ -28,6 +28,6 @@ func (l *logic) Mark(ctx context.Context, from im.Actor, c im.ConversationID, re
 	reply(l.Service.Mark(ctx, from, c, received, read))
 }
 
-func (l *logic) Call(ctx context.Context, from im.Actor, method string, payload []byte) ([]byte, error) {
-	return l.calls.Call(ctx, from, method, payload)
+func (l *logic) Call(ctx context.Context, from im.Actor, call im.Call) ([]byte, error) {
+	return l.calls.Call(ctx, from, call)
 }

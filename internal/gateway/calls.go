@@ -117,7 +117,7 @@ func (s *session) ask(from im.Actor, call *wire.Call) (*wire.Result, error) {
 	}
 	ctx, answered := s.asking(askTime)
 	defer answered()
-	answer, err := s.g.o.Logic.Call(ctx, from, call.GetMethod(), payload)
+	answer, err := s.g.o.Logic.Call(ctx, from, im.Call{Method: call.GetMethod(), Payload: payload, Key: call.GetIdempotencyKey()})
 	if err != nil {
 		return nil, err
 	}

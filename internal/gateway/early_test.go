@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -17,14 +18,15 @@ type strangers struct {
 	logicFor
 	mu     sync.Mutex
 	actors []im.Actor
+	keys   []string
 	now    int
 	most   int
 	takes  time.Duration
 }
 
-func (l *strangers) Call(_ context.Context, from im.Actor, method string, payload []byte) ([]byte, error) {
+func (l *strangers) Call(_ context.Context, from im.Actor, call im.Call) ([]byte, error) {
 	l.mu.Lock()
-	l.actors = append(l.actors, from)
+	l.actors, l.keys = append(l.actors, from), append(l.keys, call.Key)
 	l.now++
 	l.most = max(l.most, l.now)
 	l.mu.Unlock()
@@ -32,10 +34,10 @@ func (l *strangers) Call(_ context.Context, from im.Actor, method string, payloa
 	l.mu.Lock()
 	l.now--
 	l.mu.Unlock()
-	if method == "open/fails" {
+	if call.Method == "open/fails" {
 		return nil, im.Errorf(im.CodeBadCredentials, "no")
 	}
-	return payload, nil
+	return call.Payload, nil
 }
 
 func openWorld(t *testing.T, change ...func(*Options)) (*world, *strangers) {
@@ -78,6 +80,28 @@ func TestCallsBeforeTheHello(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The idempotency key goes with the call, before the Hello and after it.
+func TestCallsHaveTheirKeys(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, l := openWorld(t)
+		p := w.dial(wire.JSON())
+		ask := func(n uint32, key string) {
+			f := early(n, "open")
+			f.GetCall().IdempotencyKey = key
+			p.send(f)
+			p.want(fmt.Sprintf(`result %d "q"`, n))
+		}
+		ask(1, "0123456789abcdef")
+		ask(2, "")
+		p.send(hello("ann", "d1", phone))
+		p.want("welcome ann")
+		ask(3, "another-key-0123")
+		if got := strings.Join(l.keys, " "); got != "0123456789abcdef  another-key-0123" {
+			t.Errorf("keys %q", got)
+		}
+	})
 }
 
 // So many, and no more; those that come at once are done one after the other.

@@ -123,8 +123,8 @@ func (l *fakeLogic) Call(ctx context.Context, method string, payload []byte) ([]
 // logicFor adds the actor parameter of im.Logic.Call, which no test looks at.
 type logicFor struct{ *fakeLogic }
 
-func (l logicFor) Call(ctx context.Context, _ im.Actor, method string, payload []byte) ([]byte, error) {
-	return l.fakeLogic.Call(ctx, method, payload)
+func (l logicFor) Call(ctx context.Context, _ im.Actor, call im.Call) ([]byte, error) {
+	return l.fakeLogic.Call(ctx, call.Method, call.Payload)
 }
 
 func (l *fakeLogic) markList() []im.Mark {

@@ -41,13 +41,13 @@ type Logic interface {
 	// none yet, the old one stays).
 	Compare(ctx context.Context, from Actor, position string, digest uint64) (same bool, newPosition string, err error)
 
-	// Signal passes an ephemeral signal on (typing, or of the clients' own), or answers which users the
-	// actor may watch (presence).
+	// Signal passes an ephemeral signal on (typing, or of the clients' own), or answers
+	// which users the actor may watch (presence).
 	Signal(ctx context.Context, from Actor, s Signal) ([]UserID, error)
 
-	// Call runs an API method: payload and answer are the protobuf encodings of
-	// the method's request and response.
-	Call(ctx context.Context, from Actor, method string, payload []byte) ([]byte, error)
+	// Call runs an API method; the answer is the protobuf encoding of the method's
+	// response.
+	Call(ctx context.Context, from Actor, call Call) ([]byte, error)
 }
 
 // Dispatch is what logic asks of the gateways, wherever they are. Calls never
@@ -73,6 +73,16 @@ type Handshake struct {
 	Device     Device
 	Client     string
 	Address    string
+}
+
+// Call asks for an API method.
+type Call struct {
+	// Method is `skein.v1.<Service>/<Method>`.
+	Method string
+	// Payload is the protobuf encoding of its request.
+	Payload []byte
+	// Key is the idempotency key, "" for none (SPEC §8).
+	Key string
 }
 
 // Device is one installation of a client.

@@ -175,6 +175,15 @@ func (r *reader) count() int {
 	return int(n)
 }
 
+// A call's key is behind everything else, where a node of before does not look.
+func putCall(b []byte, c *im.Call) []byte {
+	return putString(putBytes(putString(b, c.Method), c.Payload), c.Key)
+}
+
+func (r *reader) call() im.Call {
+	return im.Call{Method: r.string(), Payload: r.bytes(), Key: r.string()}
+}
+
 func putUsers(b []byte, us []im.UserID) []byte {
 	b = binary.AppendUvarint(b, uint64(len(us)))
 	for _, u := range us {

@@ -105,14 +105,14 @@ func (r *router) Signal(ctx context.Context, from im.Actor, s im.Signal) ([]im.U
 }
 
 // Call is carried out once: nobody knows here what it does.
-func (r *router) Call(ctx context.Context, from im.Actor, method string, payload []byte) ([]byte, error) {
+func (r *router) Call(ctx context.Context, from im.Actor, call im.Call) ([]byte, error) {
 	key := string(from.User)
 	if key == "" {
-		key = method
+		key = call.Method
 	}
 	return ask1(ctx, r, askCall, key, false,
-		func(l im.Logic) ([]byte, error) { return l.Call(ctx, from, method, payload) },
-		func() []byte { return putBytes(putString(putActor(nil, &from), method), payload) },
+		func(l im.Logic) ([]byte, error) { return l.Call(ctx, from, call) },
+		func() []byte { return putCall(putActor(nil, &from), &call) },
 		func(in *reader) []byte { return in.bytes() })
 }
 

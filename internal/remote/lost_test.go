@@ -12,7 +12,7 @@ import (
 func TestACallOfALostNodeIsNotRepeated(t *testing.T) {
 	in(t, "g1 l1 l2", func(t *testing.T, w *world) {
 		w.store.onCall = func(node string) { w.hub.Partition("g1", node) }
-		_, err := w.nodes["g1"].Logic().Call(t.Context(), im.Actor{User: "ann"}, "m", []byte("once"))
+		_, err := w.nodes["g1"].Logic().Call(t.Context(), im.Actor{User: "ann"}, im.Call{Method: "m", Payload: []byte("once")})
 		if im.CodeOf(err) != im.CodeUnknown {
 			t.Errorf("answered %v", err)
 		}

@@ -472,12 +472,15 @@ func TestRequests(t *testing.T) {
 		if err != nil || res.Position != "pann" || len(res.Conversations[0].Title) != 2<<20 {
 			t.Fatal(err, len(res.Conversations))
 		}
-		if _, err := logic.Call(ctx, im.Actor{User: "ann"}, "fail", nil); im.CodeOf(err) != im.CodeNotFound {
+		if _, err := logic.Call(ctx, im.Actor{User: "ann"}, im.Call{Method: "fail"}); im.CodeOf(err) != im.CodeNotFound {
 			t.Fatal(err)
+		}
+		if got, err := logic.Call(ctx, im.Actor{User: "ann"}, im.Call{Method: "m", Payload: []byte(" x"), Key: "the-key"}); err != nil || !strings.HasSuffix(string(got), " the-key x") {
+			t.Fatalf("a call with a key: %q, %v", got, err)
 		}
 		// One that makes a node panic ends there, and the node goes on.
 		for range 4 {
-			if _, err := logic.Call(ctx, im.Actor{User: "ann"}, "panic", []byte("x")); im.CodeOf(err) != im.CodeInternal {
+			if _, err := logic.Call(ctx, im.Actor{User: "ann"}, im.Call{Method: "panic", Payload: []byte("x")}); im.CodeOf(err) != im.CodeInternal {
 				t.Fatal(err)
 			}
 		}
@@ -522,7 +525,7 @@ func TestCallsAreNotRepeated(t *testing.T) {
 		w.hub.SetFaults(mem.Faults{Drop: 0.2, Duplicate: 0.3, Reorder: 0.2, Delay: time.Millisecond})
 		failed := 0
 		for i := range 100 {
-			_, err := w.nodes["g1"].Logic().Call(t.Context(), im.Actor{User: im.UserID(fmt.Sprint(i))}, "m", fmt.Append(nil, i))
+			_, err := w.nodes["g1"].Logic().Call(t.Context(), im.Actor{User: im.UserID(fmt.Sprint(i))}, im.Call{Method: "m", Payload: fmt.Append(nil, i)})
 			if err != nil {
 				failed++
 				if c := im.CodeOf(err); c != im.CodeUnknown && c != im.CodeUnavailable {

@@ -442,7 +442,7 @@ func (s *server) carryOut(ctx context.Context, kind byte, in *reader) (body []by
 		return putUsers(nil, users), err
 	case askCall:
 		from := in.actor()
-		body, err := s.logic.Call(ctx, from, in.string(), in.bytes())
+		body, err := s.logic.Call(ctx, from, in.call())
 		return putBytes(nil, body), err
 	case askStanding:
 		st, err := s.backend.Standing(ctx, im.UserID(in.string()))

@@ -204,7 +204,8 @@ func (b *brain) Signal(_ context.Context, from im.Actor, s im.Signal) ([]im.User
 	return s.Watch, nil
 }
 
-func (b *brain) Call(_ context.Context, _ im.Actor, method string, payload []byte) ([]byte, error) {
+func (b *brain) Call(_ context.Context, _ im.Actor, call im.Call) ([]byte, error) {
+	method, payload := call.Method, call.Payload
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
 	b.store.calls[string(payload)]++
@@ -217,7 +218,7 @@ func (b *brain) Call(_ context.Context, _ im.Actor, method string, payload []byt
 	if method == "fail" {
 		return nil, im.Errorf(im.CodeNotFound, "no such thing")
 	}
-	return append([]byte(b.name+" "), payload...), nil
+	return append([]byte(b.name+" "+call.Key), payload...), nil
 }
 
 func (b *brain) Position(context.Context) (uint64, error) {

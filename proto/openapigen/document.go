@@ -68,6 +68,7 @@ func document(files *protoregistry.Files, methods []api.Method) (object, error) 
 			set("securitySchemes", object{}.set("bearer", object{}.
 				set("type", "http").set("scheme", "bearer").
 				set("description", "An access token of a session (Login, Register, Refresh, MintToken) or, for AdminService, the admin key."))).
+			set("parameters", object{}.set(api.IdempotencyHeader, idempotencyKey())).
 			set("headers", headers()).
 			set("responses", object{}.set("Error", errorResponse())).
 			set("schemas", s.out)), nil
@@ -101,11 +102,16 @@ func operation(md protoreflect.MethodDescriptor, m api.Method, s *schemas) objec
 			set("content", object{}.set("application/json", object{}.set("schema", ref("schemas", "Error")))).
 			set("x-skein-codes", f.codes))
 	}
-	return op.
+	op = op.
 		set("security", security).
 		set("x-skein-who", m.Who.String()).
 		set("x-skein-rate-class", string(m.Class)).
 		set("x-skein-max-bytes", m.MaxBytes).
+		set("x-skein-repeat", m.Repeat.String())
+	if m.Repeat != api.RepeatReads {
+		op = op.set("parameters", []object{ref("parameters", api.IdempotencyHeader)})
+	}
+	return op.
 		set("requestBody", object{}.
 			set("required", true).
 			set("content", bodies(md.Input()))).
@@ -147,7 +153,12 @@ func callers(m api.Method) string {
 		api.User:   "For users.",
 		api.Admin:  "For administrators and the admin key.",
 	}[m.Who]
-	return fmt.Sprintf("%s Rate class `%s`. A request has at most %d bytes as protobuf.", who, m.Class, m.MaxBytes)
+	repeat := map[api.Repeat]string{
+		api.RepeatReads: "Changes nothing: repeat it as you like.",
+		api.RepeatSame:  "Repeating it does the same again; it needs no idempotency key.",
+		api.RepeatKey:   "With an `" + api.IdempotencyHeader + "` a repeat gets the first answer and is not carried out again.",
+	}[m.Repeat]
+	return fmt.Sprintf("%s %s Rate class `%s`. A request has at most %d bytes as protobuf.", who, repeat, m.Class, m.MaxBytes)
 }
 
 func bodies(d protoreflect.MessageDescriptor) object {
@@ -157,6 +168,17 @@ func bodies(d protoreflect.MessageDescriptor) object {
 			set("type", "string").
 			set("contentMediaType", "application/proto").
 			set("description", "The protobuf encoding of "+string(d.FullName())+".")))
+}
+
+// idempotencyKey is the header that methods which change something take.
+func idempotencyKey() object {
+	return object{}.
+		set("name", api.IdempotencyHeader).
+		set("in", "header").
+		set("description", "Names this request, so that it can be repeated when its answer was lost: a random text, such as a UUID, made anew for each request and sent again with its repeats. "+
+			"For 24 hours a repeat by the same caller gets the first answer and changes nothing; of a user the newest 1,000 are kept. With another request: `id_conflict`. While the first is under way: `unavailable`. "+
+			"A refusal of the *fix* range, `rate_limited` and `overloaded` free the key. A Call frame has it in `idempotencyKey`. SPEC §8.").
+		set("schema", object{}.set("type", "string").set("pattern", api.KeyPattern))
 }
 
 func headers() object {
