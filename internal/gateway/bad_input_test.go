@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,16 +14,15 @@ import (
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
 
-var updateBadInput = flag.Bool("update", false, "write the golden file of TestBadInput")
-
-const badInputFile = "testdata/bad_input.txt"
+var updateBadInput = flag.Bool("update", false, "write the golden files of TestBadInput")
 
 // good is what fields hold where any value will not do, by the end of their path.
 var good = map[string]string{
-	"conversation": `"dm:ann:bob"`, "token": `"$user"`, "device.class": `"DEVICE_CLASS_PHONE"`, "versionMax": "1",
+	"conversation": `"dm:ann:bob"`, "token": `"$userids"`, "device.class": `"DEVICE_CLASS_PHONE"`, "versionMax": "1",
 	"id": `"AAAAAAPocACAAAAAAAAAAQ=="`, "insteadOf": `"AAAAAAPocACAAAAAAAAAAg=="`, "device.id": `"d1"`, "call.body": "", "call.json": `{"username":"bob"}`,
 	"call.method": `"skein.v1.UserService/FindUser"`, "content.data": "", "send.extra": `{"key":"value"}`,
 }
@@ -86,6 +86,9 @@ func wrongs() []wrong {
 		{"number as string", instead(`"7"`, isNumber)},
 		{"string as number", instead("7", isText)},
 		{"2^53+1", instead("9007199254740993", isNumber)},
+		{"2^64", instead(`"18446744073709551616"`, isNumber)},
+		{"below 0", instead("-1", isNumber)},
+		{"a fraction", instead("1.5", isNumber)},
 		{"lone surrogate", instead(`"\ud800"`, isText)},
 		{"duplicate key", func(_ protoreflect.FieldDescriptor, name, value string) (string, bool) {
 			return name + ":" + value + "," + name + ":" + value, true
@@ -203,6 +206,9 @@ func full(f *wire.ServerFrame) string {
 			continue
 		}
 		s := short(brief(f))
+		if want := wire.Code(e.Code).Info().Number; int(e.CodeNumber) != want {
+			s += fmt.Sprintf(" with the number %d", e.CodeNumber)
+		}
 		for _, part := range []struct{ name, value string }{{"frame", e.Frame}, {"conversation", e.Conversation}, {"field", e.Field}, {"message", e.Message}} {
 			if part.value != "" {
 				s += fmt.Sprintf(" %s=%q", part.name, part.value)
@@ -216,48 +222,60 @@ func full(f *wire.ServerFrame) string {
 // short leaves out what was made long, and comes back as a name.
 func short(s string) string { return strings.ReplaceAll(s, strings.Repeat("abcd", 1500), "$long") }
 
-// Every bad message and its answer stands in the golden file, before the Hello and
-// after the Welcome; fields that are added to the contract come in by themselves. A
-// change of the file is a change of the protocol: look at it, then run with -update.
+// Every bad message and its answer stands in the golden files, in every state of a
+// connection; fields that are added to the contract come in by themselves. A change of
+// a file is a change of the protocol: look at it, then run with -update.
 func TestBadInput(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := newWorld(t)
-		var table strings.Builder
-		table.WriteString("# What a client says wrongly, before the Hello (-) and after the Welcome (+), and what it is told; \"closed\" if the connection is over.\n")
-		for i, m := range badMessages() {
-			fmt.Fprintf(&table, "%s\n", m.name)
-			for _, ready := range []bool{false, true} {
-				user := fmt.Sprintf("u%d%v", i, ready)
-				answers, closed := w.hear(user, strings.ReplaceAll(m.text, "$user", user), ready)
-				mark := "-"
-				if ready {
-					mark = "+"
-				}
-				fmt.Fprintf(&table, "\t%s %s\n", mark, strings.Join(answers, " | "))
-				judge(t, m.name, ready, answers, closed)
+	for _, c := range []struct {
+		codec    wire.Codec
+		messages func() []said
+		file     string
+	}{
+		{wire.JSON(), badMessages, "testdata/bad_input.txt"},
+		{wire.Protobuf(), badProtobuf, "testdata/bad_protobuf.txt"},
+	} {
+		t.Run(c.codec.Name(), func(t *testing.T) {
+			bubble(t, func(t *testing.T) { compareTables(t, tableOf(t, c.codec, c.messages()), c.file) })
+		})
+	}
+}
+
+// stage is how far a connection is when it says something bad.
+type stage struct{ mark, name string }
+
+var stages = []stage{{"-", "before the Hello"}, {"+", "after the Welcome"}, {"!", "after the GoAway"}}
+
+// tableOf says all messages and writes down the answers. What is answered after a
+// GoAway stands there only where it is something else than before it.
+func tableOf(t *testing.T, codec wire.Codec, messages []said) string {
+	w := newWorld(t)
+	w.logic.send = func(_ im.Actor, _ im.Message, reply func(im.Ack, error)) { reply(im.Ack{Seq: 5}, nil) }
+	w.logic.call = func(context.Context, string, []byte) ([]byte, error) { return nil, nil }
+	var table strings.Builder
+	table.WriteString("# What a client says wrongly, before the Hello (-), after the Welcome (+), and after the GoAway where that is told something else (!), and what it is told; \"closed\" if the connection is over.\n")
+	for i, m := range messages {
+		fmt.Fprintf(&table, "%s\n", m.name)
+		var before string
+		for at, st := range stages {
+			user := fmt.Sprintf("u%d-%d-", 1000+i, at) // of one length: protobuf has lengths
+			answers, closed := w.hear(codec, user, strings.ReplaceAll(m.text, "$userids", user), st)
+			judge(t, m.name, st, answers, closed)
+			if line := strings.Join(answers, " | "); at < 2 || line != before {
+				fmt.Fprintf(&table, "\t%s %s\n", st.mark, line)
+				before = line
 			}
 		}
-		if *updateBadInput {
-			if err := os.WriteFile(badInputFile, []byte(table.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			return
-		}
-		want, err := os.ReadFile(badInputFile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		compareTables(t, table.String(), string(want))
-	})
+	}
+	return table.String()
 }
 
 // judge holds an answer against what is promised of all of them (SPEC §1.7, §10).
-func judge(t *testing.T, name string, ready bool, answers []string, closed bool) {
+func judge(t *testing.T, name string, st stage, answers []string, closed bool) {
 	t.Helper()
 	frame, _, _ := strings.Cut(name, " ")
 	frame, _, _ = strings.Cut(frame, ".")
-	if closed && ready && frame != "bye" && frame != "hello" {
-		t.Errorf("%s: the connection was lost: %q", name, answers)
+	if closed && st != stages[0] && frame != "bye" && frame != "hello" && name != "(a message) nothing" {
+		t.Errorf("%s, %s: the connection was lost: %q", name, st.name, answers)
 	}
 	if closed && slices.ContainsFunc(answers, func(a string) bool { return strings.HasPrefix(a, "error invalid_argument") }) {
 		t.Errorf("%s: closed with an ordinary code: %q", name, answers)
@@ -276,14 +294,19 @@ func judge(t *testing.T, name string, ready bool, answers []string, closed bool)
 
 // hear says a message and then one that is good, and returns what is answered to the
 // first.
-func (w *world) hear(user, text string, ready bool) (answers []string, closed bool) {
-	p := w.dial(wire.JSON())
+func (w *world) hear(codec wire.Codec, user, text string, st stage) (answers []string, closed bool) {
+	p := w.dial(codec)
 	defer p.nc.Close()
 	then, last := hello(user+"-then", "d1", wire.DeviceClass_DEVICE_CLASS_PHONE), "welcome "+user+"-then"
-	if ready {
+	if st != stages[0] {
 		p.send(hello(user, "d1", wire.DeviceClass_DEVICE_CLASS_PHONE))
 		p.want("welcome " + user)
 		then, last = wire.NewClientFrame(&wire.Sync{Number: 4242}), "delta 4242 p1"
+	}
+	if st == stages[2] {
+		w.g.TurnAway(true, 0)
+		defer w.g.TurnAway(false, 0)
+		p.want("go_away")
 	}
 	p.raw([]byte(text))
 	synctest.Wait() // Calls are answered in any order
@@ -294,9 +317,9 @@ func (w *world) hear(user, text string, ready bool) (answers []string, closed bo
 		case errors.Is(err, io.EOF):
 			return append(answers, "closed"), true
 		case err != nil:
-			w.t.Fatalf("%.80s: %v", text, err)
+			w.t.Fatalf("%.80q: %v", text, err)
 		case brief(f) != last:
-			answers = append(answers, strings.ReplaceAll(full(f), user, "$user"))
+			answers = append(answers, strings.ReplaceAll(full(f), user, "$userids"))
 			continue
 		case len(answers) == 0:
 			answers = []string{"nothing"}
@@ -305,9 +328,20 @@ func (w *world) hear(user, text string, ready bool) (answers []string, closed bo
 	}
 }
 
-func compareTables(t *testing.T, got, want string) {
+// compareTables compares a table with the golden file, or writes it.
+func compareTables(t *testing.T, got, file string) {
 	t.Helper()
-	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	if *updateBadInput {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, w := strings.Split(got, "\n"), strings.Split(string(want), "\n")
 	for i := range max(len(g), len(w)) {
 		var a, b string
 		if i < len(g) {
@@ -317,7 +351,7 @@ func compareTables(t *testing.T, got, want string) {
 			b = w[i]
 		}
 		if a != b {
-			t.Fatalf("%s:%d\ngot  %s\nwant %s\nif that is meant, run with -update and look at the difference", badInputFile, i+1, a, b)
+			t.Fatalf("%s:%d\ngot  %s\nwant %s\nif that is meant, run with -update and look at the difference", file, i+1, a, b)
 		}
 	}
 }
