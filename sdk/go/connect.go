@@ -435,6 +435,7 @@ func (k *core) dropLink(err error) {
 		r.abandon(err)
 	}
 	k.again, k.pageAgain = refused{}, refused{} // the next Hello syncs
+	k.asks = nil
 	k.requeue()
 	k.held, k.heldOver = nil, false // the next sync brings them
 }

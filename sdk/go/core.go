@@ -38,6 +38,7 @@ type core struct {
 
 	outbox
 	connection
+	pullFrames
 	syncer
 	marks
 
@@ -137,6 +138,7 @@ func (k *core) turn() {
 	if k.over == nil {
 		k.pump()
 		k.pumpPulls()
+		k.sendPulls()
 		k.commit()
 	}
 }

@@ -91,7 +91,9 @@ func (f *fake) listenTLS() (wss, tlsURL string, client *tls.Config) {
 
 func (f *fake) upgrade() http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		c, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{wire.ProtobufName, wire.JSONName}})
+		c, err := websocket.Accept(w, r, &websocket.AcceptOptions{
+			Subprotocols: []string{wire.ProtobufName, wire.JSONName}, CompressionMode: websocket.CompressionNoContextTakeover,
+		})
 		if err != nil {
 			return
 		}

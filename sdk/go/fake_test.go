@@ -170,6 +170,10 @@ func (f *fake) handle(c *fakeConn, fr *wire.ClientFrame) {
 		reply(c, f.delta(m.Sync))
 	case *wire.ClientFrame_Pull:
 		reply(c, f.pull(m.Pull))
+	case *wire.ClientFrame_Pulls:
+		for _, p := range m.Pulls.Pulls {
+			reply(c, f.pull(p))
+		}
 	case *wire.ClientFrame_Ping:
 		reply(c, f.pong(m.Ping))
 	case *wire.ClientFrame_Call:

@@ -283,9 +283,11 @@ func openWS(ctx context.Context, u *url.URL, o *options) (pipe, error) {
 		tr.DialContext = o.dial
 	}
 	client := &http.Client{Transport: tr}
-	conn, resp, err := websocket.Dial(ctx, u.String(), &websocket.DialOptions{
-		HTTPClient: client, Subprotocols: []string{o.codec.Name()},
-	})
+	how := &websocket.DialOptions{HTTPClient: client, Subprotocols: []string{o.codec.Name()}}
+	if o.deflate {
+		how.CompressionMode = websocket.CompressionNoContextTakeover
+	}
+	conn, resp, err := websocket.Dial(ctx, u.String(), how)
 	if err != nil {
 		tr.CloseIdleConnections()
 		return nil, refusal(resp, err)

@@ -9,7 +9,9 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
-// maxPulls bounds the Pulls that are unanswered.
+// maxPulls bounds the conversations that are asked for and not answered, where each is
+// asked for in a frame of its own; where several go in one frame it is from how few
+// unanswered ones on the next frame goes.
 const maxPulls = 8
 
 // newestBlock is how many entries a window begins with that starts anew.
@@ -55,11 +57,12 @@ func (k *core) pumpPulls() {
 			under++
 		}
 	}
+	room, entries := k.pullRoom(under)
 	var later []*conv
 	for i, cv := range k.pullQueue {
 		switch {
 		case k.convs[cv.rec.ID] != cv || cv.pulling || !cv.missing():
-		case under >= maxPulls:
+		case room == 0:
 			later = append(later, k.pullQueue[i:]...)
 			k.pullQueue = later
 			return
@@ -67,45 +70,38 @@ func (k *core) pumpPulls() {
 			k.pullsAt = earliest(k.pullsAt, cv.pullAt)
 			later = append(later, cv)
 		default:
-			k.pullMissing(cv)
-			under++
+			r, backward, limit := k.lacks(cv)
+			if uint64(limit) > entries { // with the next frame
+				room = 0
+				later = append(later, cv)
+				continue
+			}
+			k.pull(r, backward, limit)
+			room--
+			entries -= uint64(limit)
 		}
 	}
 	k.pullQueue = later
 }
 
-// pullMissing asks for the hole after the window, or, if it is larger than the
-// limit, for its newest entries: if these do not reach back to the window, it starts
+// lacks is what to ask for: the hole after the window, or, if it is larger than the
+// limit, its newest entries: if these do not reach back to the window, it starts
 // anew with them.
-func (k *core) pullMissing(cv *conv) {
+func (k *core) lacks(cv *conv) (r *request, backward bool, limit int) {
 	from, upTo := cv.rec.after(cv.rec.High), cv.rec.Head
 	for seq := range cv.early {
 		upTo = min(upTo, seq-1)
 	}
 	if lacks := cv.rec.theirs(from, upTo); k.o.maxGap == 0 || lacks <= k.o.maxGap {
 		n := min(int(min(lacks, 1<<20)), k.pageLimit())
-		k.pull(&request{kind: reqFill, cv: cv, from: from}, false, n)
-		return
+		return &request{kind: reqFill, cv: cv, from: from}, false, n
 	}
 	// How much of it amends, and is none to be shown, only the answer tells.
-	r := &request{kind: reqNewest, cv: cv}
+	r = &request{kind: reqNewest, cv: cv}
 	if upTo < cv.rec.Head {
 		r.from = upTo
 	}
-	k.pull(r, true, min(newestBlock, k.pageLimit()))
-}
-
-func (k *core) pull(r *request, backward bool, limit int) {
-	n := k.nextNumber()
-	r.at = k.o.now()
-	if r.kind == reqFill || r.kind == reqNewest {
-		r.cv.pulling = true
-	}
-	k.reqs[n] = r
-	k.send(wire.NewClientFrame(&wire.Pull{
-		Number: n, Conversation: r.cv.rec.ID, From: r.from, Backward: backward, Limit: uint32(limit),
-	}))
-	k.owes()
+	return r, true, min(newestBlock, k.pageLimit())
 }
 
 func (k *core) onRange(f *wire.Range) {
@@ -113,7 +109,12 @@ func (k *core) onRange(f *wire.Range) {
 	if r == nil || r.cv == nil {
 		return
 	}
+	if f.Error == nil && f.Conversation != r.cv.rec.ID {
+		k.log.Warn("an answer of another conversation ignored", "asked", r.cv.rec.ID, "told", f.Conversation)
+		return
+	}
 	delete(k.reqs, f.Number)
+	k.answeredOne(r)
 	var err error
 	if f.Error != nil {
 		err = errorOf(f.Error)
@@ -122,7 +123,7 @@ func (k *core) onRange(f *wire.Range) {
 	case reqFill, reqNewest:
 		r.cv.pulling = false
 		if err != nil {
-			k.pullRefused(r.cv, err)
+			k.pullRefused(r, err)
 		} else {
 			k.filled(r, f)
 		}
@@ -167,18 +168,18 @@ func (k *core) counted(r *request, f *wire.Range) {
 }
 
 // pullRefused: later again, or, if it is not the user's to read, never.
-func (k *core) pullRefused(cv *conv, err error) {
+func (k *core) pullRefused(r *request, err error) {
 	var e *Error
 	if errors.As(err, &e) && e.Action() == wire.ActionFix {
-		k.log.Warn("conversation cannot be read", "conversation", cv.rec.ID, "err", err)
-		k.giveUp(cv)
+		k.log.Warn("conversation cannot be read", "conversation", r.cv.rec.ID, "err", err)
+		k.giveUp(r.cv)
 		return
 	}
 	var wait time.Duration
 	if e != nil {
 		wait = e.RetryAfter
 	}
-	k.pullLater(cv, wait)
+	k.pullAgain(r, wait)
 }
 
 // giveUp: what lies beyond the window is not the user's to read.

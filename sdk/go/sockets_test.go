@@ -6,10 +6,13 @@ import (
 	crypto "crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -296,5 +299,62 @@ func TestUnreachableAndBadURLs(t *testing.T) {
 	}
 	if _, err := skein.Dial(context.Background(), "tcp://x:1"); err == nil {
 		t.Error("Dial without a token succeeded")
+	}
+}
+
+// counting counts what is read from the server.
+type counting struct {
+	net.Conn
+	read *atomic.Int64
+}
+
+func (c counting) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.read.Add(int64(n))
+	return n, err
+}
+
+// Deflate is asked for when the program says so, and changes nothing but the bytes.
+func TestDeflate(t *testing.T) {
+	for _, codec := range []wire.Codec{wire.Protobuf(), wire.JSON()} {
+		f := skein.NewFake(t)
+		url := f.ListenWS()
+		for i := range 60 {
+			f.Say(dm, "bob", fmt.Sprintf("message %d of a chat", i))
+		}
+		long := strings.Repeat("a long message that goes up deflated. ", 20)
+		var bytes [2]int64
+		for i, opts := range [][]skein.Option{nil, {skein.WithDeflate()}} {
+			var read atomic.Int64
+			d := &net.Dialer{}
+			opts = append(opts, skein.WithToken("tok"), skein.WithCodec(codec), skein.WithDialer(func(ctx context.Context, network, address string) (net.Conn, error) {
+				nc, err := d.DialContext(ctx, network, address)
+				return counting{nc, &read}, err
+			}))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			c, err := skein.Dial(ctx, url, opts...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := read.Load()
+			ms, err := c.Conversation(dm).History(ctx, 61, 50)
+			if err != nil || len(ms) != 50 || ms[49].Text != "message 59 of a chat" {
+				t.Errorf("%d messages, %v", len(ms), err)
+			}
+			bytes[i] = read.Load() - before
+			if _, err := c.Conversation("dm:alice:carol").Send(ctx, long); err != nil {
+				t.Error(err)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if got := f.Texts(); got[60] != long || got[61] != long {
+			t.Errorf("stored = %q", got[60:])
+		}
+		if bytes[0] < 2000 || bytes[1] > bytes[0]/3 {
+			t.Errorf("%s: a page has %d bytes, with deflate %d", codec.Name(), bytes[0], bytes[1])
+		}
 	}
 }

@@ -73,6 +73,8 @@ type request struct {
 	told map[*conv]bool
 	cv   *conv
 	from uint64
+	// frame is the number of the first Pull of the frame it was asked in, 0: alone.
+	frame uint32
 	// mark is the seq whose count is asked for.
 	mark uint64
 	// amended are recalls and newer states of entries that the answer may tell, which
