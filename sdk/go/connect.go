@@ -31,6 +31,7 @@ type connection struct {
 	limits    *wire.Limits
 	heartbeat *wire.Heartbeat
 	lastSent  time.Time
+	lastHeard time.Time
 	lastPing  time.Time
 	// awaiting is since when the server owes an answer without having sent a byte.
 	awaiting time.Time
@@ -225,7 +226,7 @@ func (k *core) onDialed(d dialResult) {
 	k.reason, k.goAway, k.relisted, k.resynced = nil, time.Time{}, false, false
 	k.limits, k.heartbeat = w.GetLimits(), w.GetHeartbeat()
 	k.rejected, k.rejections = "", 0
-	k.lastSent, k.lastPing, k.awaiting = now, now, now
+	k.lastSent, k.lastHeard, k.lastPing, k.awaiting = now, now, now, now
 	k.ids.SetServerTime(w.ServerTimeMs)
 	k.ahead = time.UnixMilli(w.ServerTimeMs).Sub(now)
 	k.offered = ""
@@ -282,9 +283,10 @@ func (k *core) owes() {
 
 // heard notes that the server lives.
 func (k *core) heard() {
+	k.lastHeard = k.o.now()
 	k.awaiting = time.Time{}
 	if k.ping != nil || k.inflight > 0 || len(k.reqs) > 0 || len(k.calls) > 0 {
-		k.awaiting = k.o.now()
+		k.awaiting = k.lastHeard
 	}
 }
 
@@ -295,21 +297,25 @@ func (k *core) idleAfter() time.Duration {
 	return 30 * time.Second
 }
 
-// pingAt: after idle silence of our own, but also when heads were not compared for twice that.
+// pingAt: after idle silence, of our own or the server's, but also when heads were not
+// compared for twice that. SPEC §9.1.
 func (k *core) pingAt() time.Time {
 	if k.ping != nil || k.state != StateConnected {
 		return time.Time{}
 	}
 	idle := k.idleAfter()
-	return earliest(k.lastSent.Add(idle), k.lastPing.Add(2*idle))
+	return earliest(k.lastSent.Add(idle), k.lastHeard.Add(idle), k.lastPing.Add(2*idle))
 }
 
 // answerDeadline is when the connection counts as dead: silence while an answer
-// is owed, or one request left out for long.
+// is owed, silence for as long as the server said, or one request left out for long.
 func (k *core) answerDeadline() time.Time {
 	var d time.Time
 	if !k.awaiting.IsZero() {
 		d = k.awaiting.Add(k.o.answerWithin)
+	}
+	if ms := k.heartbeat.GetDeadMs(); ms > 0 && k.state == StateConnected {
+		d = earliest(d, k.lastHeard.Add(time.Duration(ms)*time.Millisecond))
 	}
 	for _, r := range k.reqs {
 		d = earliest(d, r.at.Add(patience))

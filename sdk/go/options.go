@@ -139,6 +139,14 @@ func WithBackoff(f func(attempt int) time.Duration) Option {
 	return func(o *options) { o.backoff = f }
 }
 
+// WithRandom gives the random numbers, 0 to 1, by which pauses are drawn: before a
+// reconnect, after GoAway, before a question is repeated. For tests.
+func WithRandom(f func() float64) Option {
+	return func(o *options) {
+		o.jitter = func(most time.Duration) time.Duration { return time.Duration(f() * float64(most)) }
+	}
+}
+
 // WithDialer opens network connections with f, e.g. through a proxy.
 func WithDialer(f DialFunc) Option { return func(o *options) { o.dial = f } }
 

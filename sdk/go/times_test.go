@@ -503,3 +503,38 @@ func TestRemovedWhileTheStateWasMade(t *testing.T) {
 		}
 	}
 }
+
+// A server that says nothing for as long as it said itself is lost, before anybody
+// else's patience is over. SPEC §9.1.
+func TestSilentServerIsLostWhenItSaid(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.welcome = func(w *wire.Welcome) {
+			w.Heartbeat = &wire.Heartbeat{IdleMs: 5_000, SilenceMs: 7_500, DeadMs: 10_000}
+		}
+		r.onFrame = func(_ *fakeConn, f *wire.ClientFrame) bool { return f.GetPing() != nil } // not answered
+		r.dial()
+		pause(9 * time.Second)
+		pings := frames(r.fake, (*wire.ClientFrame).GetPing)
+		eq(t, "pings", len(pings), 1)
+		eq(t, "hellos", len(frames(r.fake, (*wire.ClientFrame).GetHello)), 1)
+		pause(2 * time.Second)
+		eq(t, "hellos after dead_ms", len(frames(r.fake, (*wire.ClientFrame).GetHello)), 2)
+	})
+}
+
+// Who writes marks all the time and hears nothing asks whether the server is there.
+func TestHearingNothingPings(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.welcome = func(w *wire.Welcome) {
+			w.Heartbeat = &wire.Heartbeat{IdleMs: 5_000, SilenceMs: 7_500, DeadMs: 10_000}
+		}
+		c := r.dial()
+		for range 3 {
+			pause(2 * time.Second)
+			if err := c.Conversation(dm).Typing(bg); err != nil {
+				t.Fatal(err)
+			}
+		}
+		eq(t, "pings", len(frames(r.fake, (*wire.ClientFrame).GetPing)), 1)
+	})
+}
