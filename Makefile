@@ -96,7 +96,7 @@ verify-gen: gen
 # client cost it. POSTGRES=postgres://user:password@host/database, of a user who may
 # create databases; with shared_preload_libraries=pg_stat_statements also in queries.
 POSTGRES ?=
-bench: build ## the scenarios with their tables, about twelve minutes; one alone: bin/skein-lab bench --help
+bench: build ## the scenarios with their tables, about fourteen minutes; one alone: bin/skein-lab bench --help
 	./bin/skein-lab bench chat --floor
 	./bin/skein-lab bench chat --codec json --no-half --steps 0
 	./bin/skein-lab bench chat --transport tcp --no-half --steps 0
@@ -104,6 +104,7 @@ bench: build ## the scenarios with their tables, about twelve minutes; one alone
 	./bin/skein-lab bench broadcast
 	./bin/skein-lab bench online
 	./bin/skein-lab bench resume --connections 10000 --conversations 10
+	./bin/skein-lab bench bytes
 	./bin/skein-lab bench store
 	./bin/skein-lab bench idle
 	./bin/skein-lab bench backup --messages 500000

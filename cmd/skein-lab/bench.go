@@ -23,6 +23,7 @@ type benchCmd struct {
 	Online    benchOnlineCmd    `cmd:"" help:"Many online, few writing, big groups (OpenIM's stress program)."`
 	Idle      benchIdleCmd      `cmd:"" help:"Memory per idle connection, CPU of heartbeats."`
 	Resume    benchResumeCmd    `cmd:"" help:"A storm of reconnects: bytes and time until all are in sync."`
+	Bytes     benchBytesCmd     `cmd:"" help:"Bytes of a chat hour, a resume and a page of history, in each codec, plain and deflated; memory of connections with deflate."`
 	Store     benchStoreCmd     `cmd:"" help:"The journal alone: appends, resends, reads, reopening."`
 	Backup    benchBackupCmd    `cmd:"" help:"Backups of a server under load: time, size, what they cost others; drill, restore."`
 	Stall     benchStallCmd     `cmd:"" help:"Direct chats while strangers are refused, a large group changes, a row is locked: acks, as ratios."`
@@ -273,6 +274,30 @@ func (c *benchResumeCmd) Run(ctx context.Context) error {
 	o.Connections, o.Conversations, o.Changed = c.Connections, c.Conversations, c.Changed
 	r, err := bench.Resume(ctx, o, c.start)
 	return c.print(r, err)
+}
+
+type benchBytesCmd struct {
+	Messages      int           `default:"600" help:"Messages of the chat hour."`
+	Conversations int           `default:"2000" help:"Conversations that change before the resume."`
+	Connections   int           `default:"5000" help:"Connections in one group, for what they keep in memory and cost."`
+	Quiet         time.Duration `default:"10s" help:"How long they are left alone before their memory is looked at."`
+	Skein         skeinPath     `help:"The server to start; default: skein beside this program, or on PATH." placeholder:"PATH"`
+	JSON          bool          `name:"json" help:"Print one JSON object on stdout."`
+}
+
+func (c *benchBytesCmd) Run(ctx context.Context) error {
+	f := benchFlags{Skein: c.Skein}
+	o, err := f.options()
+	if err != nil {
+		return err
+	}
+	o.Connections, o.Duration = c.Connections, c.Quiet
+	r, err := bench.Bytes(ctx, o, c.Messages, c.Conversations, f.start)
+	if err != nil {
+		return err
+	}
+	r.Version, r.ServerVersion = version, f.serverVersion
+	return show(c.JSON, r)
 }
 
 type benchStoreCmd struct {

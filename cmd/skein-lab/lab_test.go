@@ -148,3 +148,37 @@ func TestStall(t *testing.T) {
 		}
 	}
 }
+
+// TestBenchBytes: every way to speak is measured; lists and history become less by
+// deflate, single messages do not, and nothing costs more bytes than without.
+func TestBenchBytes(t *testing.T) {
+	out, said, err := lab(t, nil, "bench", "bytes", "--skein", skein, "--messages", "21", "--conversations", "20", "--connections", "4", "--quiet", "0s", "--json")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, said)
+	}
+	var r bench.BytesReport
+	if err := json.Unmarshal([]byte(out), &r); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if len(r.Rows) != 4 || len(r.Crowds) != 2 || !strings.HasPrefix(r.ServerVersion, "skein dev") {
+		t.Fatal(out)
+	}
+	for i, x := range r.Rows {
+		if x.Chat.Down == 0 || x.Chat.Up == 0 || x.Resume.Up == 0 || x.History.Up == 0 {
+			t.Errorf("not counted: %+v", x)
+		}
+		if i%2 == 0 {
+			continue
+		}
+		plain := r.Rows[i-1]
+		if x.Codec != plain.Codec || !x.Deflate || plain.Deflate {
+			t.Fatalf("%+v beside %+v", x, plain)
+		}
+		if x.Resume.Down > plain.Resume.Down*2/3 || x.History.Down > plain.History.Down/2 || x.Chat.Down > plain.Chat.Down*101/100 {
+			t.Errorf("deflated %+v, plain %+v", x, plain)
+		}
+	}
+	if plain, deflated := r.Crowds[0], r.Crowds[1]; plain.Deflate || !deflated.Deflate || deflated.DownPerDelivery > plain.DownPerDelivery*3/4 || plain.DownPerDelivery < 1000 {
+		t.Errorf("a message to all: %+v", r.Crowds)
+	}
+}

@@ -26,6 +26,7 @@ type conn struct {
 	socket
 	codec   wire.Codec
 	pb      bool // the codec is protobuf: the hot frames are made and read by hand
+	deflate bool // permessage-deflate is agreed on; such a conn has no loop
 	framing framing
 	out     []byte // framed, not written yet
 	frame   []byte
@@ -58,9 +59,16 @@ func dial(target, source string, codec wire.Codec) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	return open(nc, u, codec, false)
+}
+
+// open does the handshake of the transport, and ends the connection if that fails.
+// Deflate is for WebSocket; a server that does not take it is an error.
+func open(nc net.Conn, u *url.URL, codec wire.Codec, deflate bool) (*conn, error) {
 	ws := u.Scheme == "ws"
-	c := &conn{socket: nc, codec: codec, pb: codec.Name() == wire.ProtobufName, framing: newFraming(ws, true, codec)}
+	c := &conn{socket: nc, codec: codec, pb: codec.Name() == wire.ProtobufName, framing: newFraming(ws, true, codec), deflate: deflate}
 	nc.SetDeadline(time.Now().Add(60 * time.Second))
+	var err error
 	if ws {
 		err = c.upgrade(u)
 	} else {
@@ -76,7 +84,11 @@ func dial(target, source string, codec wire.Codec) (*conn, error) {
 
 func (c *conn) upgrade(u *url.URL) error {
 	const key = "c2tlaW4gYmVuY2htYXJrIQ==" // any 16 bytes
-	_, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: %s\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: %s\r\n\r\n", u.Path, u.Host, key, c.codec.Name())
+	offer := ""
+	if c.deflate {
+		offer = "Sec-WebSocket-Extensions: " + deflateOffer + "\r\n"
+	}
+	_, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: %s\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: %s\r\n%s\r\n", u.Path, u.Host, key, c.codec.Name(), offer)
 	for err == nil {
 		end := bytes.Index(c.in, []byte("\r\n\r\n"))
 		if end < 0 {
@@ -84,13 +96,13 @@ func (c *conn) upgrade(u *url.URL) error {
 			continue
 		}
 		c.at = end + 4
-		return accepted(c.in[:c.at], key)
+		return accepted(c.in[:c.at], key, c.deflate)
 	}
 	return err
 }
 
 // accepted looks at the answer to an upgrade.
-func accepted(answer []byte, key string) error {
+func accepted(answer []byte, key string, deflate bool) error {
 	resp, err := http.ReadResponse(reader(answer), nil)
 	if err != nil {
 		return err
@@ -101,6 +113,9 @@ func accepted(answer []byte, key string) error {
 	}
 	if resp.Header.Get("Sec-WebSocket-Accept") != acceptOf(key) {
 		return errors.New("upgrade: wrong Sec-WebSocket-Accept")
+	}
+	if deflate && !tookDeflate(resp.Header) {
+		return errors.New("upgrade: the server does not take " + deflateOffer)
 	}
 	return nil
 }
@@ -117,6 +132,9 @@ func acceptOf(key string) string {
 func (c *conn) queue(f *wire.ClientFrame) error {
 	var err error
 	if c.frame, err = c.codec.Append(c.frame[:0], f); err == nil {
+		if c.deflate && len(c.frame) >= deflateFrom {
+			return c.queueDeflated()
+		}
 		c.out = c.framing.append(c.out, c.frame)
 	}
 	return err
@@ -152,10 +170,15 @@ func (c *conn) readMessage() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if c.at += n; n == 0 {
+		if n == 0 {
 			continue
 		}
+		compressed := c.deflate && c.in[c.at]&rsv1 != 0
+		c.at += n
 		if text, err := messageOf(op, payload); text || err != nil {
+			if compressed && err == nil {
+				return inflate(payload)
+			}
 			return payload, err
 		}
 	}

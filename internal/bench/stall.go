@@ -201,21 +201,24 @@ func (t *troubles) joins(ctx context.Context) (n uint64, err error) {
 	}
 	const atOnce = 1000 // what one call takes
 	owner := t.members[0].Token
+	inParts := func(change func(part []string) error) {
+		for part := range slices.Chunk(ids, atOnce) {
+			if err != nil {
+				return
+			}
+			err = change(part)
+			n++
+		}
+	}
 	for ctx.Err() == nil {
-		for part := range slices.Chunk(ids, atOnce) {
-			if err == nil {
-				err = t.r.s.call(ctx, owner, "skein.v1.GroupService/AddMembers",
-					&wire.AddMembersRequest{Conversation: t.group, Users: part}, new(wire.AddMembersResponse))
-				n++
-			}
-		}
-		for part := range slices.Chunk(ids, atOnce) {
-			if err == nil {
-				err = t.r.s.call(ctx, owner, "skein.v1.GroupService/RemoveMembers",
-					&wire.RemoveMembersRequest{Conversation: t.group, Users: part}, new(wire.RemoveMembersResponse))
-				n++
-			}
-		}
+		inParts(func(part []string) error {
+			return t.r.s.call(ctx, owner, "skein.v1.GroupService/AddMembers",
+				&wire.AddMembersRequest{Conversation: t.group, Users: part}, new(wire.AddMembersResponse))
+		})
+		inParts(func(part []string) error {
+			return t.r.s.call(ctx, owner, "skein.v1.GroupService/RemoveMembers",
+				&wire.RemoveMembersRequest{Conversation: t.group, Users: part}, new(wire.RemoveMembersResponse))
+		})
 		if err != nil && ctx.Err() == nil {
 			return n, err
 		}
