@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run build cross test test-kill test-faults test-powercut test-fuzz test-schema test-mutants check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run build cross test test-kill test-faults test-powercut test-fuzz test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -62,6 +62,9 @@ test-fuzz: ## every fuzz target for FUZZTIME
 SCHEMATIME ?= 300
 test-schema: build ## schemathesis against a live server for SCHEMATIME seconds: nothing fails, nothing that fits the document is refused
 	python3 test/schema/run.py --seconds $(SCHEMATIME)
+
+conformance: build ## play every transcript, mistake and promise of the protocol against servers of their own; against another one: bin/skein-lab conformance --server URL
+	./bin/skein-lab conformance --all
 
 MUTANTS ?= .
 test-mutants: deps ## plant bugs, one at a time; a test must find each within seconds. MUTANTS=<regexp> chooses some

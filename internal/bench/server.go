@@ -237,3 +237,26 @@ func (s *Server) targets(transport string) ([]string, error) {
 	}
 	return nil, fmt.Errorf("transport %q: want ws or tcp, and an address for it", transport)
 }
+
+// Addresses are where its API is (http://host:port), its stream listener
+// (tcp://host:port, "" without one), and its admin key.
+func (s *Server) Addresses() (api, tcp, key string) {
+	if t := s.reachable["tcp"]; len(t) > 0 {
+		tcp = t[0]
+	}
+	return s.api, tcp, s.key
+}
+
+// Terminate asks its process to end.
+func (s *Server) Terminate() error { return s.cmd.Process.Signal(syscall.SIGTERM) }
+
+// Wait waits until its process has ended and tells how.
+func (s *Server) Wait(ctx context.Context) error {
+	select {
+	case err := <-s.done:
+		s.done <- err
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
