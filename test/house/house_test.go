@@ -83,6 +83,7 @@ var allowed = []struct {
 	{"internal/conformance", []string{"wire"}, "it tries any server that speaks the protocol, and knows no more of ours than that"},
 	{"internal/soak", []string{"wire", "sdk/go", "internal/soak"}, "virtual users are users: they know the SDK and the protocol only"},
 	{"sdk/go", []string{"wire", "sdk/go"}, "a client knows the contract only"},
+	{"sdk/conformance", []string{"wire", "sdk/go"}, "scenarios are data; a driver knows its client"},
 	{"server", []string{"internal/app", "internal/config", "wire"}, "a thin public face of app"},
 	{"examples", []string{"wire", "sdk/go", "server", "examples"}, "examples show what third parties can do"},
 }
