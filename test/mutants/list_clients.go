@@ -4,6 +4,8 @@ const (
 	sdkDir  = "sdk/go"
 	wireDir = "wire"
 	soakDir = "internal/soak"
+
+	driverDir = "sdk/conformance/go"
 )
 
 // clients are bugs of the SDK and of the protocol's Go form.
@@ -222,5 +224,45 @@ var clients = []Mutant{
 		Name: "ids-stand-still", Breaks: "3: every message has an id of its own, greater than the one before",
 		Hunks:   []Hunk{{wireDir + "/id.go", "\tcase s.count < 0xfff:\n\t\ts.count++\n\tdefault:\n\t\ts.ms, s.count = s.ms+1, 0\n", "\tcase s.count < 0xfff:\n\t\ts.count++\n\tdefault:\n\t\ts.count = 0\n"}},
 		Package: wireDir, Test: "TestIDsIncrease",
+	},
+	{
+		Name: "scenario-list-is-read-but-the-rest-is-not", Breaks: "5: what changed since a position is told when its last page is applied",
+		Hunks:   []Hunk{{sdkDir + "/sync.go", "\tif !cold && d.Next != \"\" {\n", "\tif !cold && d.Next != \"\" && false {\n"}},
+		Package: driverDir, Test: "TestScenarios/json/resume_pages",
+	},
+	{
+		Name: "scenario-position-is-taken-while-a-sync-is-unanswered", Breaks: "5: no position passes what is not applied",
+		Hunks:   []Hunk{{sdkDir + "/sync.go", "waits := k.syncing || k.wantSync", "waits := k.wantSync"}},
+		Package: driverDir, Test: "TestScenarios/json/position_pushed",
+	},
+	{
+		Name: "scenario-marks-of-a-history-that-is-gone", Breaks: "24: no mark is told between a Resync and the answer",
+		Hunks:   []Hunk{{sdkDir + "/marks.go", "\tif k.proof != nil { // perhaps", "\tif k.proof != nil && false { // perhaps"}},
+		Package: driverDir, Test: "TestScenarios/json/resync_went_back",
+	},
+	{
+		Name: "scenario-refused-message-is-not-given-up", Breaks: "4: who knows that the first one is stored takes its place",
+		Hunks:   []Hunk{{sdkDir + "/outbox.go", "\t\t\tq.instead = f.First\n", ""}},
+		Package: driverDir, Test: "TestScenarios/json/unknown_outcome_entry_came",
+	},
+	{
+		Name: "scenario-later-state-is-replaced-by-an-earlier-one", Breaks: "5: of two records of my state the one with the greater revision counts",
+		Hunks:   []Hunk{{sdkDir + "/mine.go", "m.GetRevision() <= cv.rec", "m.GetRevision() == cv.rec"}},
+		Package: driverDir, Test: "TestScenarios/pb/my_state_newest",
+	},
+	{
+		Name: "scenario-amendment-of-an-unknown-kind-is-passed-over", Breaks: "5: what an amendment made of its target is read",
+		Hunks:   []Hunk{{sdkDir + "/amend.go", "return !amends(e) || e.Kind == wire.EntryKind_ENTRY_KIND_RECALL", "return true"}},
+		Package: driverDir, Test: "TestScenarios/json/unknown_amendment",
+	},
+	{
+		Name: "scenario-welcome-begins-the-pauses-anew", Breaks: "7: pauses grow until a Sync is answered",
+		Hunks:   []Hunk{{sdkDir + "/connect.go", "\tk.rejected, k.rejections = \"\", 0\n", "\tk.rejected, k.rejections, k.attempt = \"\", 0, 0\n"}},
+		Package: driverDir, Test: "TestScenarios/json/backoff_grows",
+	},
+	{
+		Name: "sdk-believes-in-a-silent-server", Breaks: "7: who hears nothing for dead_ms makes a new connection",
+		Hunks:   []Hunk{{sdkDir + "/connect.go", "if ms := k.heartbeat.GetDeadMs(); ms > 0 && k.state == StateConnected {", "if ms := k.heartbeat.GetDeadMs(); ms > 60_000 && k.state == StateConnected {"}},
+		Package: sdkDir, Test: "TestSilentServerIsLostWhenItSaid",
 	},
 }
