@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run build cross test test-kill test-faults test-powercut test-fuzz test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run build cross test test-kill test-faults test-powercut test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -57,6 +57,11 @@ test-powercut: ## cut the power (ext4 without its journal); must pass, and must 
 FUZZTIME ?= 60s
 test-fuzz: ## every fuzz target for FUZZTIME
 	$(GO) run ./test/fuzzall -time $(FUZZTIME)
+
+# The commit before protocol 1.0.
+OLDER ?= 9110a66
+test-older: build ## a client built from the commit OLDER against this server: it works, or is told version_unsupported
+	$(GO) run ./test/older --bin bin/skein --commit $(OLDER)
 
 # Needs Python 3 and, the first time, the package registry.
 SCHEMATIME ?= 300
