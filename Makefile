@@ -20,7 +20,7 @@ NODES ?= 3
 cluster: build ## NODES nodes over a PostgreSQL of their own on this machine, until Ctrl-C; more: deploy/cluster.sh --help
 	@NODES=$(NODES) deploy/cluster.sh
 
-# The race detector needs a C compiler, examples/python a Python with websockets,
+# The race detector needs a C compiler, examples/python a Python with websockets, examples/browser Chromium,
 # the tests of many nodes a PostgreSQL server: its programs only, so Debian's package is kept from starting one on port
 # 5432. Everything else comes with Go.
 INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends -o Dpkg::Options::=--force-confold
@@ -32,6 +32,8 @@ deps:
 		apt-get update -q && $(INSTALL) postgresql; }
 	@python3 -c 'import websockets' 2>/dev/null || /usr/bin/python3 -c 'import websockets' 2>/dev/null || { \
 		apt-get update -q && $(INSTALL) python3 python3-websockets; }
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
+		command -v chromium-headless-shell >/dev/null || { apt-get update -q && $(INSTALL) chromium; }
 
 test: deps $(TOOLS)/gotestsum ## all tests, with the race detector
 	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -timeout 18m ./...
