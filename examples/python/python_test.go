@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +80,34 @@ func TestClient(t *testing.T) {
 	}
 	t.Logf("%s", out)
 }
+
+// What README.md says of the client's size stays true: lines of code, without those
+// that are empty or hold a comment or a docstring alone.
+func TestSize(t *testing.T) {
+	const most = 369
+	total := 0
+	for _, name := range []string{"skein.py", "wire.py"} {
+		src, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		code := docstring.ReplaceAll(src, nil)
+		for line := range strings.Lines(string(code)) {
+			if trimmed := strings.TrimSpace(line); trimmed != "" && !strings.HasPrefix(trimmed, "#") {
+				total++
+			}
+			if n := len([]rune(line)); n > 121 { // with its end
+				t.Errorf("%s: a line of %d characters: %s", name, n, line)
+			}
+		}
+	}
+	if total > most {
+		t.Errorf("the client has %d lines of code, more than %d", total, most)
+	}
+	t.Logf("%d lines of code", total)
+}
+
+var docstring = regexp.MustCompile(`(?s)"""[^"]*?"""`)
 
 // chat is a running chat.py.
 type chat struct {
