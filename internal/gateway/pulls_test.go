@@ -29,6 +29,7 @@ func TestPullsHaveBounds(t *testing.T) {
 	}{
 		"none":               {pullsOf(0, 0), 0, "error invalid_argument"},
 		"one":                {pullsOf(1, 0), 1, "range %d grp:g%[1]d 7 "},
+		"two":                {pullsOf(2, 0), 2, "range %d grp:g%[1]d 7 "},
 		"many":               {pullsOf(50, 20), 50, "range %d grp:g%[1]d 7 "},
 		"of the default":     {pullsOf(20, 0), 20, "range %d grp:g%[1]d 7 "},
 		"too many":           {pullsOf(51, 1), 0, "error too_large"},

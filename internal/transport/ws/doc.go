@@ -30,6 +30,6 @@
 //
 // Invariants: a control frame never stands within another frame; nothing is
 // sent after a close frame; memory for a message is taken after its length
-// passed the limit, and in proportion to what arrived; of
-// a deflated message no more is inflated than the limit.
+// passed the limit, and in proportion to what arrived; of a deflated message no
+// more is inflated than the limit.
 package ws
