@@ -150,7 +150,8 @@ func TestStall(t *testing.T) {
 }
 
 // TestBenchBytes: every way to speak is measured; lists and history become less by
-// deflate, single messages do not, and nothing costs more bytes than without.
+// deflate, and single messages do not. They do not become more, either, but for a
+// position more or less, which goes with what is pushed once a second at most.
 func TestBenchBytes(t *testing.T) {
 	out, said, err := lab(t, nil, "bench", "bytes", "--skein", skein, "--messages", "21", "--conversations", "20", "--connections", "4", "--quiet", "0s", "--json")
 	if err != nil {
@@ -174,7 +175,7 @@ func TestBenchBytes(t *testing.T) {
 		if x.Codec != plain.Codec || !x.Deflate || plain.Deflate {
 			t.Fatalf("%+v beside %+v", x, plain)
 		}
-		if x.Resume.Down > plain.Resume.Down*2/3 || x.History.Down > plain.History.Down/2 || x.Chat.Down > plain.Chat.Down*101/100 {
+		if x.Resume.Down > plain.Resume.Down*2/3 || x.History.Down > plain.History.Down/2 || x.Chat.Down > plain.Chat.Down*105/100 {
 			t.Errorf("deflated %+v, plain %+v", x, plain)
 		}
 	}
