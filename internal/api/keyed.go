@@ -126,7 +126,15 @@ func (c *Calls) once(ctx context.Context, actor im.Actor, r row, call im.Call) (
 		ID: sha256.Sum256([]byte("skein call\x00" + caller + "\x00" + call.Key)), Caller: caller,
 		Request: secret.tag(), Begun: now, Held: now.Add(keyedHeld),
 	}
-	kept, began, err := c.Keeper.BeginCall(ctx, mine, now, most)
+	if err := ctx.Err(); err != nil {
+		return nil, im.Wrap(err, im.CodeUnavailable, "the caller is gone; nothing was done")
+	}
+	// From here on the caller may go: a call that was noted and not carried out would
+	// have a repeat wait for nobody.
+	ctx = context.WithoutCancel(ctx)
+	run, cancel := context.WithTimeout(ctx, keyedTime)
+	defer cancel()
+	kept, began, err := c.Keeper.BeginCall(run, mine, now, most)
 	switch {
 	case im.CodeOf(err) == im.CodeUnknown: // noted or not, nothing of it was done
 		return nil, im.Wrap(err, im.CodeUnavailable, "nothing was done")
@@ -134,7 +142,8 @@ func (c *Calls) once(ctx context.Context, actor im.Actor, r row, call im.Call) (
 		return nil, err
 	case began:
 		mine.Begun = kept.Begun
-		return c.carryOut(ctx, actor, r, call.Payload, mine, secret)
+		answer, err := r.call(run, actor, call.Payload, &keyed{id: mine.ID, begun: mine.Begun})
+		return c.keep(ctx, r, answer, err, mine, secret)
 	case kept.Request != mine.Request:
 		return nil, im.Errorf(im.CodeIdConflict, "this idempotency key came with another request")
 	case kept.Answer == nil:
@@ -156,12 +165,8 @@ func keyedCaller(a im.Actor) (caller string, most int) {
 	return "", mostOfOthers
 }
 
-// carryOut runs a call that this process holds, and keeps its answer.
-func (c *Calls) carryOut(ctx context.Context, actor im.Actor, r row, payload []byte, mine im.KeyedCall, secret keySecret) ([]byte, error) {
-	ctx = context.WithoutCancel(ctx)
-	run, cancel := context.WithTimeout(ctx, keyedTime)
-	defer cancel()
-	answer, err := r.call(run, actor, payload, &keyed{id: mine.ID, begun: mine.Begun})
+// keep keeps what came of a call that this process holds, and returns it.
+func (c *Calls) keep(ctx context.Context, r row, answer []byte, err error, mine im.KeyedCall, secret keySecret) ([]byte, error) {
 	keep, stop := context.WithTimeout(ctx, keepTime)
 	defer stop()
 	if err != nil {

@@ -300,6 +300,52 @@ func TestKeyedCallUnderWay(t *testing.T) {
 	}
 }
 
+// leaving is a Keeper whose caller is gone while the call is noted.
+type leaving struct {
+	Keeper
+	leave context.CancelFunc
+}
+
+func (l *leaving) BeginCall(ctx context.Context, c im.KeyedCall, now time.Time, most int) (im.KeyedCall, bool, error) {
+	l.leave()
+	if err := ctx.Err(); err != nil {
+		return c, false, err
+	}
+	return l.Keeper.BeginCall(ctx, c, now, most)
+}
+
+// Who goes while their call is noted has it carried out: it is not noted for nobody,
+// so that a repeat would wait a minute.
+func TestKeyedCallerLeavesEarly(t *testing.T) {
+	w := newWorld(t)
+	p := w.person("ann")
+	keeper := &leaving{Keeper: w.calls.Keeper}
+	w.calls.Keeper = keeper
+	ctx, cancel := context.WithCancel(t.Context())
+	keeper.leave = cancel
+	payload, err := proto.Marshal(&wire.CreateGroupRequest{Name: "g"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := im.Call{Method: "skein.v1.GroupService/CreateGroup", Payload: payload, Key: "0123456789abcdef"}
+	actor := im.Actor{User: im.UserID(p.id), Session: "s"}
+	first, err := w.calls.Call(ctx, actor, call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second, err := w.calls.Call(t.Context(), actor, call); err != nil || !bytes.Equal(first, second) {
+		t.Errorf("first %q, then %q, %v", first, second, err)
+	}
+	// Of who was gone before, nothing is done.
+	call.Key = "another-0123456789"
+	if _, err := w.calls.Call(ctx, actor, call); im.CodeOf(err) != im.CodeUnavailable {
+		t.Errorf("of who was gone: %v", err)
+	}
+	if third, err := w.calls.Call(t.Context(), actor, call); err != nil || bytes.Equal(first, third) {
+		t.Errorf("of who came again: %q, %v", third, err)
+	}
+}
+
 // Without a key, and for readers with one, everything is as it was.
 func TestCallsWithoutKeys(t *testing.T) {
 	w := newWorld(t)

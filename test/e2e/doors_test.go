@@ -99,6 +99,12 @@ func answer(t *testing.T, method string) proto.Message {
 
 func overHTTP(t *testing.T, w World, token, method string, request proto.Message, asJSON bool) (proto.Message, *wire.Error) {
 	t.Helper()
+	return postKeyed(t, w.HTTP(), token, method, "", request, asJSON)
+}
+
+// postKeyed calls a method over HTTP, with an idempotency key unless that is "".
+func postKeyed(t *testing.T, url, token, method, key string, request proto.Message, asJSON bool) (proto.Message, *wire.Error) {
+	t.Helper()
 	kind, body, err := "application/proto", []byte(nil), error(nil)
 	if asJSON {
 		kind = "application/json"
@@ -109,9 +115,14 @@ func overHTTP(t *testing.T, w World, token, method string, request proto.Message
 	if err != nil {
 		t.Fatal(err)
 	}
-	req := must(http.NewRequestWithContext(t.Context(), http.MethodPost, w.HTTP()+"/api/"+method, bytes.NewReader(body)))(t)
+	req := must(http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/api/"+method, bytes.NewReader(body)))(t)
 	req.Header.Set("Content-Type", kind)
-	req.Header.Set("Authorization", "Bearer "+token)
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if key != "" {
+		req.Header.Set("Idempotency-Key", key)
+	}
 	resp := must(http.DefaultClient.Do(req))(t)
 	defer resp.Body.Close()
 	raw := must(io.ReadAll(resp.Body))(t)
@@ -139,8 +150,14 @@ func overHTTP(t *testing.T, w World, token, method string, request proto.Message
 
 func overCall(t *testing.T, r *raw, method string, request proto.Message, asJSON bool) (proto.Message, *wire.Error) {
 	t.Helper()
+	return callKeyed(t, r, method, "", request, asJSON)
+}
+
+// callKeyed calls a method over a connection, with an idempotency key unless that is "".
+func callKeyed(t *testing.T, r *raw, method, key string, request proto.Message, asJSON bool) (proto.Message, *wire.Error) {
+	t.Helper()
 	number := uint32(time.Now().UnixNano())
-	call := &wire.Call{Number: number, Method: method}
+	call := &wire.Call{Number: number, Method: method, IdempotencyKey: key}
 	if asJSON {
 		text := must(protojson.Marshal(request))(t)
 		s := &structpb.Struct{}

@@ -31,6 +31,12 @@ func dialRaw(t *testing.T, w World, receiveBuffer int) *raw {
 			t.Fatal(err)
 		}
 	}
+	return onto(t, nc)
+}
+
+// onto talks over a network connection.
+func onto(t *testing.T, nc net.Conn) *raw {
+	t.Helper()
 	conn, err := wire.OpenStream(nc, wire.ProtobufName)
 	if err != nil {
 		t.Fatal(err)

@@ -43,6 +43,9 @@ func scenarios() []scenario {
 		{"removed and added again", terms{}, addedAgain},
 		{"two devices resume while groups are made", terms{}, newGroups},
 		{"four senders, one order", terms{}, oneOrder},
+		{"a call with a key is carried out once", terms{}, keyed},
+		{"calls with one key at the same time", terms{}, keyedAtOnce},
+		{"an answer that was lost", terms{}, keyedAnswerLost},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -99,6 +100,18 @@ func (c *cluster) Stop(t *testing.T) {
 		}
 	}
 	c.nodes = nil
+}
+
+// leave stops one node.
+func (c *cluster) leave(t *testing.T, m *member) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m.stop()
+	if err := <-m.ended; err != nil {
+		t.Errorf("%s ended with %v", m.name, err)
+	}
+	c.nodes = slices.DeleteFunc(slices.Clone(c.nodes), func(x *member) bool { return x == m })
 }
 
 // with are the nodes that have a role.
