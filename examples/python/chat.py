@@ -50,7 +50,7 @@ async def main():
             break
         if typed.result().strip():
             client.send(dm, typed.result().strip()).add_done_callback(told)
-    while any(c.outbox for c in client.conversations.values()) and not running.done():
+    while client.outbox and not running.done():
         await asyncio.sleep(0.05)
     if running.done():
         await running  # raises why it ended

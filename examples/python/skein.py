@@ -1,304 +1,239 @@
 """A Skein client, written from proto/SPEC.md alone; § numbers are its sections.
 
-What comes is kept in memory; a client that outlives its process has it, and the outbox, in a store (§7.5).
+What comes is kept in memory; a client that outlives its process has it in a store (§7.5), and
+the outbox as well.
 """
-import asyncio, base64, random, time
-from wire import LOST, Message, SkeinError, Wire, mix
+import asyncio, base64, contextlib, random, time
+from collections import Counter, defaultdict
+from wire import LOST, Message, SkeinError, Wire
 
 class Conversation:
-    def __init__(self, name):
-        self.name, self.outbox, self.jobs = name, [], {}  # (Send, future), in order, until answered; tasks by name
-        self.forget()
+    def __init__(self):
+        self.entries, self.cursor, self.head, self.read = {}, 0, 0, 0
 
-    def forget(self):  # after a reset: §7.3
-        self.entries, self.cursor, self.head, self.synced = {}, 0, 0, 0
-        self.marks, self.told = {}, {}  # (received, read) by user; what the server was told
-
-    def mark(self, user, received, read):  # never goes back: §6.3
-        old = self.marks.get(user, (0, 0))
-        self.marks[user] = max(old[0], received, read), max(old[1], read)
+class Lane:
+    """The Sends of a conversation on one connection: the ids of those that are under way, how
+    many there may be, and until when they are refused (§5.9)."""
+    def __init__(self):
+        self.sent, self.window, self.wait = set(), 64, 0
 
 class Client:
-    """run() stays connected. on_entry(entry) is called for each entry, in order, and again when it was amended."""
+    """run() stays connected. on_entry(entry): each entry, in order; again when it was amended."""
 
     def __init__(self, url, codec="json", device="python", on_entry=lambda entry: None):
         self.url, self.codec, self.on_entry = url, codec, on_entry
         self.device = {"id": device, "class": "DEVICE_CLASS_DESKTOP", "name": "Python example"}
-        self.conversations, self.answers = {}, {}  # answers: futures, by number of the request or id of the message
-        self.wire = self.user = self.auth = self.sync = None  # sync: the task, from the Welcome to the answer
-        self.tokens, self.synced, self.number, self.skew, self.last_id = Message(), False, 0, 0, 0
+        self.outbox = {}  # (Send, future) by id, in order, until it is answered
+        self.auth, self.tokens = None, Message()  # the Call that gets tokens; what it got
+        self.wire = self.user = self.synced = None  # user: from the Welcome on
+        self.attempt = self.number = self.skew = self.last_ms = 0
         self.forget()
 
-    def forget(self):
-        self.position = self.timeline = None
-        self.newest, self.changed, self.changed_since_ping = Message(), set(), set()
-        for c in self.conversations.values():
-            c.forget()
+    def forget(self):  # at first, and after a reset: §7.3
+        self.conversations, self.told = defaultdict(Conversation), Counter()
+        self.position, self.timeline, self.newest = None, None, Message()
 
-    def conversation(self, name):
-        return self.conversations.setdefault(name, Conversation(name))
-
-    def login(self, username, password, register=False):  # a Call before the Hello: §3.1
-        self.auth = ("AccountService/Register" if register else "AccountService/Login",
-                     {"username": username, "password": password, "device": self.device, "stayLoggedIn": True})
+    def login(self, username, password, register=False):  # carried out before the Hello: §3.1
+        self.auth = "Register" if register else "Login", {
+            "username": username, "password": password, "device": self.device, "stayLoggedIn": True}
 
     def send(self, conversation, text):
-        """Into the outbox; the future has its seq, or the SkeinError with which it was refused for good."""
-        self.last_id = max(self.last_id + 1, (time.time_ns() // 10**6 + self.skew) << 12)  # UUIDv7: §2
-        uuid = self.last_id >> 12 << 80 | 7 << 76 | self.last_id % 4096 << 64 | 2 << 62 | random.getrandbits(62)
-        message = {"conversation": conversation, "id": base64.b64encode(uuid.to_bytes(16, "big")).decode(),
+        """Into the outbox; the future has its seq, or the SkeinError that refused it for good."""
+        self.last_ms = max(self.last_ms + 1, time.time_ns() // 10**6 + self.skew)
+        uuid = self.last_ms << 80 | 7 << 76 | 2 << 62 | random.getrandbits(62)  # version 7: §2
+        name = base64.b64encode(uuid.to_bytes(16, "big")).decode()
+        message = {"conversation": conversation, "id": name,
                    "content": {"type": "text", "text": text}}
-        future, c = asyncio.get_running_loop().create_future(), self.conversation(conversation)
-        c.outbox.append((message, future))
-        self.start(self.pump, c)
+        future = asyncio.get_running_loop().create_future()
+        self.outbox[name] = message, future
+        self.pump()
         return future
 
-    def read(self, conversation):
-        self.conversation(conversation).mark(self.user, 0, self.conversation(conversation).cursor)
+    def read(self, conversation, seq):
+        self.conversations[conversation].read = seq
 
     async def call(self, method, request):  # ConnectionError: carried out or not (§8)
         if not self.user:
             raise ConnectionError("not connected")
-        return (await self.ask("call", method=method, json=request))["json"]
+        return (await self.ask("call", method="skein.v1." + method, json=request))["json"]
 
     async def run(self):
-        """Connects again after each cut (§9.3); raises the SkeinError after which somebody has to act."""
-        attempt = 0
+        """Connects again after each cut (§9.3); raises what somebody has to do something about."""
         while True:
-            errors = []
+            error = None
             try:
                 await self.connection()
             except* LOST:
                 pass
             except* SkeinError as group:
-                errors = group.exceptions
-            for e in errors:
-                if e.action == "login" and self.tokens["refreshToken"] and not self.auth:
-                    self.auth = "AccountService/Refresh", {"refreshToken": self.tokens["refreshToken"]}
-                elif e.action not in ("retry", "reconnect"):
-                    raise e
-            attempt = 0 if self.synced else attempt + 1
-            wait = max([random.uniform(0, min(20, 0.5 * 2**attempt)), *(e.retry_after for e in errors)])
-            await asyncio.sleep(self.go_away or wait)
+                error = group.exceptions[0]
+            if error and error.action == "login" and self.tokens["refreshToken"] and not self.auth:
+                self.auth = "Refresh", {"refreshToken": self.tokens["refreshToken"]}
+            elif error and error.action not in ("retry", "reconnect"):
+                raise error
+            jitter = random.uniform(0, min(20, 0.5 * 2**self.attempt))
+            self.attempt += 1
+            await asyncio.sleep(self.go_away or max(jitter, error.retry_after if error else 0))
 
     async def connection(self):
-        self.wire, self.synced, self.ending, self.go_away, self.dead = Wire(self.codec), False, False, 0, 60
+        self.wire, self.answers, self.lanes = Wire(self.codec), {}, defaultdict(Lane)
+        self.told, self.dead, self.go_away = Counter(), 60, 0
         try:
             await asyncio.wait_for(self.wire.open(self.url), 10)
-            async with asyncio.TaskGroup() as self.tasks:  # they end with the connection, and it with what they raise
-                for job in self.wire.write, self.receive, self.hello, self.tick:
-                    self.spawn(job)
+            async with asyncio.TaskGroup() as tasks:  # what one of them raises ends all
+                for job in self.wire.write, self.receive, self.work:
+                    tasks.create_task(job())
         finally:
             self.wire.cut()
-            self.wire = self.user = self.sync = None
+            self.wire = self.user = self.synced = None
             for future in self.answers.values():
-                future.done() or future.set_exception(ConnectionError("the connection ended"))
-            self.answers.clear()
-
-    def spawn(self, job, *args):
-        async def run():
-            try:
-                await job(*args)
-            except Exception:
-                self.ending = True  # the group takes no further tasks
-                raise
-        return self.tasks.create_task(run())
+                settle(future, None, ConnectionError("the connection ended"))
 
     async def receive(self):
         while True:
             self.heard_at = time.monotonic()
             self.handle(*await asyncio.wait_for(self.wire.receive(), self.dead))
 
-    async def hello(self):
+    async def work(self):  # what has to be asked for, one after the other
         if self.auth:
-            answer = await self.ask("call", method=self.auth[0], json=self.auth[1])
+            method, request = "skein.v1.AccountService/" + self.auth[0], self.auth[1]
+            answer = await self.ask("call", method=method, json=request)
             self.tokens, self.auth = answer["json"]["tokens"], None
-        self.wire.send("hello", versionMin=1, versionMax=1, token=self.tokens["accessToken"], device=self.device,
-                       client="skein-python-example")
-
-    async def tick(self):
+        self.wire.send("hello", versionMin=1, versionMax=1, token=self.tokens["accessToken"],
+                       device=self.device, client="skein-python-example")
         while True:
-            await asyncio.sleep(0.2)
-            for c in list(self.conversations.values()) if self.user and not self.sync else ():
-                read = c.marks.get(self.user, (0, 0))[1]
-                for kind, seq in ("received", c.cursor), ("read", min(read, c.cursor)):  # §6.2
-                    if seq > c.told.get(kind, 0):
-                        c.told[kind] = seq
-                        self.wire.send(kind, conversation=c.name, seq=seq)
+            await asyncio.sleep(0.05)
+            if self.user and not self.synced:
+                await self.synchronize()
+            for name, c in list(self.conversations.items()):
+                while self.synced and c.head > c.cursor:
+                    await self.pull(name, c)
+                for kind, seq in ("received", c.cursor), ("read", min(c.read, c.cursor)):  # §6.2
+                    if self.synced and seq > self.told[name, kind]:
+                        self.told[name, kind] = seq
+                        self.wire.send(kind, conversation=name, seq=seq)
+            self.pump()
             if self.user and time.monotonic() - min(self.wire.sent_at, self.heard_at) > self.idle:
-                self.ping()
-
-    def handle(self, kind, frame):
-        match kind:
-            case "welcome":
-                self.user, self.skew = frame["user"], frame["serverTimeMs"] - time.time_ns() // 10**6
-                self.idle, self.dead = frame["heartbeat"]["idleMs"] / 1000, frame["heartbeat"]["deadMs"] / 1000
-                self.resync()
-                for c in self.conversations.values():
-                    c.told = {}  # §6.3
-                    self.start(self.pump, c)
-            case "push":
-                for entry in frame["entries"]:  # an amendment is pulled: a Range tells its outcome (§4.7)
-                    self.push(entry, later=entry["target"])
-            case "heads":
-                for head in frame["heads"]:
-                    self.push(head, later=True)
-            case "sendAck":  # counts as a Push: §5.5
-                outbox = self.conversation(frame["conversation"]).outbox
-                message = next(message for message, _ in outbox if message["id"] == frame["id"])
-                self.push(Message({**message, **frame, "sender": self.user, "kind": "ENTRY_KIND_MESSAGE"}))
-            case "receipt":
-                self.conversation(frame["conversation"]).mark(frame["user"], frame["received"], frame["read"])
-            case "ping":
-                self.wire.send("pong")
-            case "resync" | "pong" if kind == "resync" or frame["resync"]:
-                self.resync()
-            case "pong" if frame["position"] and not self.sync:
-                self.position = frame["position"]
-                self.changed = self.changed_since_ping
-            case "goAway":  # everything goes on until the server closes: §3.8
-                self.go_away = random.uniform(0, frame["retryAfterMs"] / 1000)
-            case "kick":
-                raise SkeinError(frame["error"])
-            case "error":
-                e = SkeinError(frame)
-                if not self.user or e.action not in ("retry", "fix"):
-                    raise e
-                if e.action == "retry" and frame["frame"] in ("received", "read"):
-                    told = self.conversation(frame["conversation"]).told
-                    asyncio.get_running_loop().call_later(e.retry_after, told.clear)
-        answer = self.answers.pop(frame.get("id") or frame.get("number"), None)
-        if answer and not answer.done():
-            answer.set_result(frame)
-        if kind in ("welcome", "renewed") and self.tokens["refreshToken"]:
-            self.spawn(self.renew, (frame["tokenExpiresAtMs"] - self.skew) / 1000 - time.time())
-
-    async def renew(self, seconds):  # another token in good time: §3.9
-        await asyncio.sleep(0.8 * seconds)
-        answer = await self.call("AccountService/Refresh", {"refreshToken": self.tokens["refreshToken"]})
-        self.tokens = answer["tokens"]
-        self.wire.send("renew", token=self.tokens["accessToken"])
-
-    def ping(self):  # §9.1, with a digest (§7.4) where nothing is missing
-        digest = sum(mix(f"{name}:{self.conversations[name].cursor}") for name in self.changed) % 2**64
-        whole = not self.sync and all(c.head <= c.cursor for c in self.conversations.values())
-        self.wire.send("ping", **({"position": self.position, "digest": digest} if whole else {}))
-        self.changed_since_ping, self.heard_at = set(), time.monotonic()  # the next one not before idle is over
-
-    def expect(self, key):
-        self.answers[key] = asyncio.get_running_loop().create_future()
-        return self.answers[key]
+                self.synced = False  # a Sync tells what a Ping's digest (§7.4) tells cheaper
 
     async def ask(self, kind, **request):
         """The answer of a Sync, Pull or Call. What is refused for now is asked again, later."""
         while True:
             self.number += 1
+            answer = self.answers[self.number] = asyncio.get_running_loop().create_future()
             self.wire.send(kind, number=self.number, **request)
-            answer = await asyncio.wait_for(self.expect(self.number), 60)
-            if "error" not in answer:
-                return answer
-            e = SkeinError(answer["error"])
-            if e.action != "retry":
-                raise e
-            await asyncio.sleep(e.retry_after + random.random())
+            try:
+                return await asyncio.wait_for(answer, 60)
+            except SkeinError as e:
+                if e.action != "retry":
+                    raise
+                await asyncio.sleep(e.retry_after + random.random())
 
-    def start(self, job, c):  # pump or pull: one of each for a conversation, and none without a connection
-        if self.user and not self.ending and (job.__name__ not in c.jobs or c.jobs[job.__name__].done()):
-            c.jobs[job.__name__] = self.spawn(job, c)
+    def handle(self, kind, frame):
+        match kind:
+            case "welcome":
+                self.user, heartbeat = frame["user"], frame["heartbeat"]
+                self.idle, self.dead = heartbeat["idleMs"] / 1000, heartbeat["deadMs"] / 1000
+                self.skew = frame["serverTimeMs"] - time.time_ns() // 10**6
+                self.pump()
+            case "push" | "heads":
+                for entry in frame["entries"] + frame["heads"]:
+                    # An amendment is pulled: a Range tells its outcome (§4.7).
+                    self.push(entry, later=kind == "heads" or entry["target"])
+            case "sendAck" | "sendError":
+                self.answered(frame, frame["error"])
+            case "result" | "range" | "syncDelta":
+                settle(self.answers.pop(frame["number"]), frame, frame["error"])
+            case "ping":
+                self.wire.send("pong")
+            case "resync":
+                self.synced = False
+            case "goAway":  # everything goes on until the server closes: §3.8
+                self.go_away = random.uniform(0, frame["retryAfterMs"] / 1000)
+            case "kick":
+                raise frame["error"]
+            case "error":
+                if not self.user or frame.action not in ("retry", "fix"):
+                    raise frame
+                if frame.action == "retry":  # if it is a mark that was refused, it is said again
+                    later = asyncio.get_running_loop().call_later
+                    later(frame.retry_after, self.told.pop, frame.about, None)
 
-    async def pump(self, c):
-        """Sends the outbox in order, some messages at a time; those refused for now come again (§5.9)."""
-        window = 64
-        while c.outbox:
-            batch, wait = c.outbox[:window], 0
-            answers = [self.expect(message["id"]) for message, _ in batch]
-            for message, _ in batch:
+    def pump(self):
+        """Sends from the outbox, in order. What was refused waits until all that was under way
+        with it is answered: there is one in the window then."""
+        for name, (message, _) in self.outbox.items() if self.user else ():
+            lane = self.lanes[message["conversation"]]
+            free = len(lane.sent) < lane.window and time.monotonic() >= lane.wait
+            if free and name not in lane.sent:
+                lane.sent.add(name)
                 self.wire.send("send", **message)
-            for item, answer in zip(batch, await asyncio.gather(*answers)):
-                e = SkeinError(answer["error"]) if "error" in answer else None
-                if e and e.action != "fix":
-                    wait, window = max(wait, e.retry_after), 1  # one at a time after that: it is the rate that counts
-                    continue
-                c.outbox.remove(item)
-                item[1].set_exception(e) if e else item[1].set_result(answer["seq"])
-            await asyncio.sleep(wait)
-            window = min(64, 2 * window)
 
-    def resync(self):
-        if self.sync:
-            self.sync.cancel()
-        self.sync = self.spawn(self.synchronize)
+    def answered(self, frame, error):
+        message, future = self.outbox[frame["id"]]
+        lane = self.lanes[message["conversation"]]
+        lane.sent.remove(frame["id"])
+        if error and error.action != "fix":
+            lane.wait, lane.window = max(lane.wait, time.monotonic() + error.retry_after), 1
+            return
+        del self.outbox[frame["id"]]
+        lane.window = min(64, lane.window + 1)
+        settle(future, frame["seq"], error)
+        if not error:  # counts as a Push: §5.5
+            mine = {"sender": self.user, "kind": "ENTRY_KIND_MESSAGE"}
+            self.push(Message({**message, **frame, **mine}))
+        self.pump()
 
     async def synchronize(self):
-        """What changed since the position, page by page: §7.1, §7.2."""
-        cursor = listed = reset = None
+        """What changed since the position, page by page (§7.1, §7.2); then it is pulled."""
+        cursor = listed = None
+        self.synced = None  # False by the end: there is reason to ask once more
         while cursor != "":
-            try:
-                delta = await self.ask("sync", position=self.position, timeline=self.timeline, cursor=cursor,
-                                       newest=self.newest or None)
-            except SkeinError as e:
-                if e.action != "fix" or not (cursor or self.position):
-                    raise
-                cursor = self.forget()  # from the beginning: §7.6
-                continue
-            if delta["reset"]:
+            delta = await self.ask("sync", position=self.position, timeline=self.timeline,
+                                   cursor=cursor, newest=self.newest or None)
+            if delta["reset"]:  # what was pushed before is not known any more: §7.8
                 self.forget()
-                reset = True
+                self.synced = False
             for state in delta["conversations"]:
-                self.state(self.conversation(state["conversation"]), state)
-            self.timeline, listed, cursor = delta["timeline"], listed or delta["position"], delta["next"]
-        self.position = listed  # of a cold list's first page, of a resume's last
-        self.synced, self.sync, self.changed = True, None, set()
-        if reset:  # what was pushed before that is not known any more: §7.8
-            self.resync()
-        for c in self.conversations.values():
-            self.start(self.pull, c)
-
-    def state(self, c, state):
-        first, seq, peer = state["fromSeq"], state["seq"], "".join(set(c.name.split(":")[1:]) - {self.user})
-        c.synced, c.head = seq, max(c.head, seq, state["untilSeq"])
-        c.mark(self.user, 0, state["readSeq"])
-        c.mark(peer, state["peerReceived"], state["peerRead"])
-        fresh = not self.position and not c.cursor
-        if fresh:  # cold: what lies before is not this device's
-            c.cursor = first - 1 if first else seq
-        if first and (fresh or self.position):  # else what the stretch touched was not told (§7.2): it is pulled
-            self.stretch(c, first, seq, state)
+                c = self.conversations[state["conversation"]]
+                c.head = max(c.head, state["seq"], state["untilSeq"])
+                if not self.position and not c.cursor:  # what lies before is not this device's
+                    c.cursor = (state["fromSeq"] or state["seq"] + 1) - 1
+            self.timeline, cursor = delta["timeline"], delta["next"]
+            listed = listed or delta["position"]  # in a cold list's first page, or the last one
+        self.position, self.attempt, self.synced = listed, 0, self.synced is None
 
     def push(self, entry, later=False):
-        c, seq = self.conversation(entry["conversation"]), entry["seq"]
-        self.stretch(c, seq, seq, Message(entries=[entry]), later or self.sync)
+        name, seq = entry["conversation"], entry["seq"]
+        self.stretch(name, seq, seq, Message(entries=[entry]), later or not self.synced)
 
-    def stretch(self, c, first, last, told, later=False):
-        """Applies the entries first … last (§6.8); behind a hole (§6.1), or before a Sync's answer, they are pulled."""
+    def stretch(self, name, first, last, told, later=False):
+        """Applies the entries first … last (§6.8). What comes behind a hole (§6.1), or before a
+        Sync's answer, is pulled."""
         for e in (*told["entries"], told["last"]):
-            if e["pos"] > self.newest["pos"]:
-                self.newest = Message((k, e[k]) for k in ("conversation", "seq", "id", "storedAtMs", "pos"))  # §7.8
+            if e["pos"] > self.newest["pos"]:  # §7.8
+                known = "conversation", "seq", "id", "storedAtMs", "pos"
+                self.newest = Message((field, e[field]) for field in known)
+        c = self.conversations[name]
         c.head = max(c.head, last)
         if later or first > c.cursor + 1:
-            return self.start(self.pull, c)
+            return
         for entry in told["entries"] + told["touched"]:
-            seq, kept, event = entry["seq"], c.entries.get(entry["seq"]), entry["event"]
+            seq, kept = entry["seq"], c.entries.get(entry["seq"])
             if seq > c.cursor or kept and entry["amended"] > kept["amended"]:
                 c.entries[seq] = entry
                 self.on_entry(entry)
-            if entry["kind"] == "ENTRY_KIND_MESSAGE":  # sending is reading: §4.2
-                c.mark(entry["sender"], seq, seq)
-            if event["type"] == "EVENT_TYPE_MEMBER_ADDED" and self.user in event["users"] and seq > c.cursor > 0:
-                self.sync or self.resync()  # added again: §4.3
-        if last > max(c.cursor, c.synced):
-            self.changed.add(c.name)
-            self.changed_since_ping.add(c.name)
         c.cursor = max(c.cursor, last)
 
-    async def pull(self, c):
-        while c.head > c.cursor and not self.sync:
-            first = c.cursor + 1
-            try:
-                told = await self.ask("pull", conversation=c.name, limit=50, **{"from": first})
-            except SkeinError:
-                told = Message()
-            if told["lastSeq"] and not self.sync:  # else it may be of a history that is gone
-                self.stretch(c, first, told["lastSeq"], told)
-            elif not self.sync:  # nothing there is the user's to read
-                c.head = c.cursor
+    async def pull(self, name, c):
+        first, told = c.cursor + 1, Message()
+        with contextlib.suppress(SkeinError):
+            told = await self.ask("pull", conversation=name, limit=50, **{"from": first})
+        if self.synced and told["lastSeq"]:  # else it may be of a history that is gone
+            self.stretch(name, first, told["lastSeq"], told)
+        elif self.synced:  # nothing there is the user's to read
+            c.head = c.cursor
+
+def settle(future, result, error=None):
+    if not future.done():
+        future.set_exception(error) if error else future.set_result(result)

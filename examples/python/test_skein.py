@@ -15,20 +15,25 @@ class Counting(Client):
     lose = lose_next = synced_once = False
 
     def __init__(self, *args, **kwargs):
-        self.log, self.counts = [], {}
+        self.log, self.counts, self.peer_read = [], {}, {}  # by conversation: the other's read mark
         super().__init__(*args, on_entry=self.log.append, **kwargs)
 
     def count(self, what):
         self.counts[what] = self.counts.get(what, 0) + 1
 
+    def mark(self, conversation, read):
+        self.peer_read[conversation] = max(read, self.peer_read.get(conversation, 0))
+
     def handle(self, kind, frame):
         self.count(kind)
         if kind == "syncDelta" and self.synced_once and not self.position:
             self.count("cold")
-        if kind == "pong" and frame.get("resync"):
-            self.count("differed")
-        if kind == "sendError":
-            self.count(frame["error"]["code"])
+        if kind in ("sendError", "kick", "error"):
+            self.count((frame["error"] if kind != "error" else frame).code)
+        if kind == "receipt" and frame["user"] != self.user:
+            self.mark(frame["conversation"], frame["read"])
+        for state in frame["conversations"] if kind == "syncDelta" else ():
+            self.mark(state["conversation"], state["peerRead"])
         if kind == "push" and self.lose and self.counts["push"] % 4 == 0:
             return self.count("lost")
         if kind == "push" and self.lose_next:
@@ -103,19 +108,14 @@ async def scenario(number, mine, theirs):
         ann.lose = bob.lose = False
         # An access token that is no good any more, on a new connection.
         await until("ann is connected", lambda: ann.user)
-        ann.tokens["accessToken"], refused = "ska_of-yesterday", ann.counts.get("error", 0)
+        ann.tokens["accessToken"], refused = "ska_of-yesterday", ann.counts.get("token_invalid", 0)
         ann.wire.cut()
-        await until("ann is refused", lambda: ann.counts.get("error", 0) > refused)
-        # Renewed on the connection, before its time is over.
-        await until("both are connected", lambda: ann.synced and bob.synced)
+        await until("ann is refused", lambda: ann.counts.get("token_invalid", 0) > refused)
+        # One whose time is over ends a connection; the next one has another token.
         for client in clients:
-            for attempt in range(3):  # a machine that is busy may be too late once
-                wire, renewed = client.wire, client.counts.get("renewed", 0)
-                await until("the token is renewed", lambda: client.counts.get("renewed", 0) > renewed)
-                if client.wire is wire:
-                    break
-            else:
-                raise AssertionError("the connection ended each time")
+            token = client.tokens["accessToken"]
+            await until("its time is over", lambda: client.counts.get("token_expired"))
+            await until("it has another token", lambda: client.tokens["accessToken"] != token)
         await until("both are connected", lambda: ann.synced and bob.synced)
         # A hole: a push is lost for certain, and the next one shows it, unless the connection ends just then.
         for client, other in ((ann, bob), (bob, ann)):
@@ -126,34 +126,22 @@ async def scenario(number, mine, theirs):
                     seq = other.send(dm, text)
                     futures[other].append((int(text.split()[1]), seq))
                     await until("it is answered", seq.done)
-                await until("it is there", lambda: client.conversation(dm).cursor >= seq.result())
+                await until("it is there", lambda: client.conversations[dm].cursor >= seq.result())
                 if client.counts.get("range", 0) > pulled:
                     break
             else:
                 raise AssertionError(f"no hole was pulled: {client.counts}")
-        # The end: a digest finds what was lost last, and what one read the other is told.
+        # The end: who hears nothing asks what was lost last, and what one read the other is told.
         total = sum(len(f) for f in futures.values())
         for client in clients:
-            client.ping()
-        await until("both have everything", lambda: all(c.conversation(dm).cursor == total for c in clients))
-        for client in clients:
-            client.read(dm)
-        marks = lambda client: client.conversation(dm).marks[users[bob if client is ann else ann]]
-        for client in clients:
-            await until("the other one's marks", lambda: marks(client) == (total, total))
+            client.idle = 0.5
+        await until("both have everything", lambda: all(c.conversations[dm].cursor == total for c in clients))
+        bob.read(dm, total)  # Ann's message is the last one: she has read all (§4.2)
+        await until("Bob's mark", lambda: ann.peer_read.get(dm) == total)
         sent = {users[c]: [(f.result(), f"{users[c]} {n} ✓") for n, f in futures[c]] for c in clients}
         check(ann, bob, dm, sent)
         check(bob, ann, dm, sent)
-        # What came since the last position makes the digest that the server makes, too.
-        await until("both are in sync", lambda: not ann.sync and not bob.sync)
-        await asyncio.gather(ann.send(dm, "one more"), bob.send(dm, "and one"))
-        await until("both have these", lambda: all(c.conversation(dm).cursor == total + 2 for c in clients))
         for client in clients:
-            assert dm in client.changed, "nothing to compare"
-            pongs, differed = client.counts.get("pong", 0), client.counts.get("differed", 0)
-            client.ping()
-            await until("a pong", lambda: client.counts.get("pong", 0) > pongs)
-            assert client.counts.get("differed", 0) == differed, "the digest differed"
             assert client.counts.get("range"), f"no hole was pulled: {client.counts}"
             assert not client.counts.get("cold"), f"it began anew instead of resuming: {client.counts}"
         return {name: {**client.counts} for name, client in (("ann", ann), ("bob", bob))}

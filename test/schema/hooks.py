@@ -8,6 +8,7 @@ import os
 import re
 import time
 import urllib.request
+import uuid
 
 import schemathesis
 
@@ -20,6 +21,7 @@ STARTED = int(time.time() * 1000)
 OPEN = ("AccountService/Register", "AccountService/Login", "AccountService/Refresh", "AdminService/ClaimAdmin")
 DIGITS = re.compile(r"^(0|[1-9][0-9]{0,19})$")
 ID = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
+UUID = re.compile(r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$")
 DM = re.compile(r"^dm:([A-Za-z0-9_-]{1,64}):([A-Za-z0-9_-]{1,64})$")
 
 
@@ -65,6 +67,14 @@ def conversation(value: str, seed: bytes) -> str:
     return value
 
 
+def of_today(given: bytes) -> bytes:
+    """A UUIDv7 whose time is not ahead of the server's, otherwise as given."""
+    made = bytearray(given)
+    made[:6] = STARTED.to_bytes(6, "big")
+    made[6], made[8] = made[6] & 15 | 0x70, made[8] & 63 | 0x80
+    return bytes(made)
+
+
 def exists(name: str, value, seed: bytes, path: str):
     """value, or in its place one that the document allows as well and that means something here."""
     if name == "extra" and isinstance(value, dict) and sum(len(f"{k}{v}".encode("utf-8", "surrogatepass")) for k, v in value.items()) > 4096:
@@ -83,11 +93,11 @@ def exists(name: str, value, seed: bytes, path: str):
         return pick(seed[3:], WORLD["others"])
     if name == "cursor" and path.endswith("ListConversations"):
         return ""
-    if name == "id" and path.endswith("SendMessage") and re.match(r"^[A-Za-z0-9+/]{21}[AQgw]==$", value):
-        made = bytearray(base64.b64decode(value))
-        made[:6] = STARTED.to_bytes(6, "big")
-        made[6], made[8] = made[6] & 15 | 0x70, made[8] & 63 | 0x80
-        return base64.b64encode(made).decode()
+    if name == "id" and path.endswith("SendMessage"):
+        if re.match(r"^[A-Za-z0-9+/]{21}[AQgw]==$", value):
+            return base64.b64encode(of_today(base64.b64decode(value))).decode()
+        if UUID.match(value):
+            return str(uuid.UUID(bytes=of_today(uuid.UUID(value).bytes)))
     return value
 
 
