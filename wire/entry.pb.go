@@ -79,6 +79,165 @@ func (EntryKind) EnumDescriptor() ([]byte, []int) {
 	return file_skein_v1_entry_proto_rawDescGZIP(), []int{0}
 }
 
+// Which members may do something.
+type GroupPower int32
+
+const (
+	GroupPower_GROUP_POWER_UNSPECIFIED GroupPower = 0
+	// Every member.
+	GroupPower_GROUP_POWER_ALL GroupPower = 1
+	// The owner and the admins.
+	GroupPower_GROUP_POWER_ADMINS GroupPower = 2
+)
+
+// Enum value maps for GroupPower.
+var (
+	GroupPower_name = map[int32]string{
+		0: "GROUP_POWER_UNSPECIFIED",
+		1: "GROUP_POWER_ALL",
+		2: "GROUP_POWER_ADMINS",
+	}
+	GroupPower_value = map[string]int32{
+		"GROUP_POWER_UNSPECIFIED": 0,
+		"GROUP_POWER_ALL":         1,
+		"GROUP_POWER_ADMINS":      2,
+	}
+)
+
+func (x GroupPower) Enum() *GroupPower {
+	p := new(GroupPower)
+	*p = x
+	return p
+}
+
+func (x GroupPower) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (GroupPower) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_entry_proto_enumTypes[1].Descriptor()
+}
+
+func (GroupPower) Type() protoreflect.EnumType {
+	return &file_skein_v1_entry_proto_enumTypes[1]
+}
+
+func (x GroupPower) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use GroupPower.Descriptor instead.
+func (GroupPower) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+}
+
+// How somebody becomes a member without being added.
+type JoinMode int32
+
+const (
+	JoinMode_JOIN_MODE_UNSPECIFIED JoinMode = 0
+	// Whoever knows the group's conversation joins.
+	JoinMode_JOIN_MODE_OPEN JoinMode = 1
+	// They ask, and an admin lets them in.
+	JoinMode_JOIN_MODE_APPROVAL JoinMode = 2
+	// They do not: a member adds them.
+	JoinMode_JOIN_MODE_INVITATION JoinMode = 3
+)
+
+// Enum value maps for JoinMode.
+var (
+	JoinMode_name = map[int32]string{
+		0: "JOIN_MODE_UNSPECIFIED",
+		1: "JOIN_MODE_OPEN",
+		2: "JOIN_MODE_APPROVAL",
+		3: "JOIN_MODE_INVITATION",
+	}
+	JoinMode_value = map[string]int32{
+		"JOIN_MODE_UNSPECIFIED": 0,
+		"JOIN_MODE_OPEN":        1,
+		"JOIN_MODE_APPROVAL":    2,
+		"JOIN_MODE_INVITATION":  3,
+	}
+)
+
+func (x JoinMode) Enum() *JoinMode {
+	p := new(JoinMode)
+	*p = x
+	return p
+}
+
+func (x JoinMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (JoinMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_entry_proto_enumTypes[2].Descriptor()
+}
+
+func (JoinMode) Type() protoreflect.EnumType {
+	return &file_skein_v1_entry_proto_enumTypes[2]
+}
+
+func (x JoinMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use JoinMode.Descriptor instead.
+func (JoinMode) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+}
+
+// What new members see of what was before.
+type GroupHistory int32
+
+const (
+	GroupHistory_GROUP_HISTORY_UNSPECIFIED GroupHistory = 0
+	// Nothing: they see from the entry on that added them.
+	GroupHistory_GROUP_HISTORY_FROM_JOINING GroupHistory = 1
+	GroupHistory_GROUP_HISTORY_ALL          GroupHistory = 2
+)
+
+// Enum value maps for GroupHistory.
+var (
+	GroupHistory_name = map[int32]string{
+		0: "GROUP_HISTORY_UNSPECIFIED",
+		1: "GROUP_HISTORY_FROM_JOINING",
+		2: "GROUP_HISTORY_ALL",
+	}
+	GroupHistory_value = map[string]int32{
+		"GROUP_HISTORY_UNSPECIFIED":  0,
+		"GROUP_HISTORY_FROM_JOINING": 1,
+		"GROUP_HISTORY_ALL":          2,
+	}
+)
+
+func (x GroupHistory) Enum() *GroupHistory {
+	p := new(GroupHistory)
+	*p = x
+	return p
+}
+
+func (x GroupHistory) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (GroupHistory) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_entry_proto_enumTypes[3].Descriptor()
+}
+
+func (GroupHistory) Type() protoreflect.EnumType {
+	return &file_skein_v1_entry_proto_enumTypes[3]
+}
+
+func (x GroupHistory) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use GroupHistory.Descriptor instead.
+func (GroupHistory) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
+}
+
 type EventType int32
 
 const (
@@ -94,6 +253,8 @@ const (
 	EventType_EVENT_TYPE_GROUP_DISMISSED EventType = 9
 	// The server lost the group's latest entries; its members are as they were.
 	EventType_EVENT_TYPE_GROUP_RESTORED EventType = 10
+	// Settings of the group are others: `group`.
+	EventType_EVENT_TYPE_GROUP_CHANGED EventType = 11
 	// The following stand in `me:` feeds only.
 	EventType_EVENT_TYPE_CONTACT_REQUESTED EventType = 20
 	EventType_EVENT_TYPE_CONTACT_ACCEPTED  EventType = 21
@@ -122,6 +283,7 @@ var (
 		8:  "EVENT_TYPE_OWNER_CHANGED",
 		9:  "EVENT_TYPE_GROUP_DISMISSED",
 		10: "EVENT_TYPE_GROUP_RESTORED",
+		11: "EVENT_TYPE_GROUP_CHANGED",
 		20: "EVENT_TYPE_CONTACT_REQUESTED",
 		21: "EVENT_TYPE_CONTACT_ACCEPTED",
 		22: "EVENT_TYPE_CONTACT_REFUSED",
@@ -143,6 +305,7 @@ var (
 		"EVENT_TYPE_OWNER_CHANGED":     8,
 		"EVENT_TYPE_GROUP_DISMISSED":   9,
 		"EVENT_TYPE_GROUP_RESTORED":    10,
+		"EVENT_TYPE_GROUP_CHANGED":     11,
 		"EVENT_TYPE_CONTACT_REQUESTED": 20,
 		"EVENT_TYPE_CONTACT_ACCEPTED":  21,
 		"EVENT_TYPE_CONTACT_REFUSED":   22,
@@ -165,11 +328,11 @@ func (x EventType) String() string {
 }
 
 func (EventType) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_entry_proto_enumTypes[1].Descriptor()
+	return file_skein_v1_entry_proto_enumTypes[4].Descriptor()
 }
 
 func (EventType) Type() protoreflect.EnumType {
-	return &file_skein_v1_entry_proto_enumTypes[1]
+	return &file_skein_v1_entry_proto_enumTypes[4]
 }
 
 func (x EventType) Number() protoreflect.EnumNumber {
@@ -178,7 +341,7 @@ func (x EventType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EventType.Descriptor instead.
 func (EventType) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
 }
 
 type Role int32
@@ -217,11 +380,11 @@ func (x Role) String() string {
 }
 
 func (Role) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_entry_proto_enumTypes[2].Descriptor()
+	return file_skein_v1_entry_proto_enumTypes[5].Descriptor()
 }
 
 func (Role) Type() protoreflect.EnumType {
-	return &file_skein_v1_entry_proto_enumTypes[2]
+	return &file_skein_v1_entry_proto_enumTypes[5]
 }
 
 func (x Role) Number() protoreflect.EnumNumber {
@@ -230,7 +393,7 @@ func (x Role) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Role.Descriptor instead.
 func (Role) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
 }
 
 // One entry of a conversation's journal.
@@ -604,7 +767,9 @@ type Event struct {
 	// MUTED: until when, Unix milliseconds; 0 = unmuted.
 	UntilMs int64 `protobuf:"varint,4,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
 	// Group name (GROUP_CREATED, GROUP_RENAMED), text of a contact request, remark, display name, or reason.
-	Text          string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	// GROUP_CHANGED: what is other now; without it, read the group again. MEMBER_ADDED: `history` alone, if those who were added see what was before, too.
+	Group         *GroupChange `protobuf:"bytes,6,opt,name=group,proto3" json:"group,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -674,6 +839,140 @@ func (x *Event) GetText() string {
 	return ""
 }
 
+func (x *Event) GetGroup() *GroupChange {
+	if x != nil {
+		return x.Group
+	}
+	return nil
+}
+
+// What was changed of a group's settings. What is absent stayed as it was.
+type GroupChange struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// All as in Group; empty text: there is none now.
+	Picture      *string `protobuf:"bytes,1,opt,name=picture,proto3,oneof" json:"picture,omitempty"`
+	Description  *string `protobuf:"bytes,2,opt,name=description,proto3,oneof" json:"description,omitempty"`
+	Announcement *string `protobuf:"bytes,3,opt,name=announcement,proto3,oneof" json:"announcement,omitempty"`
+	// The keys that changed; with an empty value they are gone.
+	Extra            map[string]string `protobuf:"bytes,4,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	WhoMayAdd        GroupPower        `protobuf:"varint,5,opt,name=who_may_add,json=whoMayAdd,proto3,enum=skein.v1.GroupPower" json:"who_may_add,omitempty"`
+	WhoMayPost       GroupPower        `protobuf:"varint,6,opt,name=who_may_post,json=whoMayPost,proto3,enum=skein.v1.GroupPower" json:"who_may_post,omitempty"`
+	WhoMayMentionAll GroupPower        `protobuf:"varint,7,opt,name=who_may_mention_all,json=whoMayMentionAll,proto3,enum=skein.v1.GroupPower" json:"who_may_mention_all,omitempty"`
+	Join             JoinMode          `protobuf:"varint,8,opt,name=join,proto3,enum=skein.v1.JoinMode" json:"join,omitempty"`
+	History          GroupHistory      `protobuf:"varint,9,opt,name=history,proto3,enum=skein.v1.GroupHistory" json:"history,omitempty"`
+	MutedAll         *bool             `protobuf:"varint,10,opt,name=muted_all,json=mutedAll,proto3,oneof" json:"muted_all,omitempty"`
+	SlowModeS        *uint32           `protobuf:"varint,11,opt,name=slow_mode_s,json=slowModeS,proto3,oneof" json:"slow_mode_s,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *GroupChange) Reset() {
+	*x = GroupChange{}
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GroupChange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GroupChange) ProtoMessage() {}
+
+func (x *GroupChange) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GroupChange.ProtoReflect.Descriptor instead.
+func (*GroupChange) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *GroupChange) GetPicture() string {
+	if x != nil && x.Picture != nil {
+		return *x.Picture
+	}
+	return ""
+}
+
+func (x *GroupChange) GetDescription() string {
+	if x != nil && x.Description != nil {
+		return *x.Description
+	}
+	return ""
+}
+
+func (x *GroupChange) GetAnnouncement() string {
+	if x != nil && x.Announcement != nil {
+		return *x.Announcement
+	}
+	return ""
+}
+
+func (x *GroupChange) GetExtra() map[string]string {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
+}
+
+func (x *GroupChange) GetWhoMayAdd() GroupPower {
+	if x != nil {
+		return x.WhoMayAdd
+	}
+	return GroupPower_GROUP_POWER_UNSPECIFIED
+}
+
+func (x *GroupChange) GetWhoMayPost() GroupPower {
+	if x != nil {
+		return x.WhoMayPost
+	}
+	return GroupPower_GROUP_POWER_UNSPECIFIED
+}
+
+func (x *GroupChange) GetWhoMayMentionAll() GroupPower {
+	if x != nil {
+		return x.WhoMayMentionAll
+	}
+	return GroupPower_GROUP_POWER_UNSPECIFIED
+}
+
+func (x *GroupChange) GetJoin() JoinMode {
+	if x != nil {
+		return x.Join
+	}
+	return JoinMode_JOIN_MODE_UNSPECIFIED
+}
+
+func (x *GroupChange) GetHistory() GroupHistory {
+	if x != nil {
+		return x.History
+	}
+	return GroupHistory_GROUP_HISTORY_UNSPECIFIED
+}
+
+func (x *GroupChange) GetMutedAll() bool {
+	if x != nil && x.MutedAll != nil {
+		return *x.MutedAll
+	}
+	return false
+}
+
+func (x *GroupChange) GetSlowModeS() uint32 {
+	if x != nil && x.SlowModeS != nil {
+		return *x.SlowModeS
+	}
+	return 0
+}
+
 var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
@@ -714,18 +1013,58 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12\x14\n" +
 	"\x04data\x18\x03 \x01(\fH\x00R\x04data\x12\x1a\n" +
 	"\bfallback\x18\x04 \x01(\tR\bfallbackB\x06\n" +
-	"\x04body\"\x99\x01\n" +
+	"\x04body\"\xc6\x01\n" +
 	"\x05Event\x12'\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x13.skein.v1.EventTypeR\x04type\x12\x14\n" +
 	"\x05users\x18\x02 \x03(\tR\x05users\x12\"\n" +
 	"\x04role\x18\x03 \x01(\x0e2\x0e.skein.v1.RoleR\x04role\x12\x19\n" +
 	"\buntil_ms\x18\x04 \x01(\x03R\auntilMs\x12\x12\n" +
-	"\x04text\x18\x05 \x01(\tR\x04text*r\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\x12+\n" +
+	"\x05group\x18\x06 \x01(\v2\x15.skein.v1.GroupChangeR\x05group\"\x8d\x05\n" +
+	"\vGroupChange\x12\x1d\n" +
+	"\apicture\x18\x01 \x01(\tH\x00R\apicture\x88\x01\x01\x12%\n" +
+	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12'\n" +
+	"\fannouncement\x18\x03 \x01(\tH\x02R\fannouncement\x88\x01\x01\x126\n" +
+	"\x05extra\x18\x04 \x03(\v2 .skein.v1.GroupChange.ExtraEntryR\x05extra\x124\n" +
+	"\vwho_may_add\x18\x05 \x01(\x0e2\x14.skein.v1.GroupPowerR\twhoMayAdd\x126\n" +
+	"\fwho_may_post\x18\x06 \x01(\x0e2\x14.skein.v1.GroupPowerR\n" +
+	"whoMayPost\x12C\n" +
+	"\x13who_may_mention_all\x18\a \x01(\x0e2\x14.skein.v1.GroupPowerR\x10whoMayMentionAll\x12&\n" +
+	"\x04join\x18\b \x01(\x0e2\x12.skein.v1.JoinModeR\x04join\x120\n" +
+	"\ahistory\x18\t \x01(\x0e2\x16.skein.v1.GroupHistoryR\ahistory\x12 \n" +
+	"\tmuted_all\x18\n" +
+	" \x01(\bH\x03R\bmutedAll\x88\x01\x01\x12#\n" +
+	"\vslow_mode_s\x18\v \x01(\rH\x04R\tslowModeS\x88\x01\x01\x1a8\n" +
+	"\n" +
+	"ExtraEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\n" +
+	"\n" +
+	"\b_pictureB\x0e\n" +
+	"\f_descriptionB\x0f\n" +
+	"\r_announcementB\f\n" +
+	"\n" +
+	"_muted_allB\x0e\n" +
+	"\f_slow_mode_s*r\n" +
 	"\tEntryKind\x12\x1a\n" +
 	"\x16ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ENTRY_KIND_MESSAGE\x10\x01\x12\x15\n" +
 	"\x11ENTRY_KIND_RECALL\x10\x02\x12\x14\n" +
-	"\x10ENTRY_KIND_EVENT\x10\x03\"\x04\b\x04\x10\t*\xd8\x04\n" +
+	"\x10ENTRY_KIND_EVENT\x10\x03\"\x04\b\x04\x10\t*V\n" +
+	"\n" +
+	"GroupPower\x12\x1b\n" +
+	"\x17GROUP_POWER_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fGROUP_POWER_ALL\x10\x01\x12\x16\n" +
+	"\x12GROUP_POWER_ADMINS\x10\x02*k\n" +
+	"\bJoinMode\x12\x19\n" +
+	"\x15JOIN_MODE_UNSPECIFIED\x10\x00\x12\x12\n" +
+	"\x0eJOIN_MODE_OPEN\x10\x01\x12\x16\n" +
+	"\x12JOIN_MODE_APPROVAL\x10\x02\x12\x18\n" +
+	"\x14JOIN_MODE_INVITATION\x10\x03*d\n" +
+	"\fGroupHistory\x12\x1d\n" +
+	"\x19GROUP_HISTORY_UNSPECIFIED\x10\x00\x12\x1e\n" +
+	"\x1aGROUP_HISTORY_FROM_JOINING\x10\x01\x12\x15\n" +
+	"\x11GROUP_HISTORY_ALL\x10\x02*\xf6\x04\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CREATED\x10\x01\x12\x1c\n" +
@@ -738,7 +1077,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x18EVENT_TYPE_OWNER_CHANGED\x10\b\x12\x1e\n" +
 	"\x1aEVENT_TYPE_GROUP_DISMISSED\x10\t\x12\x1d\n" +
 	"\x19EVENT_TYPE_GROUP_RESTORED\x10\n" +
-	"\x12 \n" +
+	"\x12\x1c\n" +
+	"\x18EVENT_TYPE_GROUP_CHANGED\x10\v\x12 \n" +
 	"\x1cEVENT_TYPE_CONTACT_REQUESTED\x10\x14\x12\x1f\n" +
 	"\x1bEVENT_TYPE_CONTACT_ACCEPTED\x10\x15\x12\x1e\n" +
 	"\x1aEVENT_TYPE_CONTACT_REFUSED\x10\x16\x12\x1e\n" +
@@ -767,30 +1107,42 @@ func file_skein_v1_entry_proto_rawDescGZIP() []byte {
 	return file_skein_v1_entry_proto_rawDescData
 }
 
-var file_skein_v1_entry_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_skein_v1_entry_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_skein_v1_entry_proto_goTypes = []any{
-	(EntryKind)(0),  // 0: skein.v1.EntryKind
-	(EventType)(0),  // 1: skein.v1.EventType
-	(Role)(0),       // 2: skein.v1.Role
-	(*Entry)(nil),   // 3: skein.v1.Entry
-	(*Newest)(nil),  // 4: skein.v1.Newest
-	(*Content)(nil), // 5: skein.v1.Content
-	(*Event)(nil),   // 6: skein.v1.Event
-	nil,             // 7: skein.v1.Entry.ExtraEntry
+	(EntryKind)(0),      // 0: skein.v1.EntryKind
+	(GroupPower)(0),     // 1: skein.v1.GroupPower
+	(JoinMode)(0),       // 2: skein.v1.JoinMode
+	(GroupHistory)(0),   // 3: skein.v1.GroupHistory
+	(EventType)(0),      // 4: skein.v1.EventType
+	(Role)(0),           // 5: skein.v1.Role
+	(*Entry)(nil),       // 6: skein.v1.Entry
+	(*Newest)(nil),      // 7: skein.v1.Newest
+	(*Content)(nil),     // 8: skein.v1.Content
+	(*Event)(nil),       // 9: skein.v1.Event
+	(*GroupChange)(nil), // 10: skein.v1.GroupChange
+	nil,                 // 11: skein.v1.Entry.ExtraEntry
+	nil,                 // 12: skein.v1.GroupChange.ExtraEntry
 }
 var file_skein_v1_entry_proto_depIdxs = []int32{
-	0, // 0: skein.v1.Entry.kind:type_name -> skein.v1.EntryKind
-	5, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
-	6, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
-	7, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
-	1, // 4: skein.v1.Event.type:type_name -> skein.v1.EventType
-	2, // 5: skein.v1.Event.role:type_name -> skein.v1.Role
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	0,  // 0: skein.v1.Entry.kind:type_name -> skein.v1.EntryKind
+	8,  // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
+	9,  // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
+	11, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
+	4,  // 4: skein.v1.Event.type:type_name -> skein.v1.EventType
+	5,  // 5: skein.v1.Event.role:type_name -> skein.v1.Role
+	10, // 6: skein.v1.Event.group:type_name -> skein.v1.GroupChange
+	12, // 7: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
+	1,  // 8: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
+	1,  // 9: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
+	1,  // 10: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
+	2,  // 11: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
+	3,  // 12: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_entry_proto_init() }
@@ -802,13 +1154,14 @@ func file_skein_v1_entry_proto_init() {
 		(*Content_Text)(nil),
 		(*Content_Data)(nil),
 	}
+	file_skein_v1_entry_proto_msgTypes[4].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_entry_proto_rawDesc), len(file_skein_v1_entry_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   5,
+			NumEnums:      6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

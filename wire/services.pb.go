@@ -2092,8 +2092,30 @@ type Group struct {
 	Owner        string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
 	Members      uint32 `protobuf:"varint,4,opt,name=members,proto3" json:"members,omitempty"`
 	CreatedAtMs  int64  `protobuf:"varint,5,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
-	// The caller's own role.
-	Role          Role `protobuf:"varint,6,opt,name=role,proto3,enum=skein.v1.Role" json:"role,omitempty"`
+	// The caller's own role; absent for an administrator's key.
+	Role Role `protobuf:"varint,6,opt,name=role,proto3,enum=skein.v1.Role" json:"role,omitempty"`
+	// An https address, or the id of an upload; at most 500 bytes. Empty: none.
+	Picture string `protobuf:"bytes,7,opt,name=picture,proto3" json:"picture,omitempty"`
+	// At most 500 characters.
+	Description string `protobuf:"bytes,8,opt,name=description,proto3" json:"description,omitempty"`
+	// At most 2,000 characters.
+	Announcement string `protobuf:"bytes,9,opt,name=announcement,proto3" json:"announcement,omitempty"`
+	// The deployment's own: never looked at. Keys [a-z0-9._-]{1,64}, at most 16; keys and values 4,096 bytes together.
+	Extra map[string]string `protobuf:"bytes,10,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// Who may add members (new groups: admins) …
+	WhoMayAdd GroupPower `protobuf:"varint,11,opt,name=who_may_add,json=whoMayAdd,proto3,enum=skein.v1.GroupPower" json:"who_may_add,omitempty"`
+	// … who may write (all); with ADMINS the group is a broadcast channel …
+	WhoMayPost GroupPower `protobuf:"varint,12,opt,name=who_may_post,json=whoMayPost,proto3,enum=skein.v1.GroupPower" json:"who_may_post,omitempty"`
+	// … who may mention everybody at once (admins).
+	WhoMayMentionAll GroupPower `protobuf:"varint,13,opt,name=who_may_mention_all,json=whoMayMentionAll,proto3,enum=skein.v1.GroupPower" json:"who_may_mention_all,omitempty"`
+	// New groups: INVITATION.
+	Join JoinMode `protobuf:"varint,14,opt,name=join,proto3,enum=skein.v1.JoinMode" json:"join,omitempty"`
+	// New groups: FROM_JOINING. It holds for those who become members from then on.
+	History GroupHistory `protobuf:"varint,15,opt,name=history,proto3,enum=skein.v1.GroupHistory" json:"history,omitempty"`
+	// Nobody but admins may write for now: `muted`.
+	MutedAll bool `protobuf:"varint,16,opt,name=muted_all,json=mutedAll,proto3" json:"muted_all,omitempty"`
+	// A member who is no admin may write a message so many seconds after their last one: before, `slow_mode`. At most 86,400; 0: at once.
+	SlowModeS     uint32 `protobuf:"varint,17,opt,name=slow_mode_s,json=slowModeS,proto3" json:"slow_mode_s,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2168,6 +2190,83 @@ func (x *Group) GetRole() Role {
 		return x.Role
 	}
 	return Role_ROLE_UNSPECIFIED
+}
+
+func (x *Group) GetPicture() string {
+	if x != nil {
+		return x.Picture
+	}
+	return ""
+}
+
+func (x *Group) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+func (x *Group) GetAnnouncement() string {
+	if x != nil {
+		return x.Announcement
+	}
+	return ""
+}
+
+func (x *Group) GetExtra() map[string]string {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
+}
+
+func (x *Group) GetWhoMayAdd() GroupPower {
+	if x != nil {
+		return x.WhoMayAdd
+	}
+	return GroupPower_GROUP_POWER_UNSPECIFIED
+}
+
+func (x *Group) GetWhoMayPost() GroupPower {
+	if x != nil {
+		return x.WhoMayPost
+	}
+	return GroupPower_GROUP_POWER_UNSPECIFIED
+}
+
+func (x *Group) GetWhoMayMentionAll() GroupPower {
+	if x != nil {
+		return x.WhoMayMentionAll
+	}
+	return GroupPower_GROUP_POWER_UNSPECIFIED
+}
+
+func (x *Group) GetJoin() JoinMode {
+	if x != nil {
+		return x.Join
+	}
+	return JoinMode_JOIN_MODE_UNSPECIFIED
+}
+
+func (x *Group) GetHistory() GroupHistory {
+	if x != nil {
+		return x.History
+	}
+	return GroupHistory_GROUP_HISTORY_UNSPECIFIED
+}
+
+func (x *Group) GetMutedAll() bool {
+	if x != nil {
+		return x.MutedAll
+	}
+	return false
+}
+
+func (x *Group) GetSlowModeS() uint32 {
+	if x != nil {
+		return x.SlowModeS
+	}
+	return 0
 }
 
 type Member struct {
@@ -2529,6 +2628,184 @@ func (x *RenameGroupResponse) GetGroup() *Group {
 	return nil
 }
 
+type UpdateGroupRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// All as in Group; what is absent stays.
+	Picture      *string `protobuf:"bytes,2,opt,name=picture,proto3,oneof" json:"picture,omitempty"`
+	Description  *string `protobuf:"bytes,3,opt,name=description,proto3,oneof" json:"description,omitempty"`
+	Announcement *string `protobuf:"bytes,4,opt,name=announcement,proto3,oneof" json:"announcement,omitempty"`
+	// The keys to set; with an empty value they are removed. Other keys stay.
+	Extra            map[string]string `protobuf:"bytes,5,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	WhoMayAdd        GroupPower        `protobuf:"varint,6,opt,name=who_may_add,json=whoMayAdd,proto3,enum=skein.v1.GroupPower" json:"who_may_add,omitempty"`
+	WhoMayPost       GroupPower        `protobuf:"varint,7,opt,name=who_may_post,json=whoMayPost,proto3,enum=skein.v1.GroupPower" json:"who_may_post,omitempty"`
+	WhoMayMentionAll GroupPower        `protobuf:"varint,8,opt,name=who_may_mention_all,json=whoMayMentionAll,proto3,enum=skein.v1.GroupPower" json:"who_may_mention_all,omitempty"`
+	Join             JoinMode          `protobuf:"varint,9,opt,name=join,proto3,enum=skein.v1.JoinMode" json:"join,omitempty"`
+	History          GroupHistory      `protobuf:"varint,10,opt,name=history,proto3,enum=skein.v1.GroupHistory" json:"history,omitempty"`
+	MutedAll         *bool             `protobuf:"varint,11,opt,name=muted_all,json=mutedAll,proto3,oneof" json:"muted_all,omitempty"`
+	SlowModeS        *uint32           `protobuf:"varint,12,opt,name=slow_mode_s,json=slowModeS,proto3,oneof" json:"slow_mode_s,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *UpdateGroupRequest) Reset() {
+	*x = UpdateGroupRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateGroupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateGroupRequest) ProtoMessage() {}
+
+func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateGroupRequest.ProtoReflect.Descriptor instead.
+func (*UpdateGroupRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *UpdateGroupRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *UpdateGroupRequest) GetPicture() string {
+	if x != nil && x.Picture != nil {
+		return *x.Picture
+	}
+	return ""
+}
+
+func (x *UpdateGroupRequest) GetDescription() string {
+	if x != nil && x.Description != nil {
+		return *x.Description
+	}
+	return ""
+}
+
+func (x *UpdateGroupRequest) GetAnnouncement() string {
+	if x != nil && x.Announcement != nil {
+		return *x.Announcement
+	}
+	return ""
+}
+
+func (x *UpdateGroupRequest) GetExtra() map[string]string {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
+}
+
+func (x *UpdateGroupRequest) GetWhoMayAdd() GroupPower {
+	if x != nil {
+		return x.WhoMayAdd
+	}
+	return GroupPower_GROUP_POWER_UNSPECIFIED
+}
+
+func (x *UpdateGroupRequest) GetWhoMayPost() GroupPower {
+	if x != nil {
+		return x.WhoMayPost
+	}
+	return GroupPower_GROUP_POWER_UNSPECIFIED
+}
+
+func (x *UpdateGroupRequest) GetWhoMayMentionAll() GroupPower {
+	if x != nil {
+		return x.WhoMayMentionAll
+	}
+	return GroupPower_GROUP_POWER_UNSPECIFIED
+}
+
+func (x *UpdateGroupRequest) GetJoin() JoinMode {
+	if x != nil {
+		return x.Join
+	}
+	return JoinMode_JOIN_MODE_UNSPECIFIED
+}
+
+func (x *UpdateGroupRequest) GetHistory() GroupHistory {
+	if x != nil {
+		return x.History
+	}
+	return GroupHistory_GROUP_HISTORY_UNSPECIFIED
+}
+
+func (x *UpdateGroupRequest) GetMutedAll() bool {
+	if x != nil && x.MutedAll != nil {
+		return *x.MutedAll
+	}
+	return false
+}
+
+func (x *UpdateGroupRequest) GetSlowModeS() uint32 {
+	if x != nil && x.SlowModeS != nil {
+		return *x.SlowModeS
+	}
+	return 0
+}
+
+type UpdateGroupResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Group         *Group                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateGroupResponse) Reset() {
+	*x = UpdateGroupResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateGroupResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateGroupResponse) ProtoMessage() {}
+
+func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateGroupResponse.ProtoReflect.Descriptor instead.
+func (*UpdateGroupResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *UpdateGroupResponse) GetGroup() *Group {
+	if x != nil {
+		return x.Group
+	}
+	return nil
+}
+
 type ListMembersRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -2541,7 +2818,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2553,7 +2830,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2566,7 +2843,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ListMembersRequest) GetConversation() string {
@@ -2600,7 +2877,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2612,7 +2889,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2625,7 +2902,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
@@ -2652,7 +2929,7 @@ type AddMembersRequest struct {
 
 func (x *AddMembersRequest) Reset() {
 	*x = AddMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2664,7 +2941,7 @@ func (x *AddMembersRequest) String() string {
 func (*AddMembersRequest) ProtoMessage() {}
 
 func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2677,7 +2954,7 @@ func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersRequest.ProtoReflect.Descriptor instead.
 func (*AddMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *AddMembersRequest) GetConversation() string {
@@ -2704,7 +2981,7 @@ type AddMembersResponse struct {
 
 func (x *AddMembersResponse) Reset() {
 	*x = AddMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2716,7 +2993,7 @@ func (x *AddMembersResponse) String() string {
 func (*AddMembersResponse) ProtoMessage() {}
 
 func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2729,7 +3006,7 @@ func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersResponse.ProtoReflect.Descriptor instead.
 func (*AddMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *AddMembersResponse) GetAdded() []string {
@@ -2749,7 +3026,7 @@ type RemoveMembersRequest struct {
 
 func (x *RemoveMembersRequest) Reset() {
 	*x = RemoveMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2761,7 +3038,7 @@ func (x *RemoveMembersRequest) String() string {
 func (*RemoveMembersRequest) ProtoMessage() {}
 
 func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2774,7 +3051,7 @@ func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *RemoveMembersRequest) GetConversation() string {
@@ -2800,7 +3077,7 @@ type RemoveMembersResponse struct {
 
 func (x *RemoveMembersResponse) Reset() {
 	*x = RemoveMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2812,7 +3089,7 @@ func (x *RemoveMembersResponse) String() string {
 func (*RemoveMembersResponse) ProtoMessage() {}
 
 func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2825,7 +3102,7 @@ func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *RemoveMembersResponse) GetRemoved() []string {
@@ -2844,7 +3121,7 @@ type LeaveGroupRequest struct {
 
 func (x *LeaveGroupRequest) Reset() {
 	*x = LeaveGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2856,7 +3133,7 @@ func (x *LeaveGroupRequest) String() string {
 func (*LeaveGroupRequest) ProtoMessage() {}
 
 func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2869,7 +3146,7 @@ func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupRequest.ProtoReflect.Descriptor instead.
 func (*LeaveGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *LeaveGroupRequest) GetConversation() string {
@@ -2887,7 +3164,7 @@ type LeaveGroupResponse struct {
 
 func (x *LeaveGroupResponse) Reset() {
 	*x = LeaveGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2899,7 +3176,7 @@ func (x *LeaveGroupResponse) String() string {
 func (*LeaveGroupResponse) ProtoMessage() {}
 
 func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2912,7 +3189,7 @@ func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupResponse.ProtoReflect.Descriptor instead.
 func (*LeaveGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
 }
 
 type SetRoleRequest struct {
@@ -2926,7 +3203,7 @@ type SetRoleRequest struct {
 
 func (x *SetRoleRequest) Reset() {
 	*x = SetRoleRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2938,7 +3215,7 @@ func (x *SetRoleRequest) String() string {
 func (*SetRoleRequest) ProtoMessage() {}
 
 func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2951,7 +3228,7 @@ func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleRequest.ProtoReflect.Descriptor instead.
 func (*SetRoleRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SetRoleRequest) GetConversation() string {
@@ -2983,7 +3260,7 @@ type SetRoleResponse struct {
 
 func (x *SetRoleResponse) Reset() {
 	*x = SetRoleResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2995,7 +3272,7 @@ func (x *SetRoleResponse) String() string {
 func (*SetRoleResponse) ProtoMessage() {}
 
 func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3008,7 +3285,7 @@ func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleResponse.ProtoReflect.Descriptor instead.
 func (*SetRoleResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
 }
 
 type TransferOwnershipRequest struct {
@@ -3021,7 +3298,7 @@ type TransferOwnershipRequest struct {
 
 func (x *TransferOwnershipRequest) Reset() {
 	*x = TransferOwnershipRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3033,7 +3310,7 @@ func (x *TransferOwnershipRequest) String() string {
 func (*TransferOwnershipRequest) ProtoMessage() {}
 
 func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3046,7 +3323,7 @@ func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *TransferOwnershipRequest) GetConversation() string {
@@ -3071,7 +3348,7 @@ type TransferOwnershipResponse struct {
 
 func (x *TransferOwnershipResponse) Reset() {
 	*x = TransferOwnershipResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3083,7 +3360,7 @@ func (x *TransferOwnershipResponse) String() string {
 func (*TransferOwnershipResponse) ProtoMessage() {}
 
 func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3096,7 +3373,7 @@ func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
 }
 
 type MuteMemberRequest struct {
@@ -3111,7 +3388,7 @@ type MuteMemberRequest struct {
 
 func (x *MuteMemberRequest) Reset() {
 	*x = MuteMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3123,7 +3400,7 @@ func (x *MuteMemberRequest) String() string {
 func (*MuteMemberRequest) ProtoMessage() {}
 
 func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3136,7 +3413,7 @@ func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberRequest.ProtoReflect.Descriptor instead.
 func (*MuteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *MuteMemberRequest) GetConversation() string {
@@ -3168,7 +3445,7 @@ type MuteMemberResponse struct {
 
 func (x *MuteMemberResponse) Reset() {
 	*x = MuteMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3180,7 +3457,7 @@ func (x *MuteMemberResponse) String() string {
 func (*MuteMemberResponse) ProtoMessage() {}
 
 func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3193,7 +3470,7 @@ func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberResponse.ProtoReflect.Descriptor instead.
 func (*MuteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
 }
 
 type SendMessageRequest struct {
@@ -3211,7 +3488,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3223,7 +3500,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3236,7 +3513,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -3292,7 +3569,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3304,7 +3581,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3317,7 +3594,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -3351,7 +3628,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3363,7 +3640,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3376,7 +3653,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -3403,7 +3680,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3415,7 +3692,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3428,7 +3705,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -3451,7 +3728,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3463,7 +3740,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3476,7 +3753,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -3521,7 +3798,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3533,7 +3810,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3546,7 +3823,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -3598,7 +3875,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3610,7 +3887,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3623,7 +3900,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -3670,7 +3947,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3682,7 +3959,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3695,7 +3972,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -3715,7 +3992,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3727,7 +4004,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3740,7 +4017,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -3765,7 +4042,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3777,7 +4054,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3790,7 +4067,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
 }
 
 type SetMyStateRequest struct {
@@ -3811,7 +4088,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3823,7 +4100,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3836,7 +4113,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -3897,7 +4174,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3909,7 +4186,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3922,7 +4199,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -3943,7 +4220,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3955,7 +4232,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3968,7 +4245,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -4001,7 +4278,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4013,7 +4290,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4026,7 +4303,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -4052,7 +4329,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4064,7 +4341,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4077,7 +4354,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -4117,7 +4394,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4129,7 +4406,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4142,7 +4419,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -4163,7 +4440,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4175,7 +4452,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4188,7 +4465,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -4221,7 +4498,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4233,7 +4510,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4246,7 +4523,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -4267,7 +4544,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4279,7 +4556,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4292,7 +4569,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -4319,7 +4596,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4331,7 +4608,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4344,7 +4621,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -4370,7 +4647,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4382,7 +4659,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4395,7 +4672,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -4414,7 +4691,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4426,7 +4703,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4439,7 +4716,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -4460,7 +4737,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4472,7 +4749,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4485,7 +4762,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -4511,7 +4788,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4523,7 +4800,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4536,7 +4813,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -4544,6 +4821,130 @@ func (x *KickUserResponse) GetSessions() uint32 {
 		return x.Sessions
 	}
 	return 0
+}
+
+type CreateGroupForRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The integrator's own id: [A-Za-z0-9_-]{1,64}. The conversation is `grp:<id>`.
+	Id    string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Owner string `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
+	// 1 to 64 characters.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// First members besides the owner; at most 1000. Who does not exist or has blocked the owner is left out.
+	Members []string `protobuf:"bytes,4,rep,name=members,proto3" json:"members,omitempty"`
+	// What of the settings is not as in new groups.
+	Settings      *GroupChange `protobuf:"bytes,5,opt,name=settings,proto3" json:"settings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateGroupForRequest) Reset() {
+	*x = CreateGroupForRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[88]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateGroupForRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateGroupForRequest) ProtoMessage() {}
+
+func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[88]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
+func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+}
+
+func (x *CreateGroupForRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *CreateGroupForRequest) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *CreateGroupForRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CreateGroupForRequest) GetMembers() []string {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *CreateGroupForRequest) GetSettings() *GroupChange {
+	if x != nil {
+		return x.Settings
+	}
+	return nil
+}
+
+type CreateGroupForResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Group         *Group                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateGroupForResponse) Reset() {
+	*x = CreateGroupForResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[89]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateGroupForResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateGroupForResponse) ProtoMessage() {}
+
+func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[89]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
+func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+}
+
+func (x *CreateGroupForResponse) GetGroup() *Group {
+	if x != nil {
+		return x.Group
+	}
+	return nil
 }
 
 var File_skein_v1_services_proto protoreflect.FileDescriptor
@@ -4654,14 +5055,31 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\"Y\n" +
 	"\x14ListContactsResponse\x12-\n" +
 	"\bcontacts\x18\x01 \x03(\v2\x11.skein.v1.ContactR\bcontacts\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"\xb7\x01\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\xcd\x05\n" +
 	"\x05Group\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x03 \x01(\tR\x05owner\x12\x18\n" +
 	"\amembers\x18\x04 \x01(\rR\amembers\x12\"\n" +
 	"\rcreated_at_ms\x18\x05 \x01(\x03R\vcreatedAtMs\x12\"\n" +
-	"\x04role\x18\x06 \x01(\x0e2\x0e.skein.v1.RoleR\x04role\"\x88\x01\n" +
+	"\x04role\x18\x06 \x01(\x0e2\x0e.skein.v1.RoleR\x04role\x12\x18\n" +
+	"\apicture\x18\a \x01(\tR\apicture\x12 \n" +
+	"\vdescription\x18\b \x01(\tR\vdescription\x12\"\n" +
+	"\fannouncement\x18\t \x01(\tR\fannouncement\x120\n" +
+	"\x05extra\x18\n" +
+	" \x03(\v2\x1a.skein.v1.Group.ExtraEntryR\x05extra\x124\n" +
+	"\vwho_may_add\x18\v \x01(\x0e2\x14.skein.v1.GroupPowerR\twhoMayAdd\x126\n" +
+	"\fwho_may_post\x18\f \x01(\x0e2\x14.skein.v1.GroupPowerR\n" +
+	"whoMayPost\x12C\n" +
+	"\x13who_may_mention_all\x18\r \x01(\x0e2\x14.skein.v1.GroupPowerR\x10whoMayMentionAll\x12&\n" +
+	"\x04join\x18\x0e \x01(\x0e2\x12.skein.v1.JoinModeR\x04join\x120\n" +
+	"\ahistory\x18\x0f \x01(\x0e2\x16.skein.v1.GroupHistoryR\ahistory\x12\x1b\n" +
+	"\tmuted_all\x18\x10 \x01(\bR\bmutedAll\x12\x1e\n" +
+	"\vslow_mode_s\x18\x11 \x01(\rR\tslowModeS\x1a8\n" +
+	"\n" +
+	"ExtraEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x88\x01\n" +
 	"\x06Member\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\"\n" +
 	"\x04role\x18\x02 \x01(\x0e2\x0e.skein.v1.RoleR\x04role\x12$\n" +
@@ -4683,6 +5101,34 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"<\n" +
 	"\x13RenameGroupResponse\x12%\n" +
+	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"\xbf\x05\n" +
+	"\x12UpdateGroupRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1d\n" +
+	"\apicture\x18\x02 \x01(\tH\x00R\apicture\x88\x01\x01\x12%\n" +
+	"\vdescription\x18\x03 \x01(\tH\x01R\vdescription\x88\x01\x01\x12'\n" +
+	"\fannouncement\x18\x04 \x01(\tH\x02R\fannouncement\x88\x01\x01\x12=\n" +
+	"\x05extra\x18\x05 \x03(\v2'.skein.v1.UpdateGroupRequest.ExtraEntryR\x05extra\x124\n" +
+	"\vwho_may_add\x18\x06 \x01(\x0e2\x14.skein.v1.GroupPowerR\twhoMayAdd\x126\n" +
+	"\fwho_may_post\x18\a \x01(\x0e2\x14.skein.v1.GroupPowerR\n" +
+	"whoMayPost\x12C\n" +
+	"\x13who_may_mention_all\x18\b \x01(\x0e2\x14.skein.v1.GroupPowerR\x10whoMayMentionAll\x12&\n" +
+	"\x04join\x18\t \x01(\x0e2\x12.skein.v1.JoinModeR\x04join\x120\n" +
+	"\ahistory\x18\n" +
+	" \x01(\x0e2\x16.skein.v1.GroupHistoryR\ahistory\x12 \n" +
+	"\tmuted_all\x18\v \x01(\bH\x03R\bmutedAll\x88\x01\x01\x12#\n" +
+	"\vslow_mode_s\x18\f \x01(\rH\x04R\tslowModeS\x88\x01\x01\x1a8\n" +
+	"\n" +
+	"ExtraEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\n" +
+	"\n" +
+	"\b_pictureB\x0e\n" +
+	"\f_descriptionB\x0f\n" +
+	"\r_announcementB\f\n" +
+	"\n" +
+	"_muted_allB\x0e\n" +
+	"\f_slow_mode_s\"<\n" +
+	"\x13UpdateGroupResponse\x12%\n" +
 	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"f\n" +
 	"\x12ListMembersRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x14\n" +
@@ -4812,7 +5258,15 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\".\n" +
 	"\x10KickUserResponse\x12\x1a\n" +
-	"\bsessions\x18\x01 \x01(\rR\bsessions*U\n" +
+	"\bsessions\x18\x01 \x01(\rR\bsessions\"\x9e\x01\n" +
+	"\x15CreateGroupForRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05owner\x18\x02 \x01(\tR\x05owner\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x18\n" +
+	"\amembers\x18\x04 \x03(\tR\amembers\x121\n" +
+	"\bsettings\x18\x05 \x01(\v2\x15.skein.v1.GroupChangeR\bsettings\"?\n" +
+	"\x16CreateGroupForResponse\x12%\n" +
+	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group*U\n" +
 	"\bDmPolicy\x12\x19\n" +
 	"\x15DM_POLICY_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12DM_POLICY_CONTACTS\x10\x01\x12\x16\n" +
@@ -4843,11 +5297,12 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\tBlockUser\x12\x1a.skein.v1.BlockUserRequest\x1a\x1b.skein.v1.BlockUserResponse\x12J\n" +
 	"\vUnblockUser\x12\x1c.skein.v1.UnblockUserRequest\x1a\x1d.skein.v1.UnblockUserResponse\x12D\n" +
 	"\tSetRemark\x12\x1a.skein.v1.SetRemarkRequest\x1a\x1b.skein.v1.SetRemarkResponse\x12M\n" +
-	"\fListContacts\x12\x1d.skein.v1.ListContactsRequest\x1a\x1e.skein.v1.ListContactsResponse2\x80\x06\n" +
+	"\fListContacts\x12\x1d.skein.v1.ListContactsRequest\x1a\x1e.skein.v1.ListContactsResponse2\xcc\x06\n" +
 	"\fGroupService\x12J\n" +
 	"\vCreateGroup\x12\x1c.skein.v1.CreateGroupRequest\x1a\x1d.skein.v1.CreateGroupResponse\x12A\n" +
 	"\bGetGroup\x12\x19.skein.v1.GetGroupRequest\x1a\x1a.skein.v1.GetGroupResponse\x12J\n" +
 	"\vRenameGroup\x12\x1c.skein.v1.RenameGroupRequest\x1a\x1d.skein.v1.RenameGroupResponse\x12J\n" +
+	"\vUpdateGroup\x12\x1c.skein.v1.UpdateGroupRequest\x1a\x1d.skein.v1.UpdateGroupResponse\x12J\n" +
 	"\vListMembers\x12\x1c.skein.v1.ListMembersRequest\x1a\x1d.skein.v1.ListMembersResponse\x12G\n" +
 	"\n" +
 	"AddMembers\x12\x1b.skein.v1.AddMembersRequest\x1a\x1c.skein.v1.AddMembersResponse\x12P\n" +
@@ -4865,7 +5320,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
 	"\n" +
-	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xca\x03\n" +
+	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\x9f\x04\n" +
 	"\fAdminService\x12G\n" +
 	"\n" +
 	"ClaimAdmin\x12\x1b.skein.v1.ClaimAdminRequest\x1a\x1c.skein.v1.ClaimAdminResponse\x12D\n" +
@@ -4874,7 +5329,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"CreateUser\x12\x1b.skein.v1.CreateUserRequest\x1a\x1c.skein.v1.CreateUserResponse\x12D\n" +
 	"\tListUsers\x12\x1a.skein.v1.ListUsersRequest\x1a\x1b.skein.v1.ListUsersResponse\x12Y\n" +
 	"\x10ListUserSessions\x12!.skein.v1.ListUserSessionsRequest\x1a\".skein.v1.ListUserSessionsResponse\x12A\n" +
-	"\bKickUser\x12\x19.skein.v1.KickUserRequest\x1a\x1a.skein.v1.KickUserResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
+	"\bKickUser\x12\x19.skein.v1.KickUserRequest\x1a\x1a.skein.v1.KickUserResponse\x12S\n" +
+	"\x0eCreateGroupFor\x12\x1f.skein.v1.CreateGroupForRequest\x1a .skein.v1.CreateGroupForResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
 
 var (
 	file_skein_v1_services_proto_rawDescOnce sync.Once
@@ -4889,7 +5345,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 87)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 93)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(ContactState)(0),                 // 1: skein.v1.ContactState
@@ -4941,176 +5397,205 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*GetGroupResponse)(nil),          // 47: skein.v1.GetGroupResponse
 	(*RenameGroupRequest)(nil),        // 48: skein.v1.RenameGroupRequest
 	(*RenameGroupResponse)(nil),       // 49: skein.v1.RenameGroupResponse
-	(*ListMembersRequest)(nil),        // 50: skein.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),       // 51: skein.v1.ListMembersResponse
-	(*AddMembersRequest)(nil),         // 52: skein.v1.AddMembersRequest
-	(*AddMembersResponse)(nil),        // 53: skein.v1.AddMembersResponse
-	(*RemoveMembersRequest)(nil),      // 54: skein.v1.RemoveMembersRequest
-	(*RemoveMembersResponse)(nil),     // 55: skein.v1.RemoveMembersResponse
-	(*LeaveGroupRequest)(nil),         // 56: skein.v1.LeaveGroupRequest
-	(*LeaveGroupResponse)(nil),        // 57: skein.v1.LeaveGroupResponse
-	(*SetRoleRequest)(nil),            // 58: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),           // 59: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),  // 60: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil), // 61: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),         // 62: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),        // 63: skein.v1.MuteMemberResponse
-	(*SendMessageRequest)(nil),        // 64: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),       // 65: skein.v1.SendMessageResponse
-	(*RecallMessageRequest)(nil),      // 66: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),     // 67: skein.v1.RecallMessageResponse
-	(*ListEntriesRequest)(nil),        // 68: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 69: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 70: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 71: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 72: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 73: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 74: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 75: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 76: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 77: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 78: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 79: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 80: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 81: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 82: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 83: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 84: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 85: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 86: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 87: skein.v1.KickUserResponse
-	nil,                               // 88: skein.v1.SendMessageRequest.ExtraEntry
-	(*Device)(nil),                    // 89: skein.v1.Device
-	(Role)(0),                         // 90: skein.v1.Role
-	(*Content)(nil),                   // 91: skein.v1.Content
-	(*Entry)(nil),                     // 92: skein.v1.Entry
-	(*Newest)(nil),                    // 93: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 94: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 95: skein.v1.MyState
+	(*UpdateGroupRequest)(nil),        // 50: skein.v1.UpdateGroupRequest
+	(*UpdateGroupResponse)(nil),       // 51: skein.v1.UpdateGroupResponse
+	(*ListMembersRequest)(nil),        // 52: skein.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),       // 53: skein.v1.ListMembersResponse
+	(*AddMembersRequest)(nil),         // 54: skein.v1.AddMembersRequest
+	(*AddMembersResponse)(nil),        // 55: skein.v1.AddMembersResponse
+	(*RemoveMembersRequest)(nil),      // 56: skein.v1.RemoveMembersRequest
+	(*RemoveMembersResponse)(nil),     // 57: skein.v1.RemoveMembersResponse
+	(*LeaveGroupRequest)(nil),         // 58: skein.v1.LeaveGroupRequest
+	(*LeaveGroupResponse)(nil),        // 59: skein.v1.LeaveGroupResponse
+	(*SetRoleRequest)(nil),            // 60: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),           // 61: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),  // 62: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil), // 63: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),         // 64: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),        // 65: skein.v1.MuteMemberResponse
+	(*SendMessageRequest)(nil),        // 66: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),       // 67: skein.v1.SendMessageResponse
+	(*RecallMessageRequest)(nil),      // 68: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),     // 69: skein.v1.RecallMessageResponse
+	(*ListEntriesRequest)(nil),        // 70: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 71: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 72: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 73: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 74: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 75: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 76: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 77: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 78: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 79: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 80: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 81: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 82: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 83: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 84: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 85: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 86: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 87: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 88: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 89: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 90: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 91: skein.v1.CreateGroupForResponse
+	nil,                               // 92: skein.v1.Group.ExtraEntry
+	nil,                               // 93: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 94: skein.v1.SendMessageRequest.ExtraEntry
+	(*Device)(nil),                    // 95: skein.v1.Device
+	(Role)(0),                         // 96: skein.v1.Role
+	(GroupPower)(0),                   // 97: skein.v1.GroupPower
+	(JoinMode)(0),                     // 98: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 99: skein.v1.GroupHistory
+	(*Content)(nil),                   // 100: skein.v1.Content
+	(*Entry)(nil),                     // 101: skein.v1.Entry
+	(*Newest)(nil),                    // 102: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 103: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 104: skein.v1.MyState
+	(*GroupChange)(nil),               // 105: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	89, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
-	2,  // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	89, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
-	2,  // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
-	2,  // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
-	13, // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	89, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	18, // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	18, // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
-	0,  // 9: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
-	18, // 10: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
-	0,  // 11: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
-	18, // 12: skein.v1.Contact.user:type_name -> skein.v1.User
-	1,  // 13: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	25, // 14: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	25, // 15: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	25, // 16: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	90, // 17: skein.v1.Group.role:type_name -> skein.v1.Role
-	90, // 18: skein.v1.Member.role:type_name -> skein.v1.Role
-	42, // 19: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	42, // 20: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	42, // 21: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	43, // 22: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	90, // 23: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	91, // 24: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	88, // 25: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	92, // 26: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	92, // 27: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	93, // 28: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	94, // 29: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	95, // 30: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	2,  // 31: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	89, // 32: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	2,  // 33: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	18, // 34: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	18, // 35: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	13, // 36: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	3,  // 37: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	5,  // 38: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	7,  // 39: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	9,  // 40: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	11, // 41: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	14, // 42: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	16, // 43: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	19, // 44: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	21, // 45: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	23, // 46: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	26, // 47: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	28, // 48: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	30, // 49: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	32, // 50: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	34, // 51: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	36, // 52: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	38, // 53: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	40, // 54: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	44, // 55: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	46, // 56: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	48, // 57: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	50, // 58: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	52, // 59: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	54, // 60: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	56, // 61: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	58, // 62: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	60, // 63: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	62, // 64: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	64, // 65: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	66, // 66: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	68, // 67: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	70, // 68: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	72, // 69: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	74, // 70: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	76, // 71: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	78, // 72: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	80, // 73: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	82, // 74: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	84, // 75: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	86, // 76: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	4,  // 77: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	6,  // 78: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	8,  // 79: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	10, // 80: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	12, // 81: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	15, // 82: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	17, // 83: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	20, // 84: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	22, // 85: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	24, // 86: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	27, // 87: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	29, // 88: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	31, // 89: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	33, // 90: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	35, // 91: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	37, // 92: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	39, // 93: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	41, // 94: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	45, // 95: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	47, // 96: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	49, // 97: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	51, // 98: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	53, // 99: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	55, // 100: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	57, // 101: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	59, // 102: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	61, // 103: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	63, // 104: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	65, // 105: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	67, // 106: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	69, // 107: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	71, // 108: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	73, // 109: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	75, // 110: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	77, // 111: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	79, // 112: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	81, // 113: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	83, // 114: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	85, // 115: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	87, // 116: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	77, // [77:117] is the sub-list for method output_type
-	37, // [37:77] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	95,  // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	2,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
+	95,  // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	2,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
+	2,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
+	13,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
+	95,  // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	18,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	18,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	0,   // 9: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
+	18,  // 10: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	0,   // 11: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
+	18,  // 12: skein.v1.Contact.user:type_name -> skein.v1.User
+	1,   // 13: skein.v1.Contact.state:type_name -> skein.v1.ContactState
+	25,  // 14: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	25,  // 15: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	25,  // 16: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	96,  // 17: skein.v1.Group.role:type_name -> skein.v1.Role
+	92,  // 18: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	97,  // 19: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	97,  // 20: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	97,  // 21: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	98,  // 22: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	99,  // 23: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	96,  // 24: skein.v1.Member.role:type_name -> skein.v1.Role
+	42,  // 25: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	42,  // 26: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	42,  // 27: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	93,  // 28: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	97,  // 29: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	97,  // 30: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	97,  // 31: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	98,  // 32: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	99,  // 33: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	42,  // 34: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	43,  // 35: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	96,  // 36: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	100, // 37: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	94,  // 38: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	101, // 39: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	101, // 40: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	102, // 41: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	103, // 42: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	104, // 43: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	2,   // 44: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	95,  // 45: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	2,   // 46: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	18,  // 47: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	18,  // 48: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	13,  // 49: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	105, // 50: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	42,  // 51: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	3,   // 52: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	5,   // 53: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	7,   // 54: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	9,   // 55: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	11,  // 56: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	14,  // 57: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	16,  // 58: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	19,  // 59: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	21,  // 60: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	23,  // 61: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	26,  // 62: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	28,  // 63: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	30,  // 64: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	32,  // 65: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	34,  // 66: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	36,  // 67: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	38,  // 68: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	40,  // 69: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	44,  // 70: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	46,  // 71: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	48,  // 72: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	50,  // 73: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	52,  // 74: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	54,  // 75: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	56,  // 76: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	58,  // 77: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	60,  // 78: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	62,  // 79: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	64,  // 80: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	66,  // 81: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	68,  // 82: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	70,  // 83: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	72,  // 84: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	74,  // 85: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	76,  // 86: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	78,  // 87: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	80,  // 88: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	82,  // 89: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	84,  // 90: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	86,  // 91: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	88,  // 92: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	90,  // 93: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	4,   // 94: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	6,   // 95: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	8,   // 96: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	10,  // 97: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	12,  // 98: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	15,  // 99: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	17,  // 100: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	20,  // 101: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	22,  // 102: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	24,  // 103: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	27,  // 104: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	29,  // 105: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	31,  // 106: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	33,  // 107: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	35,  // 108: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	37,  // 109: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	39,  // 110: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	41,  // 111: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	45,  // 112: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	47,  // 113: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	49,  // 114: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	51,  // 115: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	53,  // 116: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	55,  // 117: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	57,  // 118: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	59,  // 119: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	61,  // 120: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	63,  // 121: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	65,  // 122: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	67,  // 123: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	69,  // 124: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	71,  // 125: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	73,  // 126: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	75,  // 127: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	77,  // 128: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	79,  // 129: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	81,  // 130: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	83,  // 131: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	85,  // 132: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	87,  // 133: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	89,  // 134: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	91,  // 135: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	94,  // [94:136] is the sub-list for method output_type
+	52,  // [52:94] is the sub-list for method input_type
+	52,  // [52:52] is the sub-list for extension type_name
+	52,  // [52:52] is the sub-list for extension extendee
+	0,   // [0:52] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -5121,14 +5606,15 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_entry_proto_init()
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[21].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[72].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[48].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[74].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   87,
+			NumMessages:   93,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

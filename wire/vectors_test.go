@@ -161,6 +161,14 @@ func serverVectors(t *testing.T) []frameVector {
 			Conversation: "grp:g1", Seq: 2, Id: id(7), StoredAtMs: 4, Kind: wire.EntryKind_ENTRY_KIND_EVENT,
 			Event: &wire.Event{Type: wire.EventType_EVENT_TYPE_GROUP_RESTORED},
 		})},
+		{"push_event_settings", "what changed of a group", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 4, Id: id(8), Sender: "ann", StoredAtMs: 5, Kind: wire.EntryKind_ENTRY_KIND_EVENT,
+			Event: &wire.Event{Type: wire.EventType_EVENT_TYPE_GROUP_CHANGED, Group: &wire.GroupChange{
+				Picture: proto.String("https://example.org/p.png"), Description: proto.String("茶"), Announcement: proto.String(""), Extra: map[string]string{"shop": "7"},
+				WhoMayAdd: wire.GroupPower_GROUP_POWER_ALL, WhoMayPost: wire.GroupPower_GROUP_POWER_ADMINS, WhoMayMentionAll: wire.GroupPower_GROUP_POWER_ALL,
+				Join: wire.JoinMode_JOIN_MODE_APPROVAL, History: wire.GroupHistory_GROUP_HISTORY_ALL, MutedAll: proto.Bool(false), SlowModeS: proto.Uint32(30),
+			}},
+		})},
 		{"push_unknown_event", "an event of a later version", s(&wire.Entry{
 			Conversation: "grp:g1", Seq: 3, Kind: wire.EntryKind_ENTRY_KIND_EVENT, Event: &wire.Event{Type: 99},
 		})},

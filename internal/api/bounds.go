@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -54,6 +55,10 @@ const (
 	codePattern  = "^[a-z_]{1,64}$"
 	// notePattern is text without what ASCII has of control characters.
 	notePattern = `^[^\u0000-\u001f\u007f]*$`
+	// linesPattern is text with tabs and line feeds, and no other control characters.
+	linesPattern = `^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*$`
+	// picturePattern is an https address, the id of an upload, or nothing.
+	picturePattern = `^(https://[^\u0000-\u0020\u007f-\u009f]{1,492}|[A-Za-z0-9_-]{0,64})$`
 	// linePattern is text without control characters, titlePattern such text that
 	// shows something.
 	linePattern  = `^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$`
@@ -75,9 +80,10 @@ func matching(pattern string) Bounds { return Bounds{Pattern: pattern} }
 func title(most int) Bounds {
 	return Bounds{Pattern: titlePattern, MinLength: 1, MaxLength: most}
 }
-func line(most int) Bounds { return Bounds{Pattern: linePattern, MaxLength: most} }
-func note(most int) Bounds { return Bounds{Pattern: notePattern, MaxLength: most} }
-func secret() Bounds       { return Bounds{MinLength: minPasswordChars, MaxLength: maxPasswordChars} }
+func line(most int) Bounds  { return Bounds{Pattern: linePattern, MaxLength: most} }
+func lines(most int) Bounds { return Bounds{Pattern: linesPattern, MaxLength: most} }
+func note(most int) Bounds  { return Bounds{Pattern: notePattern, MaxLength: most} }
+func secret() Bounds        { return Bounds{MinLength: minPasswordChars, MaxLength: maxPasswordChars} }
 func opaqueText() Bounds {
 	return Bounds{MaxLength: contract.MaxCursorBytes, MaxBytes: contract.MaxCursorBytes}
 }
@@ -240,7 +246,12 @@ func groupBounds() map[string]Bounds {
 		"Group.owner":         id().required(),
 		"Group.members":       number(1, math.MaxUint32).required(),
 		"Group.created_at_ms": millis().required(),
-		"Group.role":          {Required: true},
+		"Group.extra":         groupExtra(),
+
+		"Group.picture":      {MaxLength: group.MaxPicture, MaxBytes: group.MaxPicture},
+		"Group.description":  lines(group.MaxDescription),
+		"Group.announcement": lines(group.MaxAnnouncement),
+		"Group.slow_mode_s":  number(0, group.MaxSlowMode),
 
 		"Member.user":           id().required(),
 		"Member.role":           {Required: true},
@@ -254,6 +265,7 @@ func groupBounds() map[string]Bounds {
 		"GetGroupResponse.group":        {Required: true},
 		"RenameGroupRequest.name":       title(maxNameChars).required(),
 		"RenameGroupResponse.group":     {Required: true},
+		"UpdateGroupResponse.group":     {Required: true},
 		"ListMembersRequest.limit":      page(200, maxMembers),
 		"ListMembersRequest.cursor":     optionalID(),
 		"ListMembersResponse.members":   list(maxMembers),
@@ -268,10 +280,19 @@ func groupBounds() map[string]Bounds {
 		"MuteMemberRequest.user":        id().required().format("user"),
 		"MuteMemberRequest.until_ms":    millis(),
 	}
-	for _, m := range []string{"GetGroup", "RenameGroup", "ListMembers", "AddMembers", "RemoveMembers", "LeaveGroup", "SetRole", "TransferOwnership", "MuteMember"} {
+	for _, m := range []string{"GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers", "LeaveGroup", "SetRole", "TransferOwnership", "MuteMember"} {
 		all[m+"Request.conversation"] = matching(groupPattern).required().format("group")
 	}
+	for _, m := range []string{"UpdateGroupRequest", "GroupChange"} {
+		all[m+".picture"] = matching(picturePattern)
+		all[m+".description"], all[m+".announcement"] = lines(group.MaxDescription), lines(group.MaxAnnouncement)
+		all[m+".extra"], all[m+".slow_mode_s"] = groupExtra(), number(0, group.MaxSlowMode)
+	}
 	return all
+}
+
+func groupExtra() Bounds {
+	return Bounds{Pattern: typePattern, MaxItems: group.MaxExtraKeys, MaxLength: group.MaxExtraBytes, MaxBytes: group.MaxExtraBytes}
 }
 
 func messageBounds() map[string]Bounds {
@@ -352,6 +373,12 @@ func adminBounds() map[string]Bounds {
 		"KickUserRequest.user":              id().required(),
 		"KickUserRequest.session":           optionalID(),
 		"KickUserResponse.sessions":         number(0, math.MaxUint32),
+
+		"CreateGroupForRequest.id":      id().required(),
+		"CreateGroupForRequest.owner":   id().required().format("user"),
+		"CreateGroupForRequest.name":    title(maxNameChars).required(),
+		"CreateGroupForRequest.members": userList(0, maxMembers).format("user"),
+		"CreateGroupForResponse.group":  {Required: true},
 	}
 }
 

@@ -51,14 +51,15 @@ func ownFailures() map[string][]im.Code {
 	say("AccountService", one(im.CodeNotFound), "RevokeSession")
 	say("UserService", one(im.CodeNotFound), "FindUser")
 	say("ContactService", one(im.CodeNotFound), "RequestContact", "AcceptContact", "RefuseContact", "RemoveContact", "BlockUser", "UnblockUser", "SetRemark")
-	say("GroupService", one(im.CodeNotFound), "CreateGroup", "GetGroup", "RenameGroup", "ListMembers", "AddMembers", "RemoveMembers",
+	say("GroupService", one(im.CodeNotFound), "CreateGroup", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers",
 		"LeaveGroup", "SetRole", "TransferOwnership", "MuteMember")
 	say("MessageService", one(im.CodeNotFound), "SendMessage", "RecallMessage", "ListEntries", "MarkRead", "SetMyState")
 	say("MessageService", one(im.CodeMuted, im.CodeNotContact), "SendMessage", "RecallMessage")
-	say("MessageService", one(im.CodeClockSkew), "SendMessage")
+	say("MessageService", one(im.CodeClockSkew, im.CodeSlowMode), "SendMessage")
 	say("MessageService", one(im.CodeTooLate), "RecallMessage")
 	say("AdminService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "ClaimAdmin")
 	say("AdminService", one(im.CodeAlreadyExists), "CreateUser", "MintToken")
+	say("AdminService", one(im.CodeAlreadyExists, im.CodeNotFound), "CreateGroupFor")
 	say("AdminService", one(im.CodeNotFound), "ListUserSessions", "KickUser")
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
@@ -49,6 +50,58 @@ func (c *Calls) renameGroup(ctx context.Context, actor im.Actor, r *wire.RenameG
 		return nil, err
 	}
 	return &wire.RenameGroupResponse{Group: wireGroup(g)}, nil
+}
+
+func (c *Calls) updateGroup(ctx context.Context, actor im.Actor, r *wire.UpdateGroupRequest) (*wire.UpdateGroupResponse, error) {
+	conv, err := groupID(r.GetConversation())
+	change, errChange := groupChange(&wire.GroupChange{
+		Picture: r.Picture, Description: r.Description, Announcement: r.Announcement, Extra: r.Extra,
+		WhoMayAdd: r.WhoMayAdd, WhoMayPost: r.WhoMayPost, WhoMayMentionAll: r.WhoMayMentionAll,
+		Join: r.Join, History: r.History, MutedAll: r.MutedAll, SlowModeS: r.SlowModeS,
+	})
+	if err := first(err, errChange); err != nil {
+		return nil, err
+	}
+	g, err := c.Groups.Update(ctx, actor, conv, change)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.UpdateGroupResponse{Group: wireGroup(g)}, nil
+}
+
+// groupChange refuses the enum values that this server does not know; the rest is
+// checked where it is changed.
+func groupChange(w *wire.GroupChange) (*im.GroupChange, error) {
+	power := func(field string, p wire.GroupPower) error { return knownEnum(field, p, wire.GroupPower_name) }
+	err := first(power("whoMayAdd", w.GetWhoMayAdd()), power("whoMayPost", w.GetWhoMayPost()), power("whoMayMentionAll", w.GetWhoMayMentionAll()),
+		knownEnum("join", w.GetJoin(), wire.JoinMode_name), knownEnum("history", w.GetHistory(), wire.GroupHistory_name))
+	return entrycodec.GroupChange(w), err
+}
+
+func knownEnum[E ~int32](field string, value E, names map[int32]string) error {
+	if _, ok := names[int32(value)]; !ok {
+		return im.Wrong(field, "is not known")
+	}
+	return nil
+}
+
+func (c *Calls) createGroupFor(ctx context.Context, _ im.Actor, r *wire.CreateGroupForRequest, k *keyed) (*wire.CreateGroupForResponse, error) {
+	if !im.ValidID(r.GetId()) {
+		return nil, im.Wrong("id", "must match [A-Za-z0-9_-]{1,64}")
+	}
+	owner, err := userID("owner", r.GetOwner())
+	members, errMembers := userIDs("members", r.GetMembers(), 0, maxMembers)
+	settings, errSettings := groupChange(r.GetSettings())
+	if err := first(err, contract.CheckText("name", r.GetName(), 1, maxNameChars), errMembers, im.In("settings", errSettings)); err != nil {
+		return nil, err
+	}
+	g, err := c.Groups.CreateFor(ctx, owner, group.NewGroup{
+		Conversation: im.Group(r.GetId()), Name: r.GetName(), Members: members, RequestID: k.requestID(""), Settings: settings,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &wire.CreateGroupForResponse{Group: wireGroup(g)}, nil
 }
 
 func (c *Calls) listMembers(ctx context.Context, actor im.Actor, r *wire.ListMembersRequest) (*wire.ListMembersResponse, error) {
@@ -159,5 +212,9 @@ func wireGroup(g group.Group) *wire.Group {
 		Members:      uint32(g.Members),
 		CreatedAtMs:  contract.Millis(g.Created),
 		Role:         wire.Role(g.Role),
+
+		Picture: g.Settings.Picture, Description: g.Settings.Description, Announcement: g.Settings.Announcement, Extra: g.Settings.Extra,
+		WhoMayAdd: wire.GroupPower(g.Settings.Add), WhoMayPost: wire.GroupPower(g.Settings.Post), WhoMayMentionAll: wire.GroupPower(g.Settings.MentionAll),
+		Join: wire.JoinMode(g.Settings.Join), History: wire.GroupHistory(g.Settings.History), MutedAll: g.Settings.MutedAll, SlowModeS: g.Settings.SlowMode,
 	}
 }

@@ -114,6 +114,9 @@ var matrix = []cell{
 	{"GroupService/GetGroup", "", inGroup, func(s *scene) proto.Message { return &wire.GetGroupRequest{Conversation: s.group} }},
 	{"GroupService/GetGroup", "that is not there", nobody, func(*scene) proto.Message { return &wire.GetGroupRequest{Conversation: "grp:none"} }},
 	{"GroupService/RenameGroup", "", groupMgr, func(s *scene) proto.Message { return &wire.RenameGroupRequest{Conversation: s.group, Name: "new"} }},
+	{"GroupService/UpdateGroup", "", groupMgr, func(s *scene) proto.Message {
+		return &wire.UpdateGroupRequest{Conversation: s.group, Description: proto.String("tea and talk"), WhoMayPost: wire.GroupPower_GROUP_POWER_ADMINS}
+	}},
 	{"GroupService/ListMembers", "", inGroup, func(s *scene) proto.Message { return &wire.ListMembersRequest{Conversation: s.group} }},
 	{"GroupService/AddMembers", "", groupMgr, func(s *scene) proto.Message {
 		return &wire.AddMembersRequest{Conversation: s.group, Users: []string{s.newcomer.id}}
@@ -175,6 +178,9 @@ var matrix = []cell{
 	}},
 	{"AdminService/ListUsers", "", admins, func(*scene) proto.Message { return &wire.ListUsersRequest{Limit: 3} }},
 	{"AdminService/ListUserSessions", "", admins, func(s *scene) proto.Message { return &wire.ListUserSessionsRequest{User: s.bob.id} }},
+	{"AdminService/CreateGroupFor", "", admins, func(s *scene) proto.Message {
+		return &wire.CreateGroupForRequest{Id: "room-" + s.bob.username, Owner: s.bob.id, Name: "room"}
+	}},
 	{"AdminService/KickUser", "", admins, func(s *scene) proto.Message { return &wire.KickUserRequest{User: s.bob.id} }},
 }
 

@@ -47,6 +47,7 @@ func (c *Calls) table() []row {
 		newMaker("GroupService/CreateGroup", User, ClassWrite, ids, c.createGroup),
 		newRow("GroupService/GetGroup", User, ClassRead, small, c.getGroup),
 		newRow("GroupService/RenameGroup", User, ClassWrite, small, c.renameGroup),
+		newRow("GroupService/UpdateGroup", User, ClassWrite, draft, c.updateGroup),
 		newRow("GroupService/ListMembers", User, ClassRead, small, c.listMembers),
 		newRow("GroupService/AddMembers", User, ClassWrite, ids, c.addMembers),
 		newRow("GroupService/RemoveMembers", User, ClassWrite, ids, c.removeMembers),
@@ -68,5 +69,6 @@ func (c *Calls) table() []row {
 		newRow("AdminService/ListUsers", Admin, ClassAdmin, small, c.listUsers).reads(),
 		newRow("AdminService/ListUserSessions", Admin, ClassAdmin, small, c.listUserSessions).reads(),
 		newRow("AdminService/KickUser", Admin, ClassAdmin, small, c.kickUser),
+		newMaker("AdminService/CreateGroupFor", Admin, ClassAdmin, entry, c.createGroupFor),
 	}
 }

@@ -104,6 +104,10 @@ func (m *worldMembers) MaySendNow(u im.UserID, c im.ConversationID) (uint64, boo
 	return 0, known, err
 }
 
+func (m *worldMembers) MayWriteYet(u im.UserID, c im.ConversationID, id im.MessageID) error {
+	return m.groups.MayWriteYet(u, c, id)
+}
+
 func (m *worldMembers) MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error {
 	if c.Kind() == im.KindGroup {
 		return m.groups.MayRecall(ctx, u, c, author)

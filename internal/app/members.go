@@ -50,6 +50,10 @@ func (m *members) MaySendNow(u im.UserID, c im.ConversationID) (roster uint64, k
 	return 0, known, err
 }
 
+func (m *members) MayWriteYet(u im.UserID, c im.ConversationID, id im.MessageID) error {
+	return m.groups.MayWriteYet(u, c, id)
+}
+
 func (m *members) MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error {
 	if c.Kind() == im.KindGroup {
 		return m.groups.MayRecall(ctx, u, c, author)

@@ -3,6 +3,8 @@ package directory
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/skein-im/skein/internal/im"
@@ -10,21 +12,29 @@ import (
 
 // CreateGroup stores a group at revision 0 and the promise of its creation. If
 // its owner has used the request id before, it stores nothing and returns the
-// conversation made then.
+// conversation made then. A conversation that there is already is already_exists.
 func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, p im.Promise) (im.ConversationID, error) {
 	var c im.ConversationID
 	defer d.moved(p.Event.Users...)
-	err := d.tx(ctx, func(tx *writeTx) error {
+	settings, err := formatSettings(&g.Settings)
+	if err != nil {
+		return "", err
+	}
+	err = d.tx(ctx, func(tx *writeTx) error {
 		c = g.Conversation
 		n, err := tx.Exec(`
-			INSERT INTO groups (conversation, name, owner, created_at, creator, request_id)
-			VALUES ($1, $2, $3, $4, $3, $5) ON CONFLICT (creator, request_id) DO NOTHING`,
-			g.Conversation, g.Name, g.Owner, msOf(g.Created), sql.NullString{String: requestID, Valid: requestID != ""})
+			INSERT INTO groups (conversation, name, owner, created_at, creator, request_id, settings)
+			VALUES ($1, $2, $3, $4, $3, $5, $6) ON CONFLICT DO NOTHING`,
+			g.Conversation, g.Name, g.Owner, msOf(g.Created), sql.NullString{String: requestID, Valid: requestID != ""}, settings)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return tx.QueryRow("SELECT conversation FROM groups WHERE creator = $1 AND request_id = $2", g.Owner, requestID).Scan(&c)
+			err := tx.QueryRow("SELECT conversation FROM groups WHERE creator = $1 AND request_id = $2", g.Owner, requestID).Scan(&c)
+			if errors.Is(err, sql.ErrNoRows) {
+				return im.Errorf(im.CodeAlreadyExists, "there is a group with this id")
+			}
+			return err
 		}
 		ok, err := insertPromise(tx, p)
 		if err == nil && !ok {
@@ -33,6 +43,46 @@ func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, 
 		return err
 	})
 	return c, err
+}
+
+// formatSettings is how settings are stored: ” for those of a new group.
+func formatSettings(s *im.GroupSettings) (string, error) {
+	same := s.GroupSwitches == im.NewGroupSettings().GroupSwitches || s.GroupSwitches == im.GroupSwitches{}
+	if same && s.Picture == "" && s.Description == "" && s.Announcement == "" && len(s.Extra) == 0 {
+		return "", nil
+	}
+	b, err := json.Marshal(s)
+	return string(b), err
+}
+
+// parseSettings reads them. What a newer version has besides is left out.
+func parseSettings(text string) (im.GroupSettings, error) {
+	s := im.NewGroupSettings()
+	if text == "" {
+		return s, nil
+	}
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		return s, fmt.Errorf("directory: settings of a group: %w", err)
+	}
+	return s, nil
+}
+
+// changeSettings makes a change of a group's settings. The group's row is locked.
+func changeSettings(tx *writeTx, c im.ConversationID, change *im.GroupChange) error {
+	var text string
+	if err := tx.QueryRow("SELECT settings FROM groups WHERE conversation = $1", c).Scan(&text); err != nil {
+		return err
+	}
+	settings, err := parseSettings(text)
+	if err != nil {
+		return err
+	}
+	settings = settings.With(change)
+	if text, err = formatSettings(&settings); err != nil {
+		return err
+	}
+	_, err = tx.Exec("UPDATE groups SET settings = $1 WHERE conversation = $2", text, c)
+	return err
 }
 
 // PromiseRoster stores a promise on the condition that the group's roster is at
@@ -54,79 +104,85 @@ func (d *DB) PromiseRoster(ctx context.Context, p im.Promise) (accepted bool, er
 
 // Group returns a group and those of users who are members, as of one moment;
 // the zero group when there is none.
-func (d *DB) Group(ctx context.Context, c im.ConversationID, users []im.UserID) (im.GroupInfo, []im.Member, error) {
+func (d *DB) Group(ctx context.Context, c im.ConversationID, users []im.UserID) (g im.GroupInfo, members []im.Member, err error) {
 	among, args := in(d, []any{c}, users)
-	// One statement, so that the revision and the roles belong together.
-	var g im.GroupInfo
-	var created int64
-	members, err := list(ctx, d, func(r *sql.Rows) (im.Member, error) {
-		g.Conversation = c
-		return scanMember(r, &g.Name, &g.Owner, &g.Members, &created, &g.Rev)
-	}, `
-		SELECT g.name, g.owner, g.members, g.created_at, g.rev,
-		       COALESCE(m.user_id, ''), COALESCE(m.role, 0), COALESCE(m.muted_until, 0), COALESCE(m.joined_at, 0)
-		FROM groups g LEFT JOIN memberships m ON m.conversation = g.conversation AND m.role <> 0 AND m.user_id IN `+among+`
-		WHERE g.conversation = $1`, args...)
+	// One statement, so that the revision and the roles belong together. The group's
+	// row comes in the shape of a member's.
+	rows, err := d.query(ctx, `
+		SELECT FALSE, name, owner, members, created_at, rev, settings FROM groups WHERE conversation = $1
+		UNION ALL
+		SELECT TRUE, user_id, '', role, muted_until, joined_at, '' FROM memberships
+		WHERE conversation = $1 AND role <> 0 AND user_id IN `+among, args...)
 	if err != nil {
 		return im.GroupInfo{}, nil, err
 	}
-	g.Created = timeOf(created)
-	return g, present(members), nil
+	defer rows.Close()
+	for rows.Next() {
+		var member bool
+		var name, owner, settings string
+		var n, a, b int64
+		if err := rows.Scan(&member, &name, &owner, &n, &a, &b, &settings); err != nil {
+			return im.GroupInfo{}, nil, d.failed("scan", err)
+		}
+		if member {
+			members = append(members, im.Member{User: im.UserID(name), Role: im.Role(n), MutedUntil: timeOf(a), Joined: timeOf(b)})
+			continue
+		}
+		g = im.GroupInfo{Conversation: c, Name: name, Owner: im.UserID(owner), Members: int(n), Created: timeOf(a), Rev: uint64(b)}
+		if g.Settings, err = parseSettings(settings); err != nil {
+			return im.GroupInfo{}, nil, err
+		}
+	}
+	return g, members, d.failed("read", rows.Err())
 }
 
 // Roster calls each for every member of a group, with the seq they see from,
-// and returns the revision and the name, as of one moment. Without a group the
-// revision is 0.
-func (d *DB) Roster(ctx context.Context, c im.ConversationID, each func(m im.Member, first uint64)) (rev uint64, name string, err error) {
+// and returns its revision, name and settings, as of one moment. Without a group
+// the revision is 0.
+func (d *DB) Roster(ctx context.Context, c im.ConversationID, each func(m im.Member, first uint64)) (g im.GroupInfo, err error) {
 	// One statement, so that the revision and the members belong together. The
 	// group's row comes in the shape of a member's.
 	rows, err := d.query(ctx, `
-		SELECT FALSE, name, rev, 0, 0, 0 FROM groups WHERE conversation = $1
+		SELECT FALSE, name, rev, 0, 0, 0, settings FROM groups WHERE conversation = $1
 		UNION ALL
-		SELECT TRUE, user_id, role, muted_until, joined_at, first_seq FROM memberships WHERE conversation = $1 AND role <> 0`, c)
+		SELECT TRUE, user_id, role, muted_until, joined_at, first_seq, '' FROM memberships WHERE conversation = $1 AND role <> 0`, c)
 	if err != nil {
-		return 0, "", err
+		return g, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		// Of the very types that the driver gives: any other is converted through text.
 		var member bool
-		var text string
+		var text, settings string
 		var n, muted, joined, first int64
-		if err := rows.Scan(&member, &text, &n, &muted, &joined, &first); err != nil {
-			return 0, "", d.failed("scan", err)
+		if err := rows.Scan(&member, &text, &n, &muted, &joined, &first, &settings); err != nil {
+			return g, d.failed("scan", err)
 		}
 		if member {
 			each(im.Member{User: im.UserID(text), Role: im.Role(n), MutedUntil: timeOf(muted), Joined: timeOf(joined)}, uint64(first))
-		} else {
-			rev, name = uint64(n), text
+			continue
+		}
+		g.Conversation, g.Rev, g.Name = c, uint64(n), text
+		if g.Settings, err = parseSettings(settings); err != nil {
+			return g, err
 		}
 	}
-	return rev, name, d.failed("read", rows.Err())
+	return g, d.failed("read", rows.Err())
 }
 
 // MembersPage returns at most limit members behind a user id, by user id.
 func (d *DB) MembersPage(ctx context.Context, c im.ConversationID, after im.UserID, limit int) ([]im.Member, error) {
-	return list(ctx, d, func(r *sql.Rows) (im.Member, error) { return scanMember(r) }, `
+	return list(ctx, d, scanMember, `
 		SELECT user_id, role, muted_until, joined_at FROM memberships
 		WHERE conversation = $1 AND role <> 0 AND user_id > $2 ORDER BY user_id LIMIT $3`, c, after, limit)
 }
 
-// scanMember reads a member after other columns.
-func scanMember(r *sql.Rows, before ...any) (im.Member, error) {
+func scanMember(r *sql.Rows) (im.Member, error) {
 	var m im.Member
 	var muted, joined int64
-	err := r.Scan(append(before, &m.User, &m.Role, &muted, &joined)...)
+	err := r.Scan(&m.User, &m.Role, &muted, &joined)
 	m.MutedUntil, m.Joined = timeOf(muted), timeOf(joined)
 	return m, err
-}
-
-// present drops the empty row of an outer join that found no member.
-func present(members []im.Member) []im.Member {
-	if len(members) == 1 && members[0].User == "" {
-		return nil
-	}
-	return members
 }
 
 // Addable returns those of users who exist and have not blocked the actor.

@@ -16,7 +16,7 @@ import (
 // the group had when they left.
 const membershipSelect = `
 	SELECT m.conversation, m.first_seq, m.until_seq,
-	       CASE WHEN m.until_seq <> 0 THEN m.title ELSE COALESCE(g.name, '') END, m.earlier
+	       CASE WHEN m.until_seq <> 0 THEN m.title ELSE COALESCE(g.name, '') END, m.earlier, m.read_to
 	FROM memberships m LEFT JOIN groups g ON g.conversation = m.conversation
 	WHERE m.user_id = $1`
 
@@ -24,16 +24,16 @@ const membershipSelect = `
 // groups: few promises wait at a time. The pattern finds too many rather than
 // too few; who is named is looked at again.
 const promisedSelect = `
-	SELECT conversation, set_roster, 0, event, '' FROM outbox WHERE set_roster <> 0 AND event LIKE $2`
+	SELECT conversation, set_roster, 0, event, '', 0 FROM outbox WHERE set_roster <> 0 AND event LIKE $2`
 
 func scanMembership(row interface{ Scan(...any) error }) (im.Membership, error) {
 	var c, title, earlier string
-	var first, until int64
-	if err := row.Scan(&c, &first, &until, &title, &earlier); err != nil {
+	var first, until, readTo int64
+	if err := row.Scan(&c, &first, &until, &title, &earlier, &readTo); err != nil {
 		return im.Membership{}, err
 	}
 	past, err := parseWindows(earlier)
-	return im.Membership{Conversation: im.ConversationID(c), First: uint64(first), Until: uint64(until), Title: title, Earlier: past}, err
+	return im.Membership{Conversation: im.ConversationID(c), First: uint64(first), Until: uint64(until), Title: title, Earlier: past, ReadTo: uint64(readTo)}, err
 }
 
 // Memberships returns a user's groups, current and former, and opened direct
@@ -76,8 +76,8 @@ func (d *DB) readMemberships(ctx context.Context, user im.UserID) (all []im.Memb
 	for rows.Next() {
 		var ahead bool
 		var c, text, earlier string
-		var first, until int64
-		if err := rows.Scan(&ahead, &c, &first, &until, &text, &earlier); err != nil {
+		var first, until, readTo int64
+		if err := rows.Scan(&ahead, &c, &first, &until, &text, &earlier, &readTo); err != nil {
 			return nil, nil, d.failed("scan", err)
 		}
 		if !ahead {
@@ -85,7 +85,7 @@ func (d *DB) readMemberships(ctx context.Context, user im.UserID) (all []im.Memb
 			if err != nil {
 				return nil, nil, err
 			}
-			all = append(all, im.Membership{Conversation: im.ConversationID(c), First: uint64(first), Until: uint64(until), Title: text, Earlier: past})
+			all = append(all, im.Membership{Conversation: im.ConversationID(c), First: uint64(first), Until: uint64(until), Title: text, Earlier: past, ReadTo: uint64(readTo)})
 			continue
 		}
 		var e im.Event
@@ -184,6 +184,8 @@ func applyRoster(tx *writeTx, p im.Promise, seq uint64) error {
 			return err
 		}
 		return setRole(tx, c, p.Sender, im.RoleOwner)
+	case im.EventGroupChanged:
+		return changeSettings(tx, c, e.Group)
 	case im.EventGroupRenamed:
 		return exec("UPDATE groups SET name = $1 WHERE conversation = $2", e.Text, c)
 	case im.EventMemberAdded:
@@ -214,28 +216,36 @@ func setRole(tx *writeTx, c im.ConversationID, user im.UserID, role im.Role) err
 }
 
 // join makes the event's users members from the entry on. The time of joining
-// is the promise's, so that applying it later is the same.
+// is the promise's, so that applying it later is the same. Who sees what was before
+// has it as an earlier time of membership, of which nothing is unread.
 func join(tx *writeTx, p im.Promise, seq uint64) error {
 	joined := 0
+	all := p.Event.Group != nil && p.Event.Group.History == im.HistoryAll && seq > 1
+	earlier, readTo := "", uint64(0)
+	update := ""
+	if all && p.Event.Type == im.EventMemberAdded {
+		earlier, readTo = formatWindows([]im.Window{{First: 1, Until: seq - 1}}), seq-1
+		update = ", earlier = excluded.earlier, read_to = excluded.read_to"
+	}
 	err := inParts(p.Event.Users, func(part []im.UserID) error {
-		if p.Event.Type != im.EventGroupCreated {
+		if p.Event.Type != im.EventGroupCreated && update == "" {
 			if err := keepWindows(tx, p.Conversation, part); err != nil {
 				return err
 			}
 		}
 		var values strings.Builder
-		args := append(make([]any, 0, len(part)+4), p.Conversation, int64(seq), msOf(p.ID.Time()), int64(im.RoleMember))
+		args := append(make([]any, 0, len(part)+6), p.Conversation, int64(seq), msOf(p.ID.Time()), int64(im.RoleMember), earlier, int64(readTo))
 		for i, u := range part {
 			if i > 0 {
 				values.WriteByte(',')
 			}
 			args = append(args, u)
-			fmt.Fprintf(&values, "($%d,$1,$2,$3,$4)", len(args))
+			fmt.Fprintf(&values, "($%d,$1,$2,$3,$4,$5,$6)", len(args))
 		}
 		n, err := tx.Exec(`
-			INSERT INTO memberships (user_id, conversation, first_seq, joined_at, role) VALUES `+values.String()+`
+			INSERT INTO memberships (user_id, conversation, first_seq, joined_at, role, earlier, read_to) VALUES `+values.String()+`
 			ON CONFLICT (user_id, conversation) DO UPDATE SET first_seq = excluded.first_seq, until_seq = 0,
-				joined_at = excluded.joined_at, role = excluded.role, muted_until = 0, title = ''
+				joined_at = excluded.joined_at, role = excluded.role, muted_until = 0, title = ''`+update+`
 			WHERE memberships.role = 0`, args...)
 		joined += n
 		return err

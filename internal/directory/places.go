@@ -134,7 +134,7 @@ func retitle(m *im.Membership, names map[im.ConversationID]string) {
 }
 
 // packed is a list of memberships by conversation id, in one string without
-// pointers: offsets of 4 bytes, then each First, Until, the number of earlier
+// pointers: offsets of 4 bytes, then each First, Until, ReadTo, the number of earlier
 // windows and their bounds, the conversation's length, the conversation and the
 // title.
 type packed string
@@ -146,6 +146,7 @@ func pack(all []im.Membership) packed {
 		m := &all[i]
 		b = binary.AppendUvarint(b, m.First)
 		b = binary.AppendUvarint(b, m.Until)
+		b = binary.AppendUvarint(b, m.ReadTo)
 		b = binary.AppendUvarint(b, uint64(len(m.Earlier)))
 		for _, w := range m.Earlier {
 			b = binary.AppendUvarint(binary.AppendUvarint(b, w.First), w.Until)
@@ -219,6 +220,7 @@ func (l packed) one(c im.ConversationID, names map[im.ConversationID]string) (im
 func unpack(s packed) (m im.Membership) {
 	m.First, s = uvarint(s)
 	m.Until, s = uvarint(s)
+	m.ReadTo, s = uvarint(s)
 	n, s := uvarint(s)
 	if n > 0 {
 		m.Earlier = make([]im.Window, n)

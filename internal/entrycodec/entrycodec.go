@@ -44,7 +44,7 @@ var ErrBody = errors.New("entrycodec: not the body of an entry")
 // that a body has.
 func Encode(w *wire.Entry) []byte {
 	b, err := w.MarshalVT()
-	if err == nil && len(w.Extra) > 0 {
+	if err == nil && (len(w.Extra) > 0 || len(w.Event.GetGroup().GetExtra()) > 0) {
 		b, err = ordered(b)
 	}
 	if err != nil {
@@ -138,6 +138,7 @@ func EventToWire(e *im.Event) *wire.Event {
 	for _, u := range e.Users {
 		w.Users = append(w.Users, string(u))
 	}
+	w.Group = GroupChangeToWire(e.Group)
 	return w
 }
 
@@ -178,6 +179,7 @@ func SetEvent(e *im.Entry) error {
 	for _, u := range v.GetUsers() {
 		out.Users = append(out.Users, im.UserID(u))
 	}
+	out.Group = GroupChange(v.GetGroup())
 	e.Event = out
 	return nil
 }

@@ -37,7 +37,7 @@ func (s *Service) Add(ctx context.Context, actor im.Actor, c im.ConversationID, 
 		return nil, err
 	}
 	return s.changeUsers(ctx, actor, c, users, func(v *view, part []im.UserID) (*im.Event, error) {
-		if err := im.Authorize(v.Role, im.GroupAdd, im.RoleNone); err != nil {
+		if err := v.Settings.Authorize(v.Role, im.GroupAdd, im.RoleNone); err != nil {
 			return nil, err
 		}
 		fresh := slices.DeleteFunc(slices.Clone(part), func(u im.UserID) bool { return v.roleOf(u) != im.RoleNone })
@@ -48,7 +48,7 @@ func (s *Service) Add(ctx context.Context, actor im.Actor, c im.ConversationID, 
 		if v.Members+len(fresh) > s.o.MaxMembers {
 			return nil, s.tooMany()
 		}
-		return &im.Event{Type: im.EventMemberAdded, Users: fresh, Role: im.RoleMember}, nil
+		return joining(v, fresh), nil
 	})
 }
 

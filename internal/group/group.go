@@ -27,8 +27,8 @@
 //
 // Goroutines: none. Locks: Service.turns lets one change of a group run at a
 // time in this process, which only saves repetition; rosters.mu guards the
-// cache and nothing is called while it is held. A turn is taken before
-// rosters.mu.
+// cache and pace.mu who wrote when in slow mode; nothing is called while one of
+// them is held. A turn is taken before rosters.mu.
 //
 // Invariants:
 //   - nobody acts beyond their role as of the revision the change was decided on;
@@ -84,15 +84,15 @@ type Store interface {
 	// CreateGroup stores a group without members at revision 0 and the promise of
 	// its creation, in one transaction. When the owner has used the request id
 	// (not "") before, it stores nothing and returns that group's conversation,
-	// otherwise g's.
+	// otherwise g's. A conversation that there is already is already_exists.
 	CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, p im.Promise) (im.ConversationID, error)
 	// Group returns a group (Role not set) and those of users who are members, as
 	// of one moment. The zero group means that there is none.
 	Group(ctx context.Context, c im.ConversationID, users []im.UserID) (im.GroupInfo, []im.Member, error)
 	// Roster calls each for all members, with the seq they see from, and returns the
-	// revision and the name, as of one moment. A group that does not exist has
-	// revision 0.
-	Roster(ctx context.Context, c im.ConversationID, each func(m im.Member, first uint64)) (rev uint64, name string, err error)
+	// revision, the name and the settings, as of one moment. A group that does not
+	// exist has revision 0.
+	Roster(ctx context.Context, c im.ConversationID, each func(m im.Member, first uint64)) (im.GroupInfo, error)
 	// MembersPage returns at most limit members by user id, after one.
 	MembersPage(ctx context.Context, c im.ConversationID, after im.UserID, limit int) ([]im.Member, error)
 	// Addable returns those of users, in any order, who exist and have not blocked
@@ -137,6 +137,7 @@ type Service struct {
 	outbox  Driver
 	o       Options
 	rosters *rosters
+	pace    pace
 	seed    maphash.Seed
 	turns   [256]chan struct{}
 	loads   prometheus.Counter
@@ -163,7 +164,7 @@ func New(store Store, outbox Driver, o Options) *Service {
 	metrics := promauto.With(o.Registerer)
 	s := &Service{
 		store: store, outbox: outbox, o: o, seed: maphash.MakeSeed(),
-		rosters: newRosters(o.CachedMembers),
+		rosters: newRosters(o.CachedMembers), pace: newPace(pacedMembers),
 		loads: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "skein_group_roster_loads_total",
 			Help: "Rosters read from the directory because RAM had none.",
@@ -179,20 +180,50 @@ func New(store Store, outbox Driver, o Options) *Service {
 	return s
 }
 
+// NewGroup is a group that is to be made.
+type NewGroup struct {
+	Name    string
+	Members []im.UserID
+	// RequestID, if it is not "", makes a repeat by the same owner give the same group.
+	RequestID string
+	// Conversation is "" for one that nobody can guess.
+	Conversation im.ConversationID
+	// Settings is what is not as in new groups, nil if nothing is.
+	Settings *im.GroupChange
+}
+
 // Create makes a group owned by the caller with its first members. Users who do
 // not exist or have blocked the caller are left out. The same owner and request
 // id give the same group; without a request id each call makes one.
 func (s *Service) Create(ctx context.Context, actor im.Actor, name string, members []im.UserID, requestID string) (Group, error) {
+	return s.CreateNew(ctx, actor, NewGroup{Name: name, Members: members, RequestID: requestID})
+}
+
+// CreateNew is Create with all that may be chosen, for the owner or on their
+// behalf: already_exists where there is a group with the conversation.
+func (s *Service) CreateNew(ctx context.Context, actor im.Actor, n NewGroup) (Group, error) {
 	if err := checkActor(actor); err != nil {
 		return Group{}, err
 	}
-	if err := checkName(name); err != nil {
+	if err := checkName(n.Name); err != nil {
 		return Group{}, err
 	}
-	if requestID != "" && !im.ValidID(requestID) {
+	if n.RequestID != "" && !im.ValidID(n.RequestID) {
 		return Group{}, im.Wrong("requestId", "must match [A-Za-z0-9_-]{1,64}")
 	}
-	others, err := checkUsers(members)
+	settings := im.NewGroupSettings()
+	if n.Settings != nil {
+		if err := checkChange(n.Settings); err != nil {
+			return Group{}, im.In("settings", err)
+		}
+		if n.Settings = n.Settings.Of(&settings); n.Settings != nil {
+			settings = settings.With(n.Settings)
+		}
+		if err := checkExtra(settings.Extra); err != nil {
+			return Group{}, im.In("settings", err)
+		}
+	}
+	others, err := checkUsers(n.Members)
 	if err != nil {
 		return Group{}, err
 	}
@@ -203,23 +234,41 @@ func (s *Service) Create(ctx context.Context, actor im.Actor, name string, membe
 	if len(others)+1 > s.o.MaxMembers {
 		return Group{}, s.tooMany()
 	}
-	g := Group{Conversation: s.newConversation(), Name: name, Owner: actor.User, Created: s.o.Now()}
+	named := n.Conversation != ""
+	if !named {
+		n.Conversation = s.newConversation()
+	}
+	g := Group{Conversation: n.Conversation, Name: n.Name, Owner: actor.User, Created: s.o.Now(), Settings: settings}
 	p := s.promise(g.Conversation, actor.User, 0, im.Event{
-		Type: im.EventGroupCreated, Users: append([]im.UserID{actor.User}, others...), Text: name,
+		Type: im.EventGroupCreated, Users: append([]im.UserID{actor.User}, others...), Text: n.Name, Group: n.Settings,
 	})
-	c, err := s.store.CreateGroup(ctx, g, requestID, p)
+	c, err := s.store.CreateGroup(ctx, g, n.RequestID, p)
 	if err != nil {
 		return Group{}, fmt.Errorf("create group: %w", err)
 	}
-	if c == g.Conversation {
+	if c == g.Conversation && !named {
 		err = s.drive(ctx, p)
-	} else {
+	} else { // it may be the one that was made before
 		err = s.settle(ctx, c)
 	}
 	if err != nil {
 		return Group{}, unknown(err)
 	}
 	return s.Get(ctx, actor, c)
+}
+
+// CreateFor makes a group on behalf of its owner, who must exist.
+func (s *Service) CreateFor(ctx context.Context, owner im.UserID, n NewGroup) (Group, error) {
+	there, err := s.addable(ctx, owner, []im.UserID{owner})
+	if err != nil {
+		return Group{}, err
+	}
+	if len(there) == 0 {
+		return Group{}, im.Errorf(im.CodeNotFound, "no such user")
+	}
+	g, err := s.CreateNew(ctx, im.Actor{User: owner}, n)
+	g.Role = im.RoleNone
+	return g, err
 }
 
 // Get returns a group to a member.
@@ -259,7 +308,7 @@ func (s *Service) List(ctx context.Context, actor im.Actor, c im.ConversationID,
 // Members returns all current members, for the server's own use.
 func (s *Service) Members(ctx context.Context, c im.ConversationID) ([]im.UserID, error) {
 	var users []im.UserID
-	if _, _, err := s.store.Roster(ctx, c, func(m Member, _ uint64) { users = append(users, m.User) }); err != nil {
+	if _, err := s.store.Roster(ctx, c, func(m Member, _ uint64) { users = append(users, m.User) }); err != nil {
 		return nil, fmt.Errorf("members of %s: %w", c, err)
 	}
 	return users, nil

@@ -25,8 +25,8 @@ func TestLife(t *testing.T) {
 	if c.Kind() != im.KindGroup || len(c) < len("grp:")+16 {
 		t.Fatalf("conversation %q", c)
 	}
-	want := group.Group{Conversation: c, Name: "friends", Owner: "o", Members: 3, Created: w.now, Role: im.RoleOwner, Rev: 1}
-	if g != want {
+	want := group.Group{Conversation: c, Name: "friends", Owner: "o", Members: 3, Created: w.now, Role: im.RoleOwner, Rev: 1, Settings: im.NewGroupSettings()}
+	if !reflect.DeepEqual(g, want) {
 		t.Fatalf("created %+v", g)
 	}
 	e := w.journal.Entries(c)[0]
@@ -46,8 +46,8 @@ func TestLife(t *testing.T) {
 	w.ok(w.Leave(t.Context(), actor("o"), c))
 	g, err = w.Rename(t.Context(), actor("a"), c, "朋友")
 	w.ok(err)
-	want = group.Group{Conversation: c, Name: "朋友", Owner: "c", Members: 2, Created: w.now, Role: im.RoleAdmin, Rev: 7}
-	if g != want {
+	want = group.Group{Conversation: c, Name: "朋友", Owner: "c", Members: 2, Created: w.now, Role: im.RoleAdmin, Rev: 7, Settings: im.NewGroupSettings()}
+	if !reflect.DeepEqual(g, want) {
 		t.Fatalf("in the end %+v", g)
 	}
 	list, next, err := w.List(t.Context(), actor("c"), c, 0, "")
@@ -241,7 +241,7 @@ func TestCreateTwiceAtOnce(t *testing.T) {
 	}
 	wg.Wait()
 	for _, g := range got {
-		if g != got[0] {
+		if !reflect.DeepEqual(g, got[0]) {
 			t.Fatalf("two groups: %+v, %+v", g, got[0])
 		}
 	}

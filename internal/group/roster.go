@@ -37,7 +37,7 @@ func (s *Service) MaySendNow(user im.UserID, c im.ConversationID) (rev uint64, k
 
 func (s *Service) maySend(r *roster, user im.UserID) (rev uint64, err error) {
 	m := r.member(user)
-	if err := im.Authorize(m.role, im.GroupSend, im.RoleNone); err != nil {
+	if err := r.switches.Authorize(m.role, im.GroupSend, im.RoleNone); err != nil {
 		return r.rev, err
 	}
 	if m.mutedUntil != 0 && s.o.Now().UnixMilli() < m.mutedUntil {
@@ -121,7 +121,7 @@ func (s *Service) now(ctx context.Context, c im.ConversationID, users []im.UserI
 	if err != nil {
 		return nil, fmt.Errorf("members of %s: %w", c, err)
 	}
-	r := &roster{rev: g.Rev, name: g.Name, base: make(map[im.UserID]cachedMember, len(members))}
+	r := &roster{rev: g.Rev, name: g.Name, switches: g.Settings.GroupSwitches, base: make(map[im.UserID]cachedMember, len(members))}
 	for _, m := range members {
 		r.base[m.User] = cachedMember{mutedUntil: millis(m.MutedUntil), role: m.Role}
 	}
@@ -209,21 +209,22 @@ func (s *Service) roster(ctx context.Context, c im.ConversationID) (*roster, err
 func (s *Service) load(ctx context.Context, c im.ConversationID) (*roster, error) {
 	s.loads.Inc()
 	r := &roster{base: make(map[im.UserID]cachedMember)}
-	var err error
 	// Others wait for this read: the caller's end must not be theirs.
-	r.rev, r.name, err = s.store.Roster(context.WithoutCancel(ctx), c, func(m Member, first uint64) {
+	g, err := s.store.Roster(context.WithoutCancel(ctx), c, func(m Member, first uint64) {
 		r.base[m.User] = cachedMember{mutedUntil: millis(m.MutedUntil), first: first, role: m.Role}
 	})
 	if err != nil {
 		return nil, fmt.Errorf("roster of %s: %w", c, err)
 	}
+	r.rev, r.name, r.switches = g.Rev, g.Name, g.Settings.GroupSwitches
 	return r, nil
 }
 
 // roster is a group's roster at one revision; it is never changed.
 type roster struct {
-	rev  uint64
-	name string
+	rev      uint64
+	name     string
+	switches im.GroupSwitches
 	// base is shared by the rosters of some revisions; over has who is not as there,
 	// with no role who left.
 	base, over map[im.UserID]cachedMember
@@ -264,7 +265,7 @@ func (r *roster) size() int { return len(r.base) + len(r.over) }
 // here. It does what the directory does when it applies the promise. It costs as
 // much as what changed lately, not as the group is large.
 func (r *roster) with(p im.Promise, seq uint64) *roster {
-	next := &roster{rev: p.SetRoster, name: r.name, base: r.base, over: make(map[im.UserID]cachedMember, len(r.over)+len(p.Event.Users))}
+	next := &roster{rev: p.SetRoster, name: r.name, switches: r.switches, base: r.base, over: make(map[im.UserID]cachedMember, len(r.over)+len(p.Event.Users))}
 	maps.Copy(next.over, r.over)
 	change := func(users []im.UserID, f func(*cachedMember)) {
 		for _, u := range users {
@@ -284,11 +285,13 @@ func (r *roster) with(p im.Promise, seq uint64) *roster {
 	e := p.Event
 	switch e.Type {
 	case im.EventGroupCreated:
-		next.name = e.Text
+		next.name, next.switches = e.Text, im.NewGroupSettings().GroupSwitches.With(e.Group)
 		join(e.Users)
 		change([]im.UserID{p.Sender}, func(m *cachedMember) { m.role = im.RoleOwner })
 	case im.EventGroupRenamed:
 		next.name = e.Text
+	case im.EventGroupChanged:
+		next.switches = r.switches.With(e.Group)
 	case im.EventMemberAdded:
 		join(e.Users)
 	case im.EventMemberLeft, im.EventMemberRemoved:

@@ -40,16 +40,16 @@ type store struct {
 	everyone     bool // may be added
 }
 
-func (s *store) Roster(ctx context.Context, c im.ConversationID, each func(im.Member, uint64)) (uint64, string, error) {
+func (s *store) Roster(ctx context.Context, c im.ConversationID, each func(im.Member, uint64)) (im.GroupInfo, error) {
 	s.rosters.Add(1)
 	if s.beforeRoster != nil {
 		s.beforeRoster()
 	}
-	rev, name, err := s.DB.Roster(ctx, c, each)
+	g, err := s.DB.Roster(ctx, c, each)
 	if s.afterRoster != nil {
 		s.afterRoster()
 	}
-	return rev, name, err
+	return g, err
 }
 
 func (s *store) Group(ctx context.Context, c im.ConversationID, users []im.UserID) (im.GroupInfo, []im.Member, error) {
@@ -155,9 +155,9 @@ func (w *world) wantCode(err error, code im.Code) {
 
 func (w *world) rev(c im.ConversationID) uint64 {
 	w.t.Helper()
-	rev, _, err := w.store.DB.Roster(w.t.Context(), c, func(im.Member, uint64) {})
+	g, err := w.store.DB.Roster(w.t.Context(), c, func(im.Member, uint64) {})
 	w.ok(err)
-	return rev
+	return g.Rev
 }
 
 // members are the current members in order.
@@ -174,6 +174,7 @@ type model struct {
 	name    string
 	owner   im.UserID
 	rev     uint64
+	set     im.GroupSettings
 	members map[im.UserID]im.Member
 	first   map[im.UserID]uint64
 	until   map[im.UserID]uint64
@@ -189,7 +190,7 @@ func (m *model) tell(p im.Promise, seq uint64) error {
 	action, targeted := map[im.EventType]im.GroupAction{
 		im.EventGroupRenamed: im.GroupRename, im.EventMemberAdded: im.GroupAdd, im.EventMemberRemoved: im.GroupRemove,
 		im.EventRoleChanged: im.GroupSetRole, im.EventMemberMuted: im.GroupMute, im.EventOwnerChanged: im.GroupTransfer,
-		im.EventMemberLeft: im.GroupRead,
+		im.EventMemberLeft: im.GroupRead, im.EventGroupChanged: im.GroupChangeSettings,
 	}[e.Type], e.Type == im.EventMemberRemoved || e.Type == im.EventRoleChanged || e.Type == im.EventMemberMuted || e.Type == im.EventOwnerChanged
 	if e.Type != im.EventGroupCreated {
 		targets := []im.UserID{""}
@@ -197,7 +198,7 @@ func (m *model) tell(p im.Promise, seq uint64) error {
 			targets = e.Users
 		}
 		for _, u := range targets {
-			if err := im.Authorize(m.members[p.Sender].Role, action, m.members[u].Role); err != nil {
+			if err := m.set.Authorize(m.members[p.Sender].Role, action, m.members[u].Role); err != nil {
 				return fmt.Errorf("entry %d: %s had no power to do %d to %q: %w", seq, p.Sender, e.Type, u, err)
 			}
 		}
@@ -232,12 +233,14 @@ func (m *model) tell(p im.Promise, seq uint64) error {
 	}
 	switch e.Type {
 	case im.EventGroupCreated:
-		m.owner, m.name = p.Sender, e.Text
+		m.owner, m.name, m.set = p.Sender, e.Text, im.NewGroupSettings().With(e.Group)
 		m.members[p.Sender] = im.Member{User: p.Sender, Role: im.RoleOwner}
 	case im.EventOwnerChanged:
 		m.members[p.Sender] = im.Member{User: p.Sender, Role: im.RoleAdmin}
 	case im.EventGroupRenamed:
 		m.name = e.Text
+	case im.EventGroupChanged:
+		m.set = m.set.With(e.Group)
 	}
 	return nil
 }
@@ -254,6 +257,9 @@ func (w *world) agrees(c im.ConversationID) {
 	if g.Name != m.name || g.Owner != m.owner || g.Rev != m.rev || g.Members != len(m.members) || g.Rev != w.journal.Roster(c) {
 		w.t.Fatalf("the directory has %+v, the journal tells %q %s %d %d", g, m.name, m.owner, m.rev, len(m.members))
 	}
+	if !reflect.DeepEqual(g.Settings, m.set) {
+		w.t.Fatalf("the directory has %+v, the journal tells %+v", g.Settings, m.set)
+	}
 	if len(list) != len(m.members) {
 		w.t.Fatalf("the directory has %d members, the journal tells %d", len(list), len(m.members))
 	}
@@ -269,7 +275,7 @@ func (w *world) agrees(c im.ConversationID) {
 		if !found || place.First != first || place.Until != m.until[u] {
 			w.t.Fatalf("%s may read %+v, the journal tells %d to %d", u, place, first, m.until[u])
 		}
-		place.Earlier = nil // RAM has the last time only
+		place.Earlier, place.ReadTo = nil, 0 // RAM has the last time only
 		if got, known := w.Membership(u, c, m.rev); known && !reflect.DeepEqual(got, place) {
 			w.t.Fatalf("%s may read %+v, RAM has %+v", u, place, got)
 		}

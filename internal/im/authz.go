@@ -14,6 +14,8 @@ const (
 	GroupSetRole
 	GroupTransfer
 	GroupRecallOthers
+	GroupChangeSettings
+	GroupMentionAll
 )
 
 // groupPowers is the least role for each action. An action without a row is
@@ -28,6 +30,38 @@ var groupPowers = [...]Role{
 	GroupSetRole:      RoleOwner,
 	GroupTransfer:     RoleOwner,
 	GroupRecallOthers: RoleAdmin,
+
+	GroupChangeSettings: RoleAdmin,
+	GroupMentionAll:     RoleAdmin,
+}
+
+// Authorize is the function Authorize under the group's switches: who may add,
+// write and mention all is theirs to say, and while all are muted admins alone
+// write.
+func (s GroupSwitches) Authorize(actor Role, action GroupAction, target Role) error {
+	if power := s.power(action); power != 0 && actor != RoleNone {
+		if power == GroupPowerAdmins && actor < RoleAdmin {
+			return Errorf(CodePermissionDenied, "in this group admins alone may do that")
+		}
+		if action == GroupSend && s.MutedAll && actor < RoleAdmin {
+			return Errorf(CodeMuted, "nobody but admins may write here for now")
+		}
+		return nil
+	}
+	return Authorize(actor, action, target)
+}
+
+// power is who may do an action that has a switch, 0 for others.
+func (s GroupSwitches) power(action GroupAction) GroupPower {
+	switch action {
+	case GroupSend:
+		return s.Post
+	case GroupAdd:
+		return s.Add
+	case GroupMentionAll:
+		return s.MentionAll
+	}
+	return 0
 }
 
 // Authorize decides whether a role may do an action to a group, and to a

@@ -20,6 +20,8 @@ const (
 	CodeConflict Code = "conflict"
 	// An earlier message of this connection to the conversation was refused for now and has to come first (SendError.first); nothing was stored.
 	CodeOutOfOrder Code = "out_of_order"
+	// The group lets its members write a message once in a while only; wait retry_after_ms. Nothing was stored.
+	CodeSlowMode Code = "slow_mode"
 	// The server stops or restarts.
 	CodeGoingAway Code = "going_away"
 	// No Hello within the deadline.
@@ -74,7 +76,7 @@ const (
 	CodeIdConflict Code = "id_conflict"
 	// Longer or more than allowed; the message tells the limit.
 	CodeTooLarge Code = "too_large"
-	// The member may not write in this group until the time in the message.
+	// The member may not write in this group for now: until the time in the message, or until admins let all write again.
 	CodeMuted Code = "muted"
 	// This user takes messages from contacts only.
 	CodeNotContact Code = "not_contact"
@@ -125,6 +127,7 @@ func Codes() []CodeInfo {
 		{CodeUnknown, 4004, 504, ActionRetry},
 		{CodeConflict, 4005, 409, ActionRetry},
 		{CodeOutOfOrder, 4006, 409, ActionRetry},
+		{CodeSlowMode, 4007, 429, ActionRetry},
 		{CodeGoingAway, 4200, 503, ActionReconnect},
 		{CodeHelloTimeout, 4201, 408, ActionReconnect},
 		{CodeHeartbeatTimeout, 4202, 408, ActionReconnect},
@@ -179,6 +182,8 @@ func (c Code) Info() CodeInfo {
 		return CodeInfo{c, 4005, 409, ActionRetry}
 	case CodeOutOfOrder:
 		return CodeInfo{c, 4006, 409, ActionRetry}
+	case CodeSlowMode:
+		return CodeInfo{c, 4007, 429, ActionRetry}
 	case CodeGoingAway:
 		return CodeInfo{c, 4200, 503, ActionReconnect}
 	case CodeHelloTimeout:

@@ -68,6 +68,7 @@ const (
 	EventOwnerChanged     EventType = 8
 	EventGroupDismissed   EventType = 9
 	EventGroupRestored    EventType = 10
+	EventGroupChanged     EventType = 11
 	EventContactRequested EventType = 20
 	EventContactAccepted  EventType = 21
 	EventContactRefused   EventType = 22
@@ -87,6 +88,9 @@ type Event struct {
 	Role  Role      `json:"r,omitempty"`
 	Until time.Time `json:"m,omitzero"`
 	Text  string    `json:"x,omitempty"`
+	// Group is what changed of a group's settings; of EventMemberAdded History alone,
+	// if those who are added see what was before.
+	Group *GroupChange `json:"g,omitempty"`
 }
 
 // Role is a member's role in a group. The numbers are the contract's; a

@@ -121,6 +121,39 @@ func TestAuthorize(t *testing.T) {
 	}
 }
 
+// The switches of a group decide who adds, writes and mentions all, nothing else.
+func TestAuthorizeSwitches(t *testing.T) {
+	all := im.GroupSwitches{Add: im.GroupPowerAll, Post: im.GroupPowerAll, MentionAll: im.GroupPowerAll}
+	admins := im.GroupSwitches{Add: im.GroupPowerAdmins, Post: im.GroupPowerAdmins, MentionAll: im.GroupPowerAdmins}
+	muted := all
+	muted.MutedAll = true
+	for action := range im.GroupMentionAll + 1 {
+		for actor := im.RoleNone; actor <= im.RoleOwner; actor++ {
+			for _, target := range []im.Role{im.RoleNone, im.RoleMember, im.RoleOwner} {
+				wantAll, wantAdmins := im.CodeOf(im.Authorize(actor, action, target)), im.CodeOf(im.Authorize(actor, action, target))
+				wantMuted := wantAll
+				if switched := action == im.GroupAdd || action == im.GroupSend || action == im.GroupMentionAll; switched && actor != im.RoleNone {
+					wantAll, wantAdmins, wantMuted = "", "", ""
+					if actor == im.RoleMember {
+						wantAdmins = im.CodePermissionDenied
+					}
+					if actor == im.RoleMember && action == im.GroupSend {
+						wantMuted = im.CodeMuted
+					}
+				}
+				for name, c := range map[string]struct {
+					switches im.GroupSwitches
+					want     im.Code
+				}{"all": {all, wantAll}, "admins": {admins, wantAdmins}, "muted": {muted, wantMuted}} {
+					if got := im.CodeOf(c.switches.Authorize(actor, action, target)); got != c.want {
+						t.Errorf("%s: role %d, action %d, target %d: %q, want %q", name, actor, action, target, got, c.want)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestErrorsTellUsersTheirPartOnly(t *testing.T) {
 	cause := errors.New("disk /dev/sda1 on fire")
 	e := im.Wrap(cause, im.CodeUnavailable, "try later")

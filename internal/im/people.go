@@ -33,7 +33,8 @@ type GroupInfo struct {
 	Members      int
 	Created      time.Time
 	// Role is the one of whoever asked.
-	Role Role
+	Role     Role
+	Settings GroupSettings
 	// Rev is the roster revision; 0 means that its creation is not done yet.
 	Rev uint64
 }

@@ -316,6 +316,8 @@ type Membership struct {
 	Title        string
 	// Earlier are the times before, in their order, if they were asked for.
 	Earlier []Window
+	// ReadTo: what lies up to it is not unread, whatever was read. Told with Earlier.
+	ReadTo uint64
 }
 
 // Window is a time of membership: the entries from First until Until, both

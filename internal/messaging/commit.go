@@ -191,16 +191,27 @@ func (s *Service) decide(it *item) (verdict, error) {
 	roster, known, err := s.permissions.MaySendNow(e.Sender, e.Conversation)
 	switch {
 	case known && err == nil && !s.asksStore(it):
+		if err := s.paced(e); err != nil {
+			return 0, err
+		}
 		if !it.admitted || e.Kind != im.EntryRecall { // whose author's powers were asked for at its own revision
 			it.ifRoster = roster
 		}
 		return toAppend, nil
 	case it.admitted && !known && e.Conversation.Kind() == im.KindGroup:
-		return toAppend, nil // the append is conditional on it
+		return toAppend, s.paced(e) // the append is conditional on it
 	case it.asked >= maxAsked:
 		return 0, &im.Error{Code: im.CodeUnavailable, Message: "who may write here changes all the time; try again", RetryAfter: time.Second}
 	}
 	return toAsk, nil
+}
+
+// paced decides whether a message comes too soon after its sender's last one.
+func (s *Service) paced(e *im.Entry) error {
+	if e.Kind != im.EntryMessage || e.Conversation.Kind() != im.KindGroup {
+		return nil
+	}
+	return s.permissions.MayWriteYet(e.Sender, e.Conversation, e.ID)
 }
 
 // tooLate tells that an item must not be stored any more: its sender took it back, or

@@ -28,6 +28,8 @@ type fakeMembers struct {
 	// promised are changes of places that the journal may have already.
 	promised map[im.UserID][]im.Promised
 	opened   []im.ConversationID
+	// paced, if it is set, is MayWriteYet.
+	paced func(im.UserID, im.MessageID) error
 	// failOpen are what the next calls of OpenDM return.
 	failOpen []error
 	recall   error
@@ -80,6 +82,15 @@ func (f *fakeMembers) MaySendNow(u im.UserID, c im.ConversationID) (uint64, bool
 		}
 	}
 	return rev, known, nil
+}
+
+func (f *fakeMembers) MayWriteYet(u im.UserID, _ im.ConversationID, id im.MessageID) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.paced == nil {
+		return nil
+	}
+	return f.paced(u, id)
 }
 
 func (f *fakeMembers) MayRecall(context.Context, im.UserID, im.ConversationID, im.UserID) error {

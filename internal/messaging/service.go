@@ -69,6 +69,10 @@ type Permissions interface {
 	// MaySendNow is MaySend without a store: known is false where it would have to
 	// wait for one. It does not block.
 	MaySendNow(u im.UserID, c im.ConversationID) (roster uint64, known bool, err error)
+	// MayWriteYet decides, without a store, whether a message to a group that u may
+	// write comes too soon after their last one: slow_mode. One that was let through
+	// is let through again.
+	MayWriteYet(u im.UserID, c im.ConversationID, id im.MessageID) error
 	// MayRecall decides whether u may take back a message of author in c.
 	MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error
 	// OpenDM makes both users of a dm members; idempotent.

@@ -218,7 +218,7 @@ func (s *Service) settle(ctx context.Context, u im.UserID, v *view) (bool, error
 		if err == nil && m.First > 1 && m.First != v.m.First {
 			m, err = s.members.Membership(ctx, u, v.m.Conversation, wholePlace) // removed, and added again
 		} else {
-			m.Earlier = v.m.Earlier
+			m.Earlier, m.ReadTo = v.m.Earlier, v.m.ReadTo
 		}
 		if err != nil {
 			return false, err
@@ -428,6 +428,13 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, at im.P
 // number n of the answer; what was recalled still counts as unread, see leaveOut.
 func (s *Service) state(ctx context.Context, v *view, own, peer im.Mark, n int, ask *recallAsk) (im.ConversationState, error) {
 	own.Read = min(own.Read, v.head.Seq)
+	if to := min(v.m.ReadTo, v.head.Seq); own.Read < to {
+		count, err := s.countAt(ctx, v.m.Conversation, to, im.Head{})
+		if err != nil {
+			return im.ConversationState{}, err
+		}
+		own.Read, own.ReadCount = to, count
+	}
 	st := im.ConversationState{
 		Conversation: v.m.Conversation, Head: v.head, First: v.m.First, Until: v.m.Until,
 		Read: own.Read, Title: v.m.Title,

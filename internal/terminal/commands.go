@@ -42,6 +42,8 @@ func commands() []command {
 		{"kick", "@user…", "remove from the open group", 1, (*Chat).kickCmd},
 		{"role", "@user admin|member", "change a role in the open group", 2, (*Chat).roleCmd},
 		{"mute", "@user DURATION", "mute in the open group, 0 to end it", 2, (*Chat).muteCmd},
+		{"info", "", "settings of the open group", 0, (*Chat).infoCmd},
+		{"set", "SETTING VALUE", "change one: " + settingNames(), 1, (*Chat).setCmd},
 		{"leave", "", "leave the open group", 0, (*Chat).leaveCmd},
 		{"outbox", "", "messages that are not sent yet", 0, (*Chat).outboxCmd},
 		{"sessions", "", "where you are logged in", 0, (*Chat).sessionsCmd},

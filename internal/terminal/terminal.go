@@ -295,6 +295,8 @@ func (c *Chat) describe(ctx context.Context, by string, e *wire.Event) string {
 		return fmt.Sprintf("%s muted %s until %s", actor, whom, time.UnixMilli(e.UntilMs).Local().Format("Jan 2 15:04"))
 	case wire.EventType_EVENT_TYPE_OWNER_CHANGED:
 		return fmt.Sprintf("%s handed the group to %s", actor, whom)
+	case wire.EventType_EVENT_TYPE_GROUP_CHANGED:
+		return fmt.Sprintf("%s changed the group: %s", actor, changes(e.GetGroup()))
 	case wire.EventType_EVENT_TYPE_GROUP_DISMISSED:
 		return fmt.Sprintf("%s dismissed the group", actor)
 	case wire.EventType_EVENT_TYPE_GROUP_RESTORED:

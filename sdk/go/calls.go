@@ -198,6 +198,14 @@ func (g Groups) Rename(ctx context.Context, conversation, name string) (*wire.Gr
 	return resp.Group, err
 }
 
+// Update changes a group's settings; absent fields stay. It is told by a GroupEvent
+// GROUP_CHANGED with what is other now.
+func (g Groups) Update(ctx context.Context, req *wire.UpdateGroupRequest) (*wire.Group, error) {
+	var resp wire.UpdateGroupResponse
+	err := g.c.Call(ctx, groupService+"UpdateGroup", req, &resp)
+	return resp.Group, err
+}
+
 // Members returns all members, by user id.
 func (g Groups) Members(ctx context.Context, conversation string) ([]*wire.Member, error) {
 	var all []*wire.Member

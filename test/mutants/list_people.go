@@ -82,6 +82,36 @@ var people = []Mutant{
 		Package: groupDir, Test: "TestMute",
 	},
 	{
+		Name: "all-muted-may-write", Breaks: "groups: while all are muted only admins write",
+		Hunks:   []Hunk{{imDir + "/authz.go", "if action == GroupSend && s.MutedAll && actor < RoleAdmin {", "if action == GroupAdd && s.MutedAll && actor < RoleAdmin {"}},
+		Package: groupDir, Test: "TestSwitches",
+	},
+	{
+		Name: "switch-only-after-restart", Breaks: "groups: a switch holds for the roster in memory, too",
+		Hunks:   []Hunk{{groupDir + "/roster.go", "next.switches = r.switches.With(e.Group)", "next.switches = r.switches"}},
+		Package: groupDir, Test: "TestSwitches",
+	},
+	{
+		Name: "slow-mode-counts-resends", Breaks: "slow mode: a message that comes again is not another one",
+		Hunks:   []Hunk{{groupDir + "/pace.go", "if had == id {", "if had == id && now.Before(w.at) {"}},
+		Package: groupDir, Test: "TestSlowMode",
+	},
+	{
+		Name: "slow-mode-for-recalls-alone", Breaks: "slow mode: a second message has to wait",
+		Hunks:   []Hunk{{messagingDir + "/commit.go", "if e.Kind != im.EntryMessage || e.Conversation.Kind() != im.KindGroup {", "if e.Kind == im.EntryMessage || e.Conversation.Kind() != im.KindGroup {"}},
+		Package: messagingDir, Test: "TestSlowModeKeepsTheOrder",
+	},
+	{
+		Name: "history-is-unread", Breaks: "groups: what new members see of before is not unread",
+		Hunks:   []Hunk{{messagingDir + "/sync.go", "if to := min(v.m.ReadTo, v.head.Seq); own.Read < to {", "if to := min(v.m.ReadTo, v.head.Seq); own.Read > to {"}},
+		Package: messagingDir, Test: "TestHistoryIsNotUnread",
+	},
+	{
+		Name: "setting-forgets-the-others", Breaks: "groups: a change of settings leaves the others as they are",
+		Hunks:   []Hunk{{directoryDir + "/groups.go", "settings = settings.With(change)", "settings = im.NewGroupSettings().With(change)"}},
+		Package: sqliteDir, Test: "TestConformance/People/GroupSettings",
+	},
+	{
 		Name: "doubt-is-forgotten", Breaks: "4: a roster that may be old is looked at again",
 		Hunks:   []Hunk{{groupDir + "/roster.go", "\tif l.doubt == doubt {\n\t\tl.doubt = 0\n\t}", "\tl.doubt = 0"}},
 		Package: groupDir, Test: "TestDoubtOutrunsAConfirmation",

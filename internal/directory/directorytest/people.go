@@ -46,6 +46,9 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"GroupRestored", groupRestored},
 		{"GroupRestoredFromNothing", groupRestoredFromNothing},
 		{"GroupRestoredAtWrongRevision", groupRestoredAtWrongRevision},
+		{"GroupSettings", groupSettings},
+		{"HistoryForNewMembers", historyForNewMembers},
+		{"TakenID", takenID},
 		{"Addable", addable},
 		{"OpenDM", openDM},
 		{"EveryWindowIsKept", everyWindowIsKept},
@@ -156,9 +159,9 @@ func (p *people) change(c im.ConversationID, by im.UserID, rev, seq uint64, e im
 func (p *people) roster(c im.ConversationID) (uint64, map[im.UserID]im.Role) {
 	p.Helper()
 	roles := make(map[im.UserID]im.Role)
-	rev, _, err := p.db.Roster(p.ctx, c, func(m im.Member, _ uint64) { roles[m.User] = m.Role })
+	g, err := p.db.Roster(p.ctx, c, func(m im.Member, _ uint64) { roles[m.User] = m.Role })
 	p.ok(err)
-	return rev, roles
+	return g.Rev, roles
 }
 
 func (p *people) membership(u im.UserID, c im.ConversationID) im.Membership {

@@ -123,7 +123,7 @@ func groupRequestID(p *people) {
 	equal(p, "the one that was not made", g, im.GroupInfo{})
 	g, members, err := p.db.Group(p.ctx, "grp:1", []im.UserID{"o"})
 	p.ok(err)
-	equal(p, "before its entry", g, im.GroupInfo{Conversation: "grp:1", Name: "g", Owner: "o", Created: at})
+	equal(p, "before its entry", g, im.GroupInfo{Conversation: "grp:1", Name: "g", Owner: "o", Created: at, Settings: im.NewGroupSettings()})
 	equal(p, "members before its entry", members, nil)
 }
 
@@ -170,7 +170,7 @@ func groupLife(p *people) {
 	b.MutedUntil = mute
 	g, members, err := p.db.Group(p.ctx, c, []im.UserID{"o", "a", "b", "c", "ghost"})
 	p.ok(err)
-	equal(p, "group", g, im.GroupInfo{Conversation: c, Name: "two", Owner: "a", Members: 3, Created: at, Rev: 8})
+	equal(p, "group", g, im.GroupInfo{Conversation: c, Name: "two", Owner: "a", Members: 3, Created: at, Rev: 8, Settings: im.NewGroupSettings()})
 	slices.SortFunc(members, func(x, y im.Member) int { return int(x.User[0]) - int(y.User[0]) })
 	want := []im.Member{member("a", im.RoleOwner), b, member("o", im.RoleAdmin)}
 	equal(p, "members", members, want)
@@ -186,10 +186,10 @@ func groupLife(p *people) {
 	equal(p, "unmuted", members, []im.Member{member("b", im.RoleMember)})
 	first := map[im.UserID]uint64{}
 	again := map[im.UserID]im.Member{}
-	rev, name, err := p.db.Roster(p.ctx, c, func(m im.Member, seq uint64) { again[m.User], first[m.User] = m, seq })
+	whole, err := p.db.Roster(p.ctx, c, func(m im.Member, seq uint64) { again[m.User], first[m.User] = m, seq })
 	p.ok(err)
-	equal(p, "revision again", rev, 9)
-	equal(p, "name", name, "two")
+	equal(p, "revision again", whole.Rev, 9)
+	equal(p, "name", whole.Name, "two")
 	equal(p, "who sees from where", first, map[im.UserID]uint64{"o": 1, "a": 1, "b": 1})
 	equal(p, "whole roster", again, map[im.UserID]im.Member{"a": want[0], "b": member("b", im.RoleMember), "o": want[2]})
 	rev, roles = p.roster("grp:none")
