@@ -1136,10 +1136,12 @@ type Limits struct {
 	// Connections of one device at a time to a node; more end the one that was silent for longest.
 	DeviceConnections uint32 `protobuf:"varint,15,opt,name=device_connections,json=deviceConnections,proto3" json:"device_connections,omitempty"`
 	// Pulls.pulls, and the sum of their limits.
-	Pulls         uint32 `protobuf:"varint,16,opt,name=pulls,proto3" json:"pulls,omitempty"`
-	PullsEntries  uint32 `protobuf:"varint,17,opt,name=pulls_entries,json=pullsEntries,proto3" json:"pulls_entries,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Pulls        uint32 `protobuf:"varint,16,opt,name=pulls,proto3" json:"pulls,omitempty"`
+	PullsEntries uint32 `protobuf:"varint,17,opt,name=pulls_entries,json=pullsEntries,proto3" json:"pulls_entries,omitempty"`
+	// Call.idempotency_key, and Idempotency-Key over HTTP: of a user the newest so many are kept; 0: the server takes none. SPEC §8.
+	IdempotencyKeys uint32 `protobuf:"varint,18,opt,name=idempotency_keys,json=idempotencyKeys,proto3" json:"idempotency_keys,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -1287,6 +1289,13 @@ func (x *Limits) GetPulls() uint32 {
 func (x *Limits) GetPullsEntries() uint32 {
 	if x != nil {
 		return x.PullsEntries
+	}
+	return 0
+}
+
+func (x *Limits) GetIdempotencyKeys() uint32 {
+	if x != nil {
+		return x.IdempotencyKeys
 	}
 	return 0
 }
@@ -3761,7 +3770,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\aidle_ms\x18\x01 \x01(\rR\x06idleMs\x12\x1d\n" +
 	"\n" +
 	"silence_ms\x18\x02 \x01(\rR\tsilenceMs\x12\x17\n" +
-	"\adead_ms\x18\x03 \x01(\rR\x06deadMs\"\xe7\x04\n" +
+	"\adead_ms\x18\x03 \x01(\rR\x06deadMs\"\x92\x05\n" +
 	"\x06Limits\x12\x1f\n" +
 	"\vframe_bytes\x18\x01 \x01(\rR\n" +
 	"frameBytes\x12#\n" +
@@ -3783,7 +3792,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\fsignal_bytes\x18\x0e \x01(\rR\vsignalBytes\x12-\n" +
 	"\x12device_connections\x18\x0f \x01(\rR\x11deviceConnections\x12\x14\n" +
 	"\x05pulls\x18\x10 \x01(\rR\x05pulls\x12#\n" +
-	"\rpulls_entries\x18\x11 \x01(\rR\fpullsEntries\";\n" +
+	"\rpulls_entries\x18\x11 \x01(\rR\fpullsEntries\x12)\n" +
+	"\x10idempotency_keys\x18\x12 \x01(\rR\x0fidempotencyKeys\";\n" +
 	"\x04Rate\x12\x14\n" +
 	"\x05burst\x18\x01 \x01(\rR\x05burst\x12\x1d\n" +
 	"\n" +

@@ -1120,6 +1120,13 @@ func (m *Limits) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.IdempotencyKeys != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.IdempotencyKeys))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0x90
+	}
 	if m.PullsEntries != 0 {
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.PullsEntries))
 		i--
@@ -3991,6 +3998,9 @@ func (m *Limits) SizeVT() (n int) {
 	}
 	if m.PullsEntries != 0 {
 		n += 2 + protohelpers.SizeOfVarint(uint64(m.PullsEntries))
+	}
+	if m.IdempotencyKeys != 0 {
+		n += 2 + protohelpers.SizeOfVarint(uint64(m.IdempotencyKeys))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -7680,6 +7690,25 @@ func (m *Limits) UnmarshalVT(dAtA []byte) error {
 				b := dAtA[iNdEx]
 				iNdEx++
 				m.PullsEntries |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 18:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field IdempotencyKeys", wireType)
+			}
+			m.IdempotencyKeys = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.IdempotencyKeys |= uint32(b&0x7F) << shift
 				if b < 0x80 {
 					break
 				}

@@ -95,6 +95,9 @@ func clientVectors(t *testing.T) []frameVector {
 		{"call", "the request as protobuf", wire.NewClientFrame(&wire.Call{
 			Number: 9, Method: "skein.v1.GroupService/CreateGroup", Request: &wire.Call_Body{Body: []byte{0x0a, 0x01, 'x'}},
 		})},
+		{"call_key", "with an idempotency key", wire.NewClientFrame(&wire.Call{
+			Number: 10, Method: "skein.v1.GroupService/LeaveGroup", Request: &wire.Call_Body{}, IdempotencyKey: "5f0c7d7e-9b1a-4c55-8a51-0c6f3d2b9e10",
+		})},
 		{"call_json", "the request as JSON: a Struct", wire.NewClientFrame(&wire.Call{
 			Number: 10, Method: "skein.v1.GroupService/CreateGroup", Request: &wire.Call_Json{Json: arguments},
 		})},
@@ -238,6 +241,9 @@ func welcomes() []frameVector {
 		{"welcome_connection", "its own name, how long the token is good, and every bound", wire.NewServerFrame(&wire.Welcome{
 			Version: 1, User: "ann", Session: "s1", Connection: "c-9", TokenExpiresAtMs: 1_760_000_900_123,
 			Limits: &wire.Limits{ServerFrameBytes: 2 << 20, ExtraKeys: 16, ExtraBytes: 4096, SignalBytes: 1024, DeviceConnections: 32, Pulls: 50, PullsEntries: 1000},
+		})},
+		{"welcome_keys", "calls with idempotency keys are kept", wire.NewServerFrame(&wire.Welcome{
+			Version: 1, User: "ann", Limits: &wire.Limits{IdempotencyKeys: 1000},
 		})},
 		{"welcome_rates", "what a device may ask", wire.NewServerFrame(&wire.Welcome{Version: 1, User: "ann", Limits: &wire.Limits{
 			InFlight: 256, Sends: &wire.Rate{Burst: 1000, PerSecond: 200}, Signals: &wire.Rate{Burst: 100, PerSecond: 0.5},

@@ -116,7 +116,7 @@ func (c *Calls) Call(ctx context.Context, actor im.Actor, call im.Call) ([]byte,
 	if err := checkKey(call.Key); err != nil {
 		return nil, err
 	}
-	if call.Key != "" && r.Repeat == RepeatKey {
+	if call.Key != "" && r.Repeat == wire.RepeatKey {
 		return c.once(ctx, actor, r, call)
 	}
 	answer, err := r.call(ctx, actor, call.Payload, nil)
@@ -202,8 +202,8 @@ type Method struct {
 	Class Class
 	// MaxBytes bounds the protobuf encoding of a request.
 	MaxBytes int
-	// Repeat is what a repeat does.
-	Repeat Repeat
+	// Repeat is what a repeat does whose answer was lost.
+	Repeat wire.Repeat
 }
 
 // row is a Method with its handler.
@@ -213,12 +213,6 @@ type row struct {
 	request, response proto.Message
 	call              func(ctx context.Context, actor im.Actor, payload []byte, k *keyed) ([]byte, error)
 }
-
-// same tells that a repeat of the method does the same by nature.
-func (r row) same() row { r.Repeat = RepeatSame; return r }
-
-// reads tells that the method changes nothing, whatever its class.
-func (r row) reads() row { r.Repeat = RepeatReads; return r }
 
 // newRow makes a row from a handler of the method's own types. What it changes is
 // changed once by calls with an idempotency key.
@@ -241,12 +235,8 @@ func newMaker[In interface {
 	*Res
 	proto.Message
 }, Req, Res any](name string, who Who, class Class, maxBytes int, f func(context.Context, im.Actor, In, *keyed) (Out, error)) row {
-	repeat := RepeatKey
-	if class == ClassRead {
-		repeat = RepeatReads
-	}
 	return row{
-		Method:  Method{Name: "skein.v1." + name, Who: who, Class: class, MaxBytes: maxBytes, Repeat: repeat},
+		Method:  Method{Name: "skein.v1." + name, Who: who, Class: class, MaxBytes: maxBytes, Repeat: wire.RepeatOf("skein.v1." + name)},
 		request: In(new(Req)), response: Out(new(Res)),
 		call: func(ctx context.Context, actor im.Actor, payload []byte, k *keyed) ([]byte, error) {
 			in := In(new(Req))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
 )
 
 // Failures lists the codes that a call of the method over HTTP may be answered
@@ -23,7 +24,7 @@ func (m Method) Failures() []im.CodeInfo {
 	if m.Class != ClassRead {
 		codes = append(codes, im.CodeUnknown, im.CodeConflict, im.CodeStorageFull)
 	}
-	if m.Repeat == RepeatKey {
+	if m.Repeat == wire.RepeatKey {
 		codes = append(codes, im.CodeIdConflict)
 	}
 	codes = append(codes, ownFailures()[m.Name]...)

@@ -32,22 +32,6 @@ type Keeper interface {
 	ForgetCall(ctx context.Context, c im.KeyedCall) error
 }
 
-// Repeat is what repeating a call does, whose answer was lost.
-type Repeat uint8
-
-// The kinds of methods by that. The zero Repeat is nobody's.
-const (
-	// RepeatReads changes nothing.
-	RepeatReads Repeat = iota + 1
-	// RepeatSame sets what only the caller sets, to what the request says: a repeat
-	// finds it so, and answers alike. A key is checked and not needed.
-	RepeatSame
-	// RepeatKey: with an idempotency key a repeat is answered, not carried out.
-	RepeatKey
-)
-
-func (r Repeat) String() string { return [...]string{"", "reads", "same", "key"}[r] }
-
 const (
 	// keyedTime is how long a call with a key may take: whoever asked may be gone by
 	// then, and hears the answer when they ask again. keyedHeld is after what time a
@@ -56,8 +40,8 @@ const (
 	keyedHeld = 60 * time.Second
 	// keepTime is how long keeping the answer may take.
 	keepTime = 5 * time.Second
-	// How many calls are kept, of a user, and of all strangers or all with the admin key.
-	mostOfUser   = 1000
+	// mostOfOthers is how many calls are kept of all strangers, and of all with the
+	// admin key; of a user there are im.KeysOfUser.
 	mostOfOthers = 100_000
 	// The keys' lengths. Who knows a key, and what the server keeps, may guess requests.
 	minKeyBytes, maxKeyBytes = 16, 64
@@ -158,7 +142,7 @@ func (c *Calls) once(ctx context.Context, actor im.Actor, r row, call im.Call) (
 func keyedCaller(a im.Actor) (caller string, most int) {
 	switch {
 	case a.User != "":
-		return string(a.User), mostOfUser
+		return string(a.User), im.KeysOfUser
 	case a.Admin:
 		return "admin key", mostOfOthers // no user's id has a space
 	}

@@ -56,14 +56,14 @@ func another(in proto.Message) proto.Message {
 // and another request it is refused, and nothing changed at all.
 func TestRepeatedWithAKey(t *testing.T) {
 	w := newWorld(t)
-	kinds := make(map[string]Repeat)
+	kinds := make(map[string]wire.Repeat)
 	for _, m := range Methods() {
 		kinds[m.Name] = m.Repeat
 	}
 	tried := make(map[string]bool)
 	for _, c := range matrix {
 		for i, who := range everybody {
-			if kinds["skein.v1."+c.method] == RepeatReads || outcomes[strings.Fields(c.want)[i]] != "" {
+			if kinds["skein.v1."+c.method] == wire.RepeatReads || outcomes[strings.Fields(c.want)[i]] != "" {
 				continue
 			}
 			s := w.scene(who)
@@ -80,13 +80,13 @@ func TestRepeatedWithAKey(t *testing.T) {
 			if c.method == "AccountService/Logout" || c.method == "AccountService/RevokeSession" {
 				continue // the caller's own session: its token is no longer good
 			}
-			if second.Code != http.StatusOK || kinds["skein.v1."+c.method] == RepeatKey && !bytes.Equal(second.Body.Bytes(), first.Body.Bytes()) {
+			if second.Code != http.StatusOK || kinds["skein.v1."+c.method] == wire.RepeatKey && !bytes.Equal(second.Body.Bytes(), first.Body.Bytes()) {
 				t.Errorf("%s: first %s, then %d %s", name, first.Body, second.Code, second.Body)
 			}
 			if got := s.trace(); got != after {
 				t.Errorf("%s: the repeat changed %+v to %+v", name, after, got)
 			}
-			if kinds["skein.v1."+c.method] == RepeatKey {
+			if kinds["skein.v1."+c.method] == wire.RepeatKey {
 				other := w.keyedCall(s.me.token, c.method, key, another(in))
 				if code, _ := errorOf(t, other); code != im.CodeIdConflict || s.trace() != after {
 					t.Errorf("%s, with another request: %s", name, other.Body)
@@ -96,7 +96,7 @@ func TestRepeatedWithAKey(t *testing.T) {
 	}
 	for _, m := range Methods() {
 		// The claim of an administrator has no place in the matrix: a world has one.
-		if m.Repeat != RepeatReads && !tried[m.Name] && m.Name != claimMethod {
+		if m.Repeat != wire.RepeatReads && !tried[m.Name] && m.Name != claimMethod {
 			t.Errorf("%s was not repeated", m.Name)
 		}
 	}

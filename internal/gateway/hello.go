@@ -154,7 +154,7 @@ func (s *session) welcome() bool {
 		Limits: &wire.Limits{
 			FrameBytes: uint32(o.Limits.FrameBytes), ContentBytes: uint32(o.Limits.ContentBytes), Mentions: uint32(o.Limits.Mentions),
 			PullEntries: uint32(o.Limits.PullEntries), InFlight: uint32(o.Limits.InFlight), DeviceConnections: uint32(o.Limits.DeviceConnections),
-			ServerFrameBytes: uint32(o.Limits.ServerFrameBytes), Pulls: maxPulls, PullsEntries: maxPullsEntries,
+			ServerFrameBytes: uint32(o.Limits.ServerFrameBytes), Pulls: maxPulls, PullsEntries: maxPullsEntries, IdempotencyKeys: im.KeysOfUser,
 			ExtraKeys: contract.MaxExtraKeys, ExtraBytes: contract.MaxExtraBytes, SignalBytes: contract.MaxSignalBytes,
 			Sends: rateOf(rates.Sends), Marks: rateOf(rates.Marks), Reads: rateOf(rates.Reads), Calls: rateOf(rates.Calls), Signals: rateOf(rates.Signals),
 		},

@@ -2,6 +2,9 @@ package im
 
 import "time"
 
+// KeysOfUser is how many calls with idempotency keys are kept of a user: the newest.
+const KeysOfUser = 1000
+
 // KeyedCall is what is kept of a call that came with an idempotency key, so that
 // repeating it does not carry it out again (SPEC §8). Nothing in it is a secret:
 // who has it, but not the key, learns neither the request nor the answer.

@@ -99,7 +99,7 @@ func (c *completer) welcome(m map[string]any) {
 		"frameBytes": num(262_144), "contentBytes": num(65_536), "mentions": num(100), "pullEntries": num(500), "inFlight": num(128),
 		"sends": rate, "marks": rate, "reads": rate, "calls": rate, "signals": rate, "serverFrameBytes": num(2 << 20),
 		"extraKeys": num(16), "extraBytes": num(4096), "signalBytes": num(1024), "deviceConnections": num(32),
-		"pulls": num(50), "pullsEntries": num(5000),
+		"pulls": num(50), "pullsEntries": num(5000), "idempotencyKeys": num(1000),
 	})
 }
 

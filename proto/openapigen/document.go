@@ -13,6 +13,7 @@ import (
 
 	"github.com/skein-im/skein/internal/api"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/wire"
 )
 
 const about = `Every method is a POST with a JSON body (the canonical proto3 JSON mapping: 64-bit integers are strings, bytes are base64) ` +
@@ -108,7 +109,7 @@ func operation(md protoreflect.MethodDescriptor, m api.Method, s *schemas) objec
 		set("x-skein-rate-class", string(m.Class)).
 		set("x-skein-max-bytes", m.MaxBytes).
 		set("x-skein-repeat", m.Repeat.String())
-	if m.Repeat != api.RepeatReads {
+	if m.Repeat != wire.RepeatReads {
 		op = op.set("parameters", []object{ref("parameters", api.IdempotencyHeader)})
 	}
 	return op.
@@ -153,10 +154,10 @@ func callers(m api.Method) string {
 		api.User:   "For users.",
 		api.Admin:  "For administrators and the admin key.",
 	}[m.Who]
-	repeat := map[api.Repeat]string{
-		api.RepeatReads: "Changes nothing: repeat it as you like.",
-		api.RepeatSame:  "Repeating it does the same again; it needs no idempotency key.",
-		api.RepeatKey:   "With an `" + api.IdempotencyHeader + "` a repeat gets the first answer and is not carried out again.",
+	repeat := map[wire.Repeat]string{
+		wire.RepeatReads: "Changes nothing: repeat it as you like.",
+		wire.RepeatSame:  "Repeating it does the same again; it needs no idempotency key.",
+		wire.RepeatKey:   "With an `" + api.IdempotencyHeader + "` a repeat gets the first answer and is not carried out again.",
 	}[m.Repeat]
 	return fmt.Sprintf("%s %s Rate class `%s`. A request has at most %d bytes as protobuf.", who, repeat, m.Class, m.MaxBytes)
 }

@@ -44,7 +44,9 @@ func Refresh(ctx context.Context, baseURL, refreshToken string) (*wire.Tokens, e
 }
 
 // Post runs any API method over HTTP, SPEC §8. token may be empty for the open
-// ones. An *Error is the server's answer.
+// ones. An *Error is the server's answer. After any other error it may or may not have
+// been carried out: a program that wants to ask again and have it done once gives a key
+// with WithKey, the same each time.
 func Post(ctx context.Context, baseURL, method, token string, req, resp proto.Message) error {
 	body, err := protojson.Marshal(req)
 	if err != nil {
@@ -58,6 +60,9 @@ func Post(ctx context.Context, baseURL, method, token string, req, resp proto.Me
 	r.Header.Set("Content-Type", "application/json")
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	if key := keyFor(ctx, method); key != "" {
+		r.Header.Set("Idempotency-Key", key)
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {

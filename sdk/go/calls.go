@@ -2,60 +2,11 @@ package skein
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/skein-im/skein/wire"
 )
-
-// Call runs any method of services.proto, e.g. "skein.v1.GroupService/CreateGroup",
-// over the connection; it waits for one if need be. An *Error is the server's
-// answer. ErrConnectionLost: it may or may not have been carried out. SPEC §8.
-func (c *Client) Call(ctx context.Context, method string, req, resp proto.Message) error {
-	body, err := proto.Marshal(req)
-	if err != nil {
-		return fmt.Errorf("skein: %s: %w", method, err)
-	}
-	if err := c.WaitConnected(ctx); err != nil {
-		return err
-	}
-	cl := &call{reply: make(chan callResult, 1)}
-	var n uint32
-	err = c.do(ctx, func(k *core) {
-		if k.link == nil {
-			cl.reply <- callResult{err: ErrConnectionLost}
-			return
-		}
-		n = k.nextNumber()
-		cl.at = k.o.now()
-		k.calls[n] = cl
-		f := wire.NewClientFrame(&wire.Call{Number: n, Method: method, Request: &wire.Call_Body{Body: body}})
-		if !k.send(f) {
-			delete(k.calls, n)
-			cl.reply <- callResult{err: invalid("%s: the request cannot be encoded", method)}
-			return
-		}
-		k.owes()
-	})
-	if err != nil {
-		return err
-	}
-	select {
-	case r := <-cl.reply:
-		if r.err != nil {
-			return r.err
-		}
-		return proto.Unmarshal(r.body, resp)
-	case <-ctx.Done():
-		_ = c.do(context.Background(), func(k *core) { delete(k.calls, n) })
-		return ctx.Err()
-	case <-c.stopped:
-		return c.end
-	}
-}
 
 func (k *core) onResult(f *wire.Result) {
 	cl := k.calls[f.Number]
@@ -176,11 +127,12 @@ type Groups struct{ c *Client }
 func (c *Client) Groups() Groups { return Groups{c} }
 
 // Create makes a group owned by the user. If the connection is lost before the
-// answer, it asks again; there will be one group.
+// answer, it asks again, whatever the server makes of keys; there will be one group.
 func (g Groups) Create(ctx context.Context, name string, members ...string) (*wire.Group, error) {
-	req := &wire.CreateGroupRequest{Name: name, Members: members, RequestId: NewDeviceID()}
+	const method = groupService + "CreateGroup"
+	key := keyFor(ctx, method)
 	var resp wire.CreateGroupResponse
-	err := g.c.again(ctx, func() error { return g.c.Call(ctx, groupService+"CreateGroup", req, &resp) })
+	err := g.c.call(ctx, &try{method: method, key: key, safe: true}, &wire.CreateGroupRequest{Name: name, Members: members, RequestId: key}, &resp)
 	return resp.Group, err
 }
 
@@ -290,14 +242,4 @@ func (s Sessions) Logout(ctx context.Context) error {
 func (s Sessions) ChangePassword(ctx context.Context, old, new string) error {
 	req := &wire.ChangePasswordRequest{OldPassword: old, NewPassword: new}
 	return s.c.Call(ctx, accountService+"ChangePassword", req, &wire.ChangePasswordResponse{})
-}
-
-// again repeats a call that is harmless to repeat when the connection was lost under it.
-func (c *Client) again(ctx context.Context, f func() error) error {
-	for {
-		err := f()
-		if !errors.Is(err, ErrConnectionLost) || ctx.Err() != nil {
-			return err
-		}
-	}
 }

@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +20,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/skein-im/skein/internal/pg/pgtest"
+	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -315,6 +318,56 @@ func post(t *testing.T, w World, token, key string, request proto.Message) net.C
 		t.Fatal(err)
 	}
 	return nc
+}
+
+// cutter is a connection that ends, once it is told to, instead of giving what comes next.
+type cutter struct {
+	net.Conn
+	cut *atomic.Bool
+}
+
+func (c cutter) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 && c.cut.CompareAndSwap(true, false) {
+		_ = c.Conn.Close()
+		return 0, io.ErrUnexpectedEOF
+	}
+	return n, err
+}
+
+// keyedSDK: the SDK asks again for what it heard no answer to, and nothing is done
+// twice, though nothing but the key tells that it is the same.
+func keyedSDK(t *testing.T, w World) {
+	var cut atomic.Bool
+	d := newDevice(t, w, "ann", wire.DeviceClass_DEVICE_CLASS_PHONE, 0)
+	ann := connect(t, w, d, skein.WithDialer(func(ctx context.Context, _, _ string) (net.Conn, error) {
+		nc, err := w.Dial(ctx, d.way.scheme)
+		return cutter{nc, &cut}, err
+	}))
+	g := must(ann.Groups().Create(t.Context(), "Tea"))(t).GetConversation()
+	ctx := deadline(t)
+	for i := range 5 {
+		cut.Store(true)
+		if err := ann.Call(ctx, "skein.v1.MessageService/SendMessage", says(g, fmt.Sprint("message ", i)), &wire.SendMessageResponse{}); err != nil {
+			t.Fatal(err)
+		}
+		cut.Store(true)
+		if _, err := ann.Groups().Rename(ctx, g, fmt.Sprint("Tea ", i)); err != nil {
+			t.Fatal(err)
+		}
+		ann.reaches(g, uint64(2*i+3))
+	}
+	agree(t, g, 11, ann, connect(t, w, newDevice(t, w, "ann", wire.DeviceClass_DEVICE_CLASS_WEB, 1)))
+	// The program's own key, given again by another device.
+	ann2 := connect(t, w, newDevice(t, w, "ann", wire.DeviceClass_DEVICE_CLASS_TABLET, 2))
+	own := skein.WithKey(ctx, skein.NewKey())
+	first := must(ann.Groups().Create(own, "Coffee"))(t)
+	if second := must(ann2.Groups().Create(own, "Coffee"))(t); !proto.Equal(first, second) {
+		t.Errorf("%v, then %v", first, second)
+	}
+	if _, err := ann2.Groups().Create(own, "Cake"); !isCode(err, wire.CodeIdConflict) {
+		t.Errorf("another one with the same key: %v", err)
+	}
 }
 
 // TestKeysOfDyingServers: whenever a server is killed, what it was doing is done once

@@ -46,6 +46,7 @@ func scenarios() []scenario {
 		{"a call with a key is carried out once", terms{}, keyed},
 		{"calls with one key at the same time", terms{}, keyedAtOnce},
 		{"an answer that was lost", terms{}, keyedAnswerLost},
+		{"the SDK's calls are carried out once", terms{}, keyedSDK},
 	}
 }
 

@@ -1,0 +1,39 @@
+package wire
+
+import "strings"
+
+// Repeat is what repeating a call does whose answer was lost. SPEC §8.
+type Repeat uint8
+
+// The kinds of methods by that. The zero Repeat is the careful one: also what this
+// version does not know is taken for it.
+const (
+	// RepeatKey changes something. With an idempotency key a repeat is answered and not
+	// carried out again; without one it may be.
+	RepeatKey Repeat = iota
+	// RepeatSame sets what only the caller sets, to what the request says: a repeat
+	// finds it so, and answers alike. A key is checked and not needed.
+	RepeatSame
+	// RepeatReads changes nothing.
+	RepeatReads
+)
+
+func (r Repeat) String() string { return [...]string{"key", "same", "reads"}[r] }
+
+// repeats are the methods that need no idempotency key, by service.
+var repeats = map[string]Repeat{
+	"AccountService/Refresh": RepeatSame, "AccountService/Logout": RepeatSame, "AccountService/RevokeSession": RepeatSame,
+	"UserService/UpdateProfile": RepeatSame,
+	"ContactService/BlockUser":  RepeatSame, "ContactService/UnblockUser": RepeatSame, "ContactService/SetRemark": RepeatSame,
+	"MessageService/RecallMessage": RepeatSame, "MessageService/MarkRead": RepeatSame, "MessageService/SetMyState": RepeatSame,
+
+	"AccountService/ListSessions": RepeatReads,
+	"UserService/GetUsers":        RepeatReads, "UserService/FindUser": RepeatReads,
+	"ContactService/ListContacts": RepeatReads,
+	"GroupService/GetGroup":       RepeatReads, "GroupService/ListMembers": RepeatReads,
+	"MessageService/ListEntries": RepeatReads, "MessageService/ListConversations": RepeatReads,
+	"AdminService/ListUsers": RepeatReads, "AdminService/ListUserSessions": RepeatReads,
+}
+
+// RepeatOf tells what repeating a call of a method does.
+func RepeatOf(method string) Repeat { return repeats[strings.TrimPrefix(method, "skein.v1.")] }
