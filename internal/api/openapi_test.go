@@ -71,14 +71,18 @@ func TestOpenAPIDocument(t *testing.T) {
 type openAPISchemas struct {
 	Paths map[string]struct {
 		Post struct {
-			Responses map[string]struct {
-				Content map[string]struct{ Schema schema }
-			}
+			RequestBody struct{ Content map[string]content }
+			Responses   map[string]struct{ Content map[string]content }
 		}
 	}
 	Components struct {
 		Schemas map[string]schema
 	}
+}
+
+type content struct {
+	Schema   schema
+	Examples map[string]struct{ Value json.RawMessage }
 }
 
 type schema struct {
@@ -278,6 +282,32 @@ func TestEveryFieldHasBounds(t *testing.T) {
 		walk(m.NewResponse().ProtoReflect().Descriptor())
 	}
 	walk((&wire.Error{}).ProtoReflect().Descriptor())
+}
+
+// Every method shows how it is called and what comes of it. test/clients carries the
+// examples out; here they fit the document.
+func TestEveryMethodHasAnExample(t *testing.T) {
+	d := loadSchemas(t)
+	for _, m := range wire.Methods() {
+		post := d.Paths["/api/"+m.Name()].Post
+		request, answer := post.RequestBody.Content["application/json"], post.Responses["200"].Content["application/json"]
+		if len(request.Examples) == 0 || len(answer.Examples) == 0 {
+			t.Errorf("%s has no example. Write a call of it into proto/examples.json, behind those that it needs: summary, method, as (who calls, by a name of before), request; "+
+				"`go test ./test/clients -run TestExamples -update` writes its answer there, `make gen` both into openapi.json", m.Name())
+		}
+		for status, r := range post.Responses {
+			for name, e := range r.Content["application/json"].Examples {
+				if err := d.text(r.Content["application/json"].Schema, e.Value); err != nil {
+					t.Errorf("%s: the example answer %s (%s) is not as documented: %v", m.Name(), name, status, err)
+				}
+			}
+		}
+		for name, e := range request.Examples {
+			if err := d.text(request.Schema, e.Value); err != nil {
+				t.Errorf("%s: the example request %s is not as documented: %v", m.Name(), name, err)
+			}
+		}
+	}
 }
 
 func TestNumberPattern(t *testing.T) {

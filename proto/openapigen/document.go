@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"sort"
 	"strconv"
@@ -23,7 +24,7 @@ const about = `Every method is a POST with a JSON body (the canonical proto3 JSO
 	`The same methods can be called over the long connection with Call frames.`
 
 // document builds the OpenAPI document.
-func document(files *protoregistry.Files, methods []api.Method) (object, error) {
+func document(files *protoregistry.Files, methods []api.Method, x examples) (object, error) {
 	file, err := files.FindFileByPath("skein/v1/services.proto")
 	if err != nil {
 		return nil, err
@@ -50,7 +51,7 @@ func document(files *protoregistry.Files, methods []api.Method) (object, error) 
 			if !ok {
 				return nil, fmt.Errorf("%s has no row in internal/api/table.go", name)
 			}
-			paths = paths.set("/api/"+name, object{}.set("post", operation(md, m, s)))
+			paths = paths.set("/api/"+name, object{}.set("post", operation(md, m, s, x)))
 		}
 	}
 	s.message(failure.(protoreflect.MessageDescriptor))
@@ -69,14 +70,15 @@ func document(files *protoregistry.Files, methods []api.Method) (object, error) 
 			set("securitySchemes", object{}.set("bearer", object{}.
 				set("type", "http").set("scheme", "bearer").
 				set("description", "An access token of a session (Login, Register, Refresh, MintToken) or, for AdminService, the admin key."))).
-			set("parameters", object{}.set(api.IdempotencyHeader, idempotencyKey())).
+			set("parameters", object{}.set(api.IdempotencyHeader, idempotencyKey(x.key()))).
 			set("headers", headers()).
 			set("responses", object{}.set("Error", errorResponse())).
 			set("schemas", s.out)), nil
 }
 
-func operation(md protoreflect.MethodDescriptor, m api.Method, s *schemas) object {
+func operation(md protoreflect.MethodDescriptor, m api.Method, s *schemas, x examples) object {
 	description := comment(md)
+	name := strings.TrimPrefix(m.Name, "skein.v1.")
 	op := object{}.
 		set("operationId", string(md.Parent().Name())+"_"+string(md.Name())).
 		set("tags", []string{string(md.Parent().Name())}).
@@ -95,12 +97,12 @@ func operation(md protoreflect.MethodDescriptor, m api.Method, s *schemas) objec
 				set("RateLimit-Limit", ref("headers", "RateLimit-Limit")).
 				set("RateLimit-Remaining", ref("headers", "RateLimit-Remaining")).
 				set("RateLimit-Reset", ref("headers", "RateLimit-Reset"))).
-			set("content", bodies(md.Output())))
+			set("content", bodies(md.Output(), x.answers(name, http.StatusOK))))
 	for _, f := range failures(m) {
 		answers = answers.set(strconv.Itoa(f.status), object{}.
 			set("description", f.description).
 			set("headers", object{}.set("Retry-After", ref("headers", "Retry-After"))).
-			set("content", object{}.set("application/json", object{}.set("schema", ref("schemas", "Error")))).
+			set("content", object{}.set("application/json", shown(ref("schemas", "Error"), x.answers(name, f.status)))).
 			set("x-skein-codes", f.codes))
 	}
 	op = op.
@@ -115,7 +117,7 @@ func operation(md protoreflect.MethodDescriptor, m api.Method, s *schemas) objec
 	return op.
 		set("requestBody", object{}.
 			set("required", true).
-			set("content", bodies(md.Input()))).
+			set("content", bodies(md.Input(), x.requests(name)))).
 		set("responses", answers.set("default", ref("responses", "Error")))
 }
 
@@ -162,9 +164,18 @@ func callers(m api.Method) string {
 	return fmt.Sprintf("%s %s Rate class `%s`. A request has at most %d bytes as protobuf.", who, repeat, m.Class, m.MaxBytes)
 }
 
-func bodies(d protoreflect.MessageDescriptor) object {
+// shown is a schema with its examples.
+func shown(schema, examples object) object {
+	o := object{}.set("schema", schema)
+	if examples != nil {
+		o = o.set("examples", examples)
+	}
+	return o
+}
+
+func bodies(d protoreflect.MessageDescriptor, examples object) object {
 	return object{}.
-		set("application/json", object{}.set("schema", ref("schemas", string(d.Name())))).
+		set("application/json", shown(ref("schemas", string(d.Name())), examples)).
 		set("application/proto", object{}.set("schema", object{}.
 			set("type", "string").
 			set("contentMediaType", "application/proto").
@@ -172,14 +183,15 @@ func bodies(d protoreflect.MessageDescriptor) object {
 }
 
 // idempotencyKey is the header that methods which change something take.
-func idempotencyKey() object {
+func idempotencyKey(example string) object {
 	return object{}.
 		set("name", api.IdempotencyHeader).
 		set("in", "header").
 		set("description", "Names this request, so that it can be repeated when its answer was lost: a random text, such as a UUID, made anew for each request and sent again with its repeats. "+
 			"For 24 hours a repeat by the same caller gets the first answer and changes nothing; of a user the newest 1,000 are kept. With another request: `id_conflict`. While the first is under way: `unavailable`. "+
 			"A refusal of the *fix* range, `rate_limited` and `overloaded` free the key. A Call frame has it in `idempotencyKey`. SPEC §8.").
-		set("schema", object{}.set("type", "string").set("pattern", api.KeyPattern))
+		set("schema", object{}.set("type", "string").set("pattern", api.KeyPattern)).
+		set("example", example)
 }
 
 func headers() object {

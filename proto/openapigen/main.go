@@ -1,7 +1,7 @@
 // Command openapigen writes the OpenAPI 3.1 document of the HTTP API from the
-// descriptors of services.proto, their comments and the method table of
-// internal/api. `make gen` runs it; `make check` fails when its output differs
-// from what is committed.
+// descriptors of services.proto, their comments, the method table of
+// internal/api and the examples of proto/examples.json. `make gen` runs it;
+// `make check` fails when its output differs from what is committed.
 //
 // Usage, from the root of the repository:
 //
@@ -39,7 +39,11 @@ func run(buf, out string) error {
 	if err != nil {
 		return err
 	}
-	doc, err := document(files, api.Methods())
+	all, err := loadExamples("proto/examples.json")
+	if err != nil {
+		return err
+	}
+	doc, err := document(files, api.Methods(), all)
 	if err != nil {
 		return err
 	}

@@ -151,8 +151,8 @@ func (s *schemas) single(fd protoreflect.FieldDescriptor, b api.Bounds) object {
 		s.message(fd.Message())
 		o := ref("schemas", string(fd.Message().Name()))
 		if fd.FullName() == "skein.v1.SendMessageRequest.content" {
-			either := []object{object{}.set("required", []string{"text"}), object{}.set("required", []string{"data"})}
-			o = object{}.set("allOf", []object{o, object{}.set("type", "object").set("oneOf", either)})
+			// Beside the reference: who makes a client from the document has one type Content.
+			o = o.set("oneOf", []object{object{}.set("required", []string{"text"}), object{}.set("required", []string{"data"})})
 		}
 		return o
 	case protoreflect.BytesKind:

@@ -38,23 +38,19 @@ function fields(schema) {
     make("tbody", {}, ...rows));
 }
 
-// sample is an example value of a schema, to start from when trying.
-function sample(doc, schema, depth) {
-  if (schema.$ref) schema = doc.components.schemas[nameOf(schema.$ref)];
-  if (schema.enum) return schema.enum[Math.min(1, schema.enum.length - 1)];
-  switch (schema.type) {
-    case "array": return [];
-    case "boolean": return false;
-    case "integer": return 0;
-    case "object": {
-      if (depth > 3) return {};
-      const entries = Object.entries(schema.properties || {}).map(([n, s]) => [n, sample(doc, s, depth + 1)]);
-      const o = Object.fromEntries(entries);
-      if ("text" in o && "data" in o) delete o.data;
-      return o;
+const pretty = (value) => JSON.stringify(value, null, 2);
+
+// examples shows calls with their answers; a refusal is shown without its request.
+function examples(op) {
+  const asked = op.requestBody.content["application/json"].examples || {}, shown = [];
+  for (const [status, answer] of Object.entries(op.responses)) {
+    for (const [name, e] of Object.entries(answer.content?.["application/json"].examples || {})) {
+      shown.push(make("h4", {}, "Example: " + e.summary));
+      if (asked[name] && status === "200") shown.push(make("pre", {}, pretty(asked[name].value)));
+      shown.push(make("p", {}, status === "200" ? "is answered with" : "is refused with status " + status), make("pre", {}, pretty(e.value)));
     }
-    default: return schema.format ? "0" : "";
   }
+  return make("details", {}, make("summary", {}, "Examples"), ...shown);
 }
 
 async function send(path, text, out) {
@@ -66,16 +62,17 @@ async function send(path, text, out) {
     const r = await fetch(path, { method: "POST", headers, body: text, credentials: "omit" });
     const body = await r.text();
     let shown = body;
-    try { shown = JSON.stringify(JSON.parse(body), null, 2); } catch { /* shown as it is */ }
+    try { shown = pretty(JSON.parse(body)); } catch { /* shown as it is */ }
     out.textContent = r.status + " " + r.statusText + "\n\n" + shown;
   } catch (e) {
     out.textContent = String(e);
   }
 }
 
-function tryIt(doc, path, request) {
+function tryIt(path, op) {
   const text = make("textarea", { spellcheck: "false", "aria-label": "Request" });
-  text.value = JSON.stringify(sample(doc, request, 0), null, 2);
+  const [example] = Object.values(op.requestBody.content["application/json"].examples || {});
+  text.value = pretty(example ? example.value : {});
   const out = make("pre", { "aria-live": "polite" }, "");
   const button = make("button", { type: "button" }, "Send");
   button.addEventListener("click", () => send(path, text.value, out));
@@ -91,7 +88,7 @@ function method(doc, path, op) {
     rich(op.description || ""),
     make("h4", {}, "Request"), fields(doc.components.schemas[nameOf(request.$ref)]),
     make("h4", {}, "Response"), fields(doc.components.schemas[nameOf(response.$ref)]),
-    tryIt(doc, path, request));
+    examples(op), tryIt(path, op));
 }
 
 function schemaSection(name, schema) {

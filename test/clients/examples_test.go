@@ -1,0 +1,356 @@
+package clients
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/skein-im/skein/server"
+)
+
+var update = flag.Bool("update", false, "write the server's answers into proto/examples.json where they differ")
+
+const examplesFile = "../../proto/examples.json"
+
+// example is a call as the OpenAPI document shows it, and what came of it. They are
+// carried out in the order of the file. Names that the server makes (ids, tokens,
+// positions) stand in the file as some server made them; the test knows what they are
+// called this time.
+type example struct {
+	Summary string `json:"summary"`
+	// Method is without the package, as AccountService/Login.
+	Method string `json:"method"`
+	// As is who calls: a user by id or username, who got a token in an example before;
+	// "key" for the admin key; empty for nobody.
+	As string `json:"as,omitempty"`
+	// Key is the idempotency key.
+	Key     string          `json:"key,omitempty"`
+	Request json.RawMessage `json:"request"`
+	// Status is 200 if absent; a refusal's request is not shown in the document.
+	Status   int             `json:"status,omitempty"`
+	Response json.RawMessage `json:"response,omitempty"`
+}
+
+func loadExamples(t *testing.T) []*example {
+	t.Helper()
+	text, err := os.ReadFile(examplesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*example
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// Every example of the OpenAPI document works, in the order in which they are
+// written, and is answered as it says.
+func TestExamples(t *testing.T) {
+	s := serve(t, nil)
+	examples := loadExamples(t)
+	p := &play{server: s, names: map[string]string{}, tokens: map[string]string{"": "", "key": s.key}}
+	p.names[claimCode(t, examples)] = code(t, s.Server)
+	for _, e := range examples {
+		if err := p.carryOut(t, e); err != nil {
+			t.Errorf("%s (%s): %v", e.Method, e.Summary, err)
+			break // those that follow need it
+		}
+	}
+	if *update {
+		write(t, examples)
+	}
+}
+
+// claimCode is what the one-time code is called in the examples.
+func claimCode(t *testing.T, examples []*example) string {
+	t.Helper()
+	for _, e := range examples {
+		var request struct{ Code string }
+		if err := json.Unmarshal(e.Request, &request); err == nil && request.Code != "" {
+			return request.Code
+		}
+	}
+	t.Fatal("no example claims the administrator's account")
+	return ""
+}
+
+func code(t *testing.T, s *server.Server) string {
+	t.Helper()
+	u, err := url.Parse(s.ClaimURL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query().Get("code")
+}
+
+// play carries examples out against a server.
+type play struct {
+	server *running
+	// names: what is called so in the examples is called so by this server.
+	names map[string]string
+	// tokens are the latest access tokens by user and username.
+	tokens map[string]string
+}
+
+func (p *play) carryOut(t *testing.T, e *example) error {
+	t.Helper()
+	token, ok := p.tokens[e.As]
+	if !ok {
+		return fmt.Errorf("%q got no token in an example before", e.As)
+	}
+	var request any
+	if err := decode(e.Request, &request); err != nil {
+		return err
+	}
+	body, err := json.Marshal(p.here(request))
+	if err != nil {
+		return err
+	}
+	status, answer, err := p.ask(t, e, token, body)
+	if err != nil {
+		return err
+	}
+	if want := cmp.Or(e.Status, http.StatusOK); status != want {
+		return fmt.Errorf("status %d, not %d: %s", status, want, answer)
+	}
+	var got, want any
+	if err := decode(answer, &got); err != nil {
+		return err
+	}
+	if e.Response == nil && !*update {
+		return fmt.Errorf("it has no response; go test ./test/clients -run TestExamples -update writes %s", answer)
+	}
+	if e.Response != nil {
+		if err := decode(e.Response, &want); err != nil {
+			return err
+		}
+	}
+	if err := p.same("response", "", want, got); err != nil {
+		if !*update {
+			return fmt.Errorf("%w\nanswered: %s\nexample:  %s", err, answer, e.Response)
+		}
+		p.learn("", want, got)
+		e.Response = p.back(answer)
+	}
+	p.keepToken(request, got)
+	return nil
+}
+
+func decode(text []byte, v *any) error {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	return d.Decode(v)
+}
+
+func (p *play) ask(t *testing.T, e *example, token string, body []byte) (int, []byte, error) {
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.server.URL()+"/api/skein.v1."+e.Method, bytes.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("User-Agent", "example/1.0")
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	if e.Key != "" {
+		r.Header.Set("Idempotency-Key", e.Key)
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	return answer.StatusCode, text, err
+}
+
+// keepToken notes the token that was answered, for the user and for the username
+// that was asked with.
+func (p *play) keepToken(request, answer any) {
+	tokens, _ := field(answer, "tokens").(map[string]any)
+	token, ok := tokens["accessToken"].(string)
+	if !ok {
+		return
+	}
+	for _, name := range []any{tokens["user"], field(request, "username"), field(request, "user")} {
+		if s, ok := name.(string); ok {
+			p.tokens[s] = token
+		}
+	}
+}
+
+func field(v any, name string) any {
+	o, _ := v.(map[string]any)
+	return o[name]
+}
+
+// here translates what a request says: what the server made is called as this server
+// called it, anything else is meant as it stands.
+func (p *play) here(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, value := range v {
+			out[name] = p.here(value)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = p.here(value)
+		}
+		return out
+	case string:
+		return p.name(v)
+	}
+	return v
+}
+
+// name is what s is called by this server; from now on it is s itself, if it has no
+// other name. The users of a direct chat are in the order of their real ids.
+func (p *play) name(s string) string {
+	if _, ok := p.names[s]; !ok {
+		if parts := strings.Split(s, ":"); len(parts) == 3 && parts[0] == "dm" {
+			users := []string{p.name(parts[1]), p.name(parts[2])}
+			slices.Sort(users)
+			return "dm:" + strings.Join(users, ":")
+		}
+		p.names[s] = s
+	}
+	return p.names[s]
+}
+
+// made are the fields whose values the server makes: a value that is new there is
+// this server's name for the one in the example.
+var made = []string{"user", "id", "session", "owner", "conversation", "accessToken", "refreshToken", "position", "timeline", "next"}
+
+// differs are fields that may have any value of their type each time.
+var differs = []string{"pos", "lastAddress", "retryAfterMs"}
+
+// same compares an answer with the one of the example: the same fields, as many items,
+// values of the same type; and the same values where the server does not make them.
+func (p *play) same(at, name string, want, got any) error {
+	switch want := want.(type) {
+	case map[string]any:
+		got, ok := got.(map[string]any)
+		if !ok {
+			return fmt.Errorf("%s is no object", at)
+		}
+		if a, b := slices.Sorted(maps.Keys(want)), slices.Sorted(maps.Keys(got)); !slices.Equal(a, b) {
+			return fmt.Errorf("%s has the fields %v, the example's has %v", at, b, a)
+		}
+		for _, name := range slices.Sorted(maps.Keys(want)) {
+			if err := p.same(at+"."+name, name, want[name], got[name]); err != nil {
+				return err
+			}
+		}
+		return nil
+	case []any:
+		got, ok := got.([]any)
+		if !ok || len(got) != len(want) {
+			return fmt.Errorf("%s is no list of %d", at, len(want))
+		}
+		byName(want)
+		byName(got)
+		for i := range want {
+			if err := p.same(fmt.Sprintf("%s[%d]", at, i), name, want[i], got[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	case string:
+		got, ok := got.(string)
+		if !ok || got == "" {
+			return fmt.Errorf("%s is no text", at)
+		}
+		return p.sameText(at, name, want, got)
+	}
+	if fmt.Sprintf("%T", want) != fmt.Sprintf("%T", got) || want != got && !slices.Contains(differs, name) {
+		return fmt.Errorf("%s is %v, the example's %v", at, got, want)
+	}
+	return nil
+}
+
+// byName sorts people, who are listed by ids that the server made.
+func byName(list []any) {
+	slices.SortStableFunc(list, func(a, b any) int {
+		x, _ := field(a, "displayName").(string)
+		y, _ := field(b, "displayName").(string)
+		return strings.Compare(x, y)
+	})
+}
+
+func (p *play) sameText(at, name, want, got string) error {
+	known, ok := p.names[want]
+	switch {
+	case ok && known == got:
+		return nil
+	case !ok && slices.Contains(made, name) && !strings.HasPrefix(want, "dm:"):
+		p.names[want] = got
+		return nil
+	case slices.Contains(differs, name), !ok && strings.HasSuffix(name, "Ms"):
+		return nil
+	}
+	if p.name(want) != got {
+		return fmt.Errorf("%s is %q, the example's %q is %q here", at, got, want, p.name(want))
+	}
+	return nil
+}
+
+// learn takes from an answer what this server calls the names of the example, also
+// where the rest of it differs.
+func (p *play) learn(name string, want, got any) {
+	switch want := want.(type) {
+	case map[string]any:
+		for name, value := range want {
+			p.learn(name, value, field(got, name))
+		}
+	case []any:
+		got, _ := got.([]any)
+		for i := range min(len(want), len(got)) {
+			p.learn(name, want[i], got[i])
+		}
+	case string:
+		if got, ok := got.(string); ok && slices.Contains(made, name) {
+			_ = p.sameText("", name, want, got)
+		}
+	}
+}
+
+// back writes an answer for the file: what has a name in the examples is called so.
+func (p *play) back(answer []byte) json.RawMessage {
+	text := string(answer)
+	for name, here := range p.names {
+		if name != here {
+			text = strings.ReplaceAll(text, `"`+here+`"`, `"`+name+`"`)
+		}
+	}
+	return json.RawMessage(text)
+}
+
+func write(t *testing.T, examples []*example) {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(examples); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(examplesFile, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
