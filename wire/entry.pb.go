@@ -34,6 +34,8 @@ const (
 	EntryKind_ENTRY_KIND_RECALL EntryKind = 2
 	// Something happened to the conversation or to the user: see Event.
 	EntryKind_ENTRY_KIND_EVENT EntryKind = 3
+	// The author of the entry `target` replaced what it says. The entry carries what the target says now.
+	EntryKind_ENTRY_KIND_EDIT EntryKind = 4
 )
 
 // Enum value maps for EntryKind.
@@ -43,12 +45,14 @@ var (
 		1: "ENTRY_KIND_MESSAGE",
 		2: "ENTRY_KIND_RECALL",
 		3: "ENTRY_KIND_EVENT",
+		4: "ENTRY_KIND_EDIT",
 	}
 	EntryKind_value = map[string]int32{
 		"ENTRY_KIND_UNSPECIFIED": 0,
 		"ENTRY_KIND_MESSAGE":     1,
 		"ENTRY_KIND_RECALL":      2,
 		"ENTRY_KIND_EVENT":       3,
+		"ENTRY_KIND_EDIT":        4,
 	}
 )
 
@@ -420,7 +424,7 @@ type Entry struct {
 	Count uint64 `protobuf:"varint,10,opt,name=count,proto3" json:"count,omitempty"`
 	// The content was erased by a later RECALL entry.
 	Recalled bool `protobuf:"varint,11,opt,name=recalled,proto3" json:"recalled,omitempty"`
-	// Seq of the entry that this one amends, and says nothing else: RECALL takes it back. 0: it amends nothing. SPEC §4.7.
+	// Seq of the entry that this one amends, and says nothing else: RECALL takes it back, EDIT replaces what it says. 0: it amends nothing. SPEC §4.7.
 	Target uint64 `protobuf:"varint,12,opt,name=target,proto3" json:"target,omitempty"`
 	// EVENT: what happened.
 	Event *Event `protobuf:"bytes,13,opt,name=event,proto3" json:"event,omitempty"`
@@ -429,7 +433,11 @@ type Entry struct {
 	// Seq of the amendment that made the entry what it is, the last one; 0: it is as it was written. SPEC §4.7.
 	Amended uint64 `protobuf:"varint,15,opt,name=amended,proto3" json:"amended,omitempty"`
 	// As in the Send. SPEC §5.10.
-	Extra         map[string]string `protobuf:"bytes,16,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Extra map[string]string `protobuf:"bytes,16,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// When the message was last edited, Unix milliseconds, the server's clock; 0: never. SPEC §4.10.
+	EditedAtMs int64 `protobuf:"varint,17,opt,name=edited_at_ms,json=editedAtMs,proto3" json:"edited_at_ms,omitempty"`
+	// How often it was edited.
+	Edits         uint32 `protobuf:"varint,18,opt,name=edits,proto3" json:"edits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -574,6 +582,20 @@ func (x *Entry) GetExtra() map[string]string {
 		return x.Extra
 	}
 	return nil
+}
+
+func (x *Entry) GetEditedAtMs() int64 {
+	if x != nil {
+		return x.EditedAtMs
+	}
+	return 0
+}
+
+func (x *Entry) GetEdits() uint32 {
+	if x != nil {
+		return x.Edits
+	}
+	return 0
 }
 
 // Names an entry so that the server can tell whether its history has it. SPEC §7.8.
@@ -977,7 +999,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\x9d\x04\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xd5\x04\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -996,7 +1018,10 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x05event\x18\r \x01(\v2\x0f.skein.v1.EventR\x05event\x12\x10\n" +
 	"\x03pos\x18\x0e \x01(\x04R\x03pos\x12\x18\n" +
 	"\aamended\x18\x0f \x01(\x04R\aamended\x120\n" +
-	"\x05extra\x18\x10 \x03(\v2\x1a.skein.v1.Entry.ExtraEntryR\x05extra\x1a8\n" +
+	"\x05extra\x18\x10 \x03(\v2\x1a.skein.v1.Entry.ExtraEntryR\x05extra\x12 \n" +
+	"\fedited_at_ms\x18\x11 \x01(\x03R\n" +
+	"editedAtMs\x12\x14\n" +
+	"\x05edits\x18\x12 \x01(\rR\x05edits\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -1045,12 +1070,13 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\r_announcementB\f\n" +
 	"\n" +
 	"_muted_allB\x0e\n" +
-	"\f_slow_mode_s*r\n" +
+	"\f_slow_mode_s*\x87\x01\n" +
 	"\tEntryKind\x12\x1a\n" +
 	"\x16ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ENTRY_KIND_MESSAGE\x10\x01\x12\x15\n" +
 	"\x11ENTRY_KIND_RECALL\x10\x02\x12\x14\n" +
-	"\x10ENTRY_KIND_EVENT\x10\x03\"\x04\b\x04\x10\t*V\n" +
+	"\x10ENTRY_KIND_EVENT\x10\x03\x12\x13\n" +
+	"\x0fENTRY_KIND_EDIT\x10\x04\"\x04\b\x05\x10\t*V\n" +
 	"\n" +
 	"GroupPower\x12\x1b\n" +
 	"\x17GROUP_POWER_UNSPECIFIED\x10\x00\x12\x13\n" +

@@ -3,7 +3,7 @@ package wire
 // ClientMessage is what a ClientFrame can carry.
 type ClientMessage interface {
 	*Hello | *Send | *Received | *Read | *Sync | *Pull | *Typing | *WatchPresence | *Call | *Ping | *Pong | *Bye |
-		*Pulls | *Signal | *Renew | *Background
+		*Pulls | *Signal | *Renew | *Background | *Amend
 }
 
 // ServerMessage is what a ServerFrame can carry.
@@ -47,6 +47,8 @@ func NewClientFrame[M ClientMessage](message M) *ClientFrame {
 		return &ClientFrame{Frame: &ClientFrame_Renew{Renew: m}}
 	case *Background:
 		return &ClientFrame{Frame: &ClientFrame_Background{Background: m}}
+	case *Amend:
+		return &ClientFrame{Frame: &ClientFrame_Amend{Amend: m}}
 	}
 	return &ClientFrame{}
 }

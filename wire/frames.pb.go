@@ -104,6 +104,7 @@ type ClientFrame struct {
 	//	*ClientFrame_Signal
 	//	*ClientFrame_Renew
 	//	*ClientFrame_Background
+	//	*ClientFrame_Amend
 	Frame         isClientFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -290,6 +291,15 @@ func (x *ClientFrame) GetBackground() *Background {
 	return nil
 }
 
+func (x *ClientFrame) GetAmend() *Amend {
+	if x != nil {
+		if x, ok := x.Frame.(*ClientFrame_Amend); ok {
+			return x.Amend
+		}
+	}
+	return nil
+}
+
 type isClientFrame_Frame interface {
 	isClientFrame_Frame()
 }
@@ -358,6 +368,10 @@ type ClientFrame_Background struct {
 	Background *Background `protobuf:"bytes,16,opt,name=background,proto3,oneof"`
 }
 
+type ClientFrame_Amend struct {
+	Amend *Amend `protobuf:"bytes,17,opt,name=amend,proto3,oneof"`
+}
+
 func (*ClientFrame_Hello) isClientFrame_Frame() {}
 
 func (*ClientFrame_Send) isClientFrame_Frame() {}
@@ -389,6 +403,8 @@ func (*ClientFrame_Signal) isClientFrame_Frame() {}
 func (*ClientFrame_Renew) isClientFrame_Frame() {}
 
 func (*ClientFrame_Background) isClientFrame_Frame() {}
+
+func (*ClientFrame_Amend) isClientFrame_Frame() {}
 
 // Server → client.
 type ServerFrame struct {
@@ -1116,7 +1132,7 @@ type Limits struct {
 	InFlight uint32 `protobuf:"varint,5,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
 	// What this device may ask of the node it is connected to, over all its connections there and over HTTP.
 	// A Call counts as what its method does. SPEC §1.5.
-	// Send, SendMessage, RecallMessage …
+	// Send, Amend, SendMessage, EditMessage, RecallMessage …
 	Sends *Rate `protobuf:"bytes,6,opt,name=sends,proto3" json:"sends,omitempty"`
 	// … Received, Read, MarkRead …
 	Marks *Rate `protobuf:"bytes,7,opt,name=marks,proto3" json:"marks,omitempty"`
@@ -1140,8 +1156,12 @@ type Limits struct {
 	PullsEntries uint32 `protobuf:"varint,17,opt,name=pulls_entries,json=pullsEntries,proto3" json:"pulls_entries,omitempty"`
 	// Call.idempotency_key, and Idempotency-Key over HTTP: of a user the newest so many are kept; 0: the server takes none. SPEC §8.
 	IdempotencyKeys uint32 `protobuf:"varint,18,opt,name=idempotency_keys,json=idempotencyKeys,proto3" json:"idempotency_keys,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// How long its author may edit a message, counted from when it was stored; 0: not at all.
+	EditWindowMs uint64 `protobuf:"varint,19,opt,name=edit_window_ms,json=editWindowMs,proto3" json:"edit_window_ms,omitempty"`
+	// How long its author may take a message back; 0: for ever.
+	RecallWindowMs uint64 `protobuf:"varint,20,opt,name=recall_window_ms,json=recallWindowMs,proto3" json:"recall_window_ms,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -1300,6 +1320,20 @@ func (x *Limits) GetIdempotencyKeys() uint32 {
 	return 0
 }
 
+func (x *Limits) GetEditWindowMs() uint64 {
+	if x != nil {
+		return x.EditWindowMs
+	}
+	return 0
+}
+
+func (x *Limits) GetRecallWindowMs() uint64 {
+	if x != nil {
+		return x.RecallWindowMs
+	}
+	return 0
+}
+
 // So many at once, then so many a second.
 type Rate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1448,6 +1482,171 @@ func (x *Send) GetExtra() map[string]string {
 	return nil
 }
 
+// Amend an earlier entry of the conversation. Pipelined, in one order with the Sends, and answered as they are. SPEC §4.10.
+type Amend struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// As in the Send.
+	Id []byte `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	// Seq of the entry to amend.
+	Target uint64 `protobuf:"varint,3,opt,name=target,proto3" json:"target,omitempty"`
+	// As in the Send.
+	InsteadOf []byte `protobuf:"bytes,4,opt,name=instead_of,json=insteadOf,proto3" json:"instead_of,omitempty"`
+	// Exactly one.
+	//
+	// Types that are valid to be assigned to What:
+	//
+	//	*Amend_Edit
+	What          isAmend_What `protobuf_oneof:"what"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Amend) Reset() {
+	*x = Amend{}
+	mi := &file_skein_v1_frames_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Amend) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Amend) ProtoMessage() {}
+
+func (x *Amend) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Amend.ProtoReflect.Descriptor instead.
+func (*Amend) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Amend) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *Amend) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *Amend) GetTarget() uint64 {
+	if x != nil {
+		return x.Target
+	}
+	return 0
+}
+
+func (x *Amend) GetInsteadOf() []byte {
+	if x != nil {
+		return x.InsteadOf
+	}
+	return nil
+}
+
+func (x *Amend) GetWhat() isAmend_What {
+	if x != nil {
+		return x.What
+	}
+	return nil
+}
+
+func (x *Amend) GetEdit() *Edit {
+	if x != nil {
+		if x, ok := x.What.(*Amend_Edit); ok {
+			return x.Edit
+		}
+	}
+	return nil
+}
+
+type isAmend_What interface {
+	isAmend_What()
+}
+
+type Amend_Edit struct {
+	Edit *Edit `protobuf:"bytes,5,opt,name=edit,proto3,oneof"`
+}
+
+func (*Amend_Edit) isAmend_What() {}
+
+// Replaces what a message of the user's own says, all of it: what is absent here is absent then. reply_to stays.
+type Edit struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Content       *Content               `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
+	Mentions      []string               `protobuf:"bytes,2,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	Extra         map[string]string      `protobuf:"bytes,3,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Edit) Reset() {
+	*x = Edit{}
+	mi := &file_skein_v1_frames_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Edit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Edit) ProtoMessage() {}
+
+func (x *Edit) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Edit.ProtoReflect.Descriptor instead.
+func (*Edit) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Edit) GetContent() *Content {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+func (x *Edit) GetMentions() []string {
+	if x != nil {
+		return x.Mentions
+	}
+	return nil
+}
+
+func (x *Edit) GetExtra() map[string]string {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
+}
+
 // The message is durable and has its number. In order per conversation.
 type SendAck struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -1465,7 +1664,7 @@ type SendAck struct {
 
 func (x *SendAck) Reset() {
 	*x = SendAck{}
-	mi := &file_skein_v1_frames_proto_msgTypes[9]
+	mi := &file_skein_v1_frames_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1477,7 +1676,7 @@ func (x *SendAck) String() string {
 func (*SendAck) ProtoMessage() {}
 
 func (x *SendAck) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[9]
+	mi := &file_skein_v1_frames_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1490,7 +1689,7 @@ func (x *SendAck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendAck.ProtoReflect.Descriptor instead.
 func (*SendAck) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{9}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SendAck) GetId() []byte {
@@ -1548,7 +1747,7 @@ type SendError struct {
 
 func (x *SendError) Reset() {
 	*x = SendError{}
-	mi := &file_skein_v1_frames_proto_msgTypes[10]
+	mi := &file_skein_v1_frames_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1560,7 +1759,7 @@ func (x *SendError) String() string {
 func (*SendError) ProtoMessage() {}
 
 func (x *SendError) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[10]
+	mi := &file_skein_v1_frames_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1573,7 +1772,7 @@ func (x *SendError) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendError.ProtoReflect.Descriptor instead.
 func (*SendError) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{10}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *SendError) GetId() []byte {
@@ -1608,7 +1807,7 @@ type Received struct {
 
 func (x *Received) Reset() {
 	*x = Received{}
-	mi := &file_skein_v1_frames_proto_msgTypes[11]
+	mi := &file_skein_v1_frames_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1620,7 +1819,7 @@ func (x *Received) String() string {
 func (*Received) ProtoMessage() {}
 
 func (x *Received) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[11]
+	mi := &file_skein_v1_frames_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1633,7 +1832,7 @@ func (x *Received) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Received.ProtoReflect.Descriptor instead.
 func (*Received) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{11}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Received) GetConversation() string {
@@ -1661,7 +1860,7 @@ type Read struct {
 
 func (x *Read) Reset() {
 	*x = Read{}
-	mi := &file_skein_v1_frames_proto_msgTypes[12]
+	mi := &file_skein_v1_frames_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1673,7 +1872,7 @@ func (x *Read) String() string {
 func (*Read) ProtoMessage() {}
 
 func (x *Read) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[12]
+	mi := &file_skein_v1_frames_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1686,7 +1885,7 @@ func (x *Read) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Read.ProtoReflect.Descriptor instead.
 func (*Read) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{12}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Read) GetConversation() string {
@@ -1716,7 +1915,7 @@ type Receipt struct {
 
 func (x *Receipt) Reset() {
 	*x = Receipt{}
-	mi := &file_skein_v1_frames_proto_msgTypes[13]
+	mi := &file_skein_v1_frames_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1728,7 +1927,7 @@ func (x *Receipt) String() string {
 func (*Receipt) ProtoMessage() {}
 
 func (x *Receipt) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[13]
+	mi := &file_skein_v1_frames_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1741,7 +1940,7 @@ func (x *Receipt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Receipt.ProtoReflect.Descriptor instead.
 func (*Receipt) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{13}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Receipt) GetConversation() string {
@@ -1784,7 +1983,7 @@ type Push struct {
 
 func (x *Push) Reset() {
 	*x = Push{}
-	mi := &file_skein_v1_frames_proto_msgTypes[14]
+	mi := &file_skein_v1_frames_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1796,7 +1995,7 @@ func (x *Push) String() string {
 func (*Push) ProtoMessage() {}
 
 func (x *Push) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[14]
+	mi := &file_skein_v1_frames_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1809,7 +2008,7 @@ func (x *Push) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Push.ProtoReflect.Descriptor instead.
 func (*Push) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{14}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Push) GetEntries() []*Entry {
@@ -1847,7 +2046,7 @@ type Sync struct {
 
 func (x *Sync) Reset() {
 	*x = Sync{}
-	mi := &file_skein_v1_frames_proto_msgTypes[15]
+	mi := &file_skein_v1_frames_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1859,7 +2058,7 @@ func (x *Sync) String() string {
 func (*Sync) ProtoMessage() {}
 
 func (x *Sync) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[15]
+	mi := &file_skein_v1_frames_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1872,7 +2071,7 @@ func (x *Sync) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sync.ProtoReflect.Descriptor instead.
 func (*Sync) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{15}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Sync) GetNumber() uint32 {
@@ -1936,7 +2135,7 @@ type SyncDelta struct {
 
 func (x *SyncDelta) Reset() {
 	*x = SyncDelta{}
-	mi := &file_skein_v1_frames_proto_msgTypes[16]
+	mi := &file_skein_v1_frames_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1948,7 +2147,7 @@ func (x *SyncDelta) String() string {
 func (*SyncDelta) ProtoMessage() {}
 
 func (x *SyncDelta) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[16]
+	mi := &file_skein_v1_frames_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1961,7 +2160,7 @@ func (x *SyncDelta) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncDelta.ProtoReflect.Descriptor instead.
 func (*SyncDelta) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{16}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SyncDelta) GetNumber() uint32 {
@@ -2053,7 +2252,7 @@ type ConversationState struct {
 
 func (x *ConversationState) Reset() {
 	*x = ConversationState{}
-	mi := &file_skein_v1_frames_proto_msgTypes[17]
+	mi := &file_skein_v1_frames_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2065,7 +2264,7 @@ func (x *ConversationState) String() string {
 func (*ConversationState) ProtoMessage() {}
 
 func (x *ConversationState) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[17]
+	mi := &file_skein_v1_frames_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2078,7 +2277,7 @@ func (x *ConversationState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConversationState.ProtoReflect.Descriptor instead.
 func (*ConversationState) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{17}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ConversationState) GetConversation() string {
@@ -2237,7 +2436,7 @@ type MyState struct {
 
 func (x *MyState) Reset() {
 	*x = MyState{}
-	mi := &file_skein_v1_frames_proto_msgTypes[18]
+	mi := &file_skein_v1_frames_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2249,7 +2448,7 @@ func (x *MyState) String() string {
 func (*MyState) ProtoMessage() {}
 
 func (x *MyState) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[18]
+	mi := &file_skein_v1_frames_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2262,7 +2461,7 @@ func (x *MyState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MyState.ProtoReflect.Descriptor instead.
 func (*MyState) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{18}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MyState) GetConversation() string {
@@ -2336,7 +2535,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_skein_v1_frames_proto_msgTypes[19]
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2348,7 +2547,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[19]
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2361,7 +2560,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{19}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Window) GetFirstSeq() uint64 {
@@ -2401,7 +2600,7 @@ type Pull struct {
 
 func (x *Pull) Reset() {
 	*x = Pull{}
-	mi := &file_skein_v1_frames_proto_msgTypes[20]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2413,7 +2612,7 @@ func (x *Pull) String() string {
 func (*Pull) ProtoMessage() {}
 
 func (x *Pull) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[20]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2426,7 +2625,7 @@ func (x *Pull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pull.ProtoReflect.Descriptor instead.
 func (*Pull) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{20}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Pull) GetNumber() uint32 {
@@ -2474,7 +2673,7 @@ type Pulls struct {
 
 func (x *Pulls) Reset() {
 	*x = Pulls{}
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2486,7 +2685,7 @@ func (x *Pulls) String() string {
 func (*Pulls) ProtoMessage() {}
 
 func (x *Pulls) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2499,7 +2698,7 @@ func (x *Pulls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pulls.ProtoReflect.Descriptor instead.
 func (*Pulls) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Pulls) GetPulls() []*Pull {
@@ -2532,7 +2731,7 @@ type Range struct {
 
 func (x *Range) Reset() {
 	*x = Range{}
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2544,7 +2743,7 @@ func (x *Range) String() string {
 func (*Range) ProtoMessage() {}
 
 func (x *Range) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2557,7 +2756,7 @@ func (x *Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Range.ProtoReflect.Descriptor instead.
 func (*Range) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Range) GetNumber() uint32 {
@@ -2634,7 +2833,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2646,7 +2845,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2659,7 +2858,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Typing) GetConversation() string {
@@ -2691,7 +2890,7 @@ type Signal struct {
 
 func (x *Signal) Reset() {
 	*x = Signal{}
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2703,7 +2902,7 @@ func (x *Signal) String() string {
 func (*Signal) ProtoMessage() {}
 
 func (x *Signal) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2716,7 +2915,7 @@ func (x *Signal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signal.ProtoReflect.Descriptor instead.
 func (*Signal) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Signal) GetConversation() string {
@@ -2757,7 +2956,7 @@ type Renew struct {
 
 func (x *Renew) Reset() {
 	*x = Renew{}
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2769,7 +2968,7 @@ func (x *Renew) String() string {
 func (*Renew) ProtoMessage() {}
 
 func (x *Renew) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2782,7 +2981,7 @@ func (x *Renew) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renew.ProtoReflect.Descriptor instead.
 func (*Renew) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Renew) GetToken() string {
@@ -2801,7 +3000,7 @@ type Renewed struct {
 
 func (x *Renewed) Reset() {
 	*x = Renewed{}
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2813,7 +3012,7 @@ func (x *Renewed) String() string {
 func (*Renewed) ProtoMessage() {}
 
 func (x *Renewed) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2826,7 +3025,7 @@ func (x *Renewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewed.ProtoReflect.Descriptor instead.
 func (*Renewed) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Renewed) GetTokenExpiresAtMs() int64 {
@@ -2846,7 +3045,7 @@ type Background struct {
 
 func (x *Background) Reset() {
 	*x = Background{}
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2858,7 +3057,7 @@ func (x *Background) String() string {
 func (*Background) ProtoMessage() {}
 
 func (x *Background) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2871,7 +3070,7 @@ func (x *Background) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Background.ProtoReflect.Descriptor instead.
 func (*Background) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Background) GetOn() bool {
@@ -2891,7 +3090,7 @@ type WatchPresence struct {
 
 func (x *WatchPresence) Reset() {
 	*x = WatchPresence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2903,7 +3102,7 @@ func (x *WatchPresence) String() string {
 func (*WatchPresence) ProtoMessage() {}
 
 func (x *WatchPresence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2916,7 +3115,7 @@ func (x *WatchPresence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPresence.ProtoReflect.Descriptor instead.
 func (*WatchPresence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *WatchPresence) GetUsers() []string {
@@ -2936,7 +3135,7 @@ type Presence struct {
 
 func (x *Presence) Reset() {
 	*x = Presence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2948,7 +3147,7 @@ func (x *Presence) String() string {
 func (*Presence) ProtoMessage() {}
 
 func (x *Presence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2961,7 +3160,7 @@ func (x *Presence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Presence.ProtoReflect.Descriptor instead.
 func (*Presence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Presence) GetUser() string {
@@ -2998,7 +3197,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3010,7 +3209,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3023,7 +3222,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Call) GetNumber() uint32 {
@@ -3103,7 +3302,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3115,7 +3314,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3128,7 +3327,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Result) GetNumber() uint32 {
@@ -3207,7 +3406,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3219,7 +3418,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3232,7 +3431,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Ping) GetPosition() string {
@@ -3262,7 +3461,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3274,7 +3473,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3287,7 +3486,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Pong) GetServerTimeMs() int64 {
@@ -3321,7 +3520,7 @@ type Heads struct {
 
 func (x *Heads) Reset() {
 	*x = Heads{}
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3333,7 +3532,7 @@ func (x *Heads) String() string {
 func (*Heads) ProtoMessage() {}
 
 func (x *Heads) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3346,7 +3545,7 @@ func (x *Heads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heads.ProtoReflect.Descriptor instead.
 func (*Heads) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Heads) GetHeads() []*Head {
@@ -3366,7 +3565,7 @@ type Head struct {
 
 func (x *Head) Reset() {
 	*x = Head{}
-	mi := &file_skein_v1_frames_proto_msgTypes[35]
+	mi := &file_skein_v1_frames_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3378,7 +3577,7 @@ func (x *Head) String() string {
 func (*Head) ProtoMessage() {}
 
 func (x *Head) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[35]
+	mi := &file_skein_v1_frames_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3391,7 +3590,7 @@ func (x *Head) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Head.ProtoReflect.Descriptor instead.
 func (*Head) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{35}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Head) GetConversation() string {
@@ -3417,7 +3616,7 @@ type Resync struct {
 
 func (x *Resync) Reset() {
 	*x = Resync{}
-	mi := &file_skein_v1_frames_proto_msgTypes[36]
+	mi := &file_skein_v1_frames_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3429,7 +3628,7 @@ func (x *Resync) String() string {
 func (*Resync) ProtoMessage() {}
 
 func (x *Resync) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[36]
+	mi := &file_skein_v1_frames_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3442,7 +3641,7 @@ func (x *Resync) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resync.ProtoReflect.Descriptor instead.
 func (*Resync) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{36}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{38}
 }
 
 // The server ends this session's connection and tells why; code `replaced` names the device that took its place.
@@ -3458,7 +3657,7 @@ type Kick struct {
 
 func (x *Kick) Reset() {
 	*x = Kick{}
-	mi := &file_skein_v1_frames_proto_msgTypes[37]
+	mi := &file_skein_v1_frames_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3470,7 +3669,7 @@ func (x *Kick) String() string {
 func (*Kick) ProtoMessage() {}
 
 func (x *Kick) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[37]
+	mi := &file_skein_v1_frames_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3483,7 +3682,7 @@ func (x *Kick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kick.ProtoReflect.Descriptor instead.
 func (*Kick) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{37}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Kick) GetError() *Error {
@@ -3517,7 +3716,7 @@ type GoAway struct {
 
 func (x *GoAway) Reset() {
 	*x = GoAway{}
-	mi := &file_skein_v1_frames_proto_msgTypes[38]
+	mi := &file_skein_v1_frames_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3529,7 +3728,7 @@ func (x *GoAway) String() string {
 func (*GoAway) ProtoMessage() {}
 
 func (x *GoAway) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[38]
+	mi := &file_skein_v1_frames_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3542,7 +3741,7 @@ func (x *GoAway) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoAway.ProtoReflect.Descriptor instead.
 func (*GoAway) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{38}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *GoAway) GetRetryAfterMs() uint32 {
@@ -3561,7 +3760,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_skein_v1_frames_proto_msgTypes[39]
+	mi := &file_skein_v1_frames_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3573,7 +3772,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[39]
+	mi := &file_skein_v1_frames_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3586,7 +3785,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{39}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{41}
 }
 
 // What went wrong; the code is from proto/codes.json and its range tells what to do. SPEC §9.
@@ -3609,7 +3808,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_skein_v1_frames_proto_msgTypes[40]
+	mi := &file_skein_v1_frames_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3621,7 +3820,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[40]
+	mi := &file_skein_v1_frames_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3634,7 +3833,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{40}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Error) GetCode() string {
@@ -3690,7 +3889,7 @@ var File_skein_v1_frames_proto protoreflect.FileDescriptor
 
 const file_skein_v1_frames_proto_rawDesc = "" +
 	"\n" +
-	"\x15skein/v1/frames.proto\x12\bskein.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x14skein/v1/entry.proto\"\xc2\x05\n" +
+	"\x15skein/v1/frames.proto\x12\bskein.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x14skein/v1/entry.proto\"\xeb\x05\n" +
 	"\vClientFrame\x12'\n" +
 	"\x05hello\x18\x01 \x01(\v2\x0f.skein.v1.HelloH\x00R\x05hello\x12$\n" +
 	"\x04send\x18\x02 \x01(\v2\x0e.skein.v1.SendH\x00R\x04send\x120\n" +
@@ -3710,7 +3909,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05renew\x18\x0f \x01(\v2\x0f.skein.v1.RenewH\x00R\x05renew\x126\n" +
 	"\n" +
 	"background\x18\x10 \x01(\v2\x14.skein.v1.BackgroundH\x00R\n" +
-	"backgroundB\a\n" +
+	"background\x12'\n" +
+	"\x05amend\x18\x11 \x01(\v2\x0f.skein.v1.AmendH\x00R\x05amendB\a\n" +
 	"\x05frame\"\x91\a\n" +
 	"\vServerFrame\x12-\n" +
 	"\awelcome\x18\x01 \x01(\v2\x11.skein.v1.WelcomeH\x00R\awelcome\x12.\n" +
@@ -3770,7 +3970,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\aidle_ms\x18\x01 \x01(\rR\x06idleMs\x12\x1d\n" +
 	"\n" +
 	"silence_ms\x18\x02 \x01(\rR\tsilenceMs\x12\x17\n" +
-	"\adead_ms\x18\x03 \x01(\rR\x06deadMs\"\x92\x05\n" +
+	"\adead_ms\x18\x03 \x01(\rR\x06deadMs\"\xe2\x05\n" +
 	"\x06Limits\x12\x1f\n" +
 	"\vframe_bytes\x18\x01 \x01(\rR\n" +
 	"frameBytes\x12#\n" +
@@ -3793,7 +3993,9 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x12device_connections\x18\x0f \x01(\rR\x11deviceConnections\x12\x14\n" +
 	"\x05pulls\x18\x10 \x01(\rR\x05pulls\x12#\n" +
 	"\rpulls_entries\x18\x11 \x01(\rR\fpullsEntries\x12)\n" +
-	"\x10idempotency_keys\x18\x12 \x01(\rR\x0fidempotencyKeys\";\n" +
+	"\x10idempotency_keys\x18\x12 \x01(\rR\x0fidempotencyKeys\x12$\n" +
+	"\x0eedit_window_ms\x18\x13 \x01(\x04R\feditWindowMs\x12(\n" +
+	"\x10recall_window_ms\x18\x14 \x01(\x04R\x0erecallWindowMs\";\n" +
 	"\x04Rate\x12\x14\n" +
 	"\x05burst\x18\x01 \x01(\rR\x05burst\x12\x1d\n" +
 	"\n" +
@@ -3807,6 +4009,22 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\n" +
 	"instead_of\x18\x06 \x01(\fR\tinsteadOf\x12/\n" +
 	"\x05extra\x18\a \x03(\v2\x19.skein.v1.Send.ExtraEntryR\x05extra\x1a8\n" +
+	"\n" +
+	"ExtraEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa0\x01\n" +
+	"\x05Amend\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\fR\x02id\x12\x16\n" +
+	"\x06target\x18\x03 \x01(\x04R\x06target\x12\x1d\n" +
+	"\n" +
+	"instead_of\x18\x04 \x01(\fR\tinsteadOf\x12$\n" +
+	"\x04edit\x18\x05 \x01(\v2\x0e.skein.v1.EditH\x00R\x04editB\x06\n" +
+	"\x04what\"\xba\x01\n" +
+	"\x04Edit\x12+\n" +
+	"\acontent\x18\x01 \x01(\v2\x11.skein.v1.ContentR\acontent\x12\x1a\n" +
+	"\bmentions\x18\x02 \x03(\tR\bmentions\x12/\n" +
+	"\x05extra\x18\x03 \x03(\v2\x19.skein.v1.Edit.ExtraEntryR\x05extra\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -3990,7 +4208,7 @@ func file_skein_v1_frames_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
 var file_skein_v1_frames_proto_goTypes = []any{
 	(DeviceClass)(0),          // 0: skein.v1.DeviceClass
 	(*ClientFrame)(nil),       // 1: skein.v1.ClientFrame
@@ -4002,119 +4220,126 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	(*Limits)(nil),            // 7: skein.v1.Limits
 	(*Rate)(nil),              // 8: skein.v1.Rate
 	(*Send)(nil),              // 9: skein.v1.Send
-	(*SendAck)(nil),           // 10: skein.v1.SendAck
-	(*SendError)(nil),         // 11: skein.v1.SendError
-	(*Received)(nil),          // 12: skein.v1.Received
-	(*Read)(nil),              // 13: skein.v1.Read
-	(*Receipt)(nil),           // 14: skein.v1.Receipt
-	(*Push)(nil),              // 15: skein.v1.Push
-	(*Sync)(nil),              // 16: skein.v1.Sync
-	(*SyncDelta)(nil),         // 17: skein.v1.SyncDelta
-	(*ConversationState)(nil), // 18: skein.v1.ConversationState
-	(*MyState)(nil),           // 19: skein.v1.MyState
-	(*Window)(nil),            // 20: skein.v1.Window
-	(*Pull)(nil),              // 21: skein.v1.Pull
-	(*Pulls)(nil),             // 22: skein.v1.Pulls
-	(*Range)(nil),             // 23: skein.v1.Range
-	(*Typing)(nil),            // 24: skein.v1.Typing
-	(*Signal)(nil),            // 25: skein.v1.Signal
-	(*Renew)(nil),             // 26: skein.v1.Renew
-	(*Renewed)(nil),           // 27: skein.v1.Renewed
-	(*Background)(nil),        // 28: skein.v1.Background
-	(*WatchPresence)(nil),     // 29: skein.v1.WatchPresence
-	(*Presence)(nil),          // 30: skein.v1.Presence
-	(*Call)(nil),              // 31: skein.v1.Call
-	(*Result)(nil),            // 32: skein.v1.Result
-	(*Ping)(nil),              // 33: skein.v1.Ping
-	(*Pong)(nil),              // 34: skein.v1.Pong
-	(*Heads)(nil),             // 35: skein.v1.Heads
-	(*Head)(nil),              // 36: skein.v1.Head
-	(*Resync)(nil),            // 37: skein.v1.Resync
-	(*Kick)(nil),              // 38: skein.v1.Kick
-	(*GoAway)(nil),            // 39: skein.v1.GoAway
-	(*Bye)(nil),               // 40: skein.v1.Bye
-	(*Error)(nil),             // 41: skein.v1.Error
-	nil,                       // 42: skein.v1.Send.ExtraEntry
-	(*Content)(nil),           // 43: skein.v1.Content
-	(*Entry)(nil),             // 44: skein.v1.Entry
-	(*Newest)(nil),            // 45: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 46: google.protobuf.Struct
+	(*Amend)(nil),             // 10: skein.v1.Amend
+	(*Edit)(nil),              // 11: skein.v1.Edit
+	(*SendAck)(nil),           // 12: skein.v1.SendAck
+	(*SendError)(nil),         // 13: skein.v1.SendError
+	(*Received)(nil),          // 14: skein.v1.Received
+	(*Read)(nil),              // 15: skein.v1.Read
+	(*Receipt)(nil),           // 16: skein.v1.Receipt
+	(*Push)(nil),              // 17: skein.v1.Push
+	(*Sync)(nil),              // 18: skein.v1.Sync
+	(*SyncDelta)(nil),         // 19: skein.v1.SyncDelta
+	(*ConversationState)(nil), // 20: skein.v1.ConversationState
+	(*MyState)(nil),           // 21: skein.v1.MyState
+	(*Window)(nil),            // 22: skein.v1.Window
+	(*Pull)(nil),              // 23: skein.v1.Pull
+	(*Pulls)(nil),             // 24: skein.v1.Pulls
+	(*Range)(nil),             // 25: skein.v1.Range
+	(*Typing)(nil),            // 26: skein.v1.Typing
+	(*Signal)(nil),            // 27: skein.v1.Signal
+	(*Renew)(nil),             // 28: skein.v1.Renew
+	(*Renewed)(nil),           // 29: skein.v1.Renewed
+	(*Background)(nil),        // 30: skein.v1.Background
+	(*WatchPresence)(nil),     // 31: skein.v1.WatchPresence
+	(*Presence)(nil),          // 32: skein.v1.Presence
+	(*Call)(nil),              // 33: skein.v1.Call
+	(*Result)(nil),            // 34: skein.v1.Result
+	(*Ping)(nil),              // 35: skein.v1.Ping
+	(*Pong)(nil),              // 36: skein.v1.Pong
+	(*Heads)(nil),             // 37: skein.v1.Heads
+	(*Head)(nil),              // 38: skein.v1.Head
+	(*Resync)(nil),            // 39: skein.v1.Resync
+	(*Kick)(nil),              // 40: skein.v1.Kick
+	(*GoAway)(nil),            // 41: skein.v1.GoAway
+	(*Bye)(nil),               // 42: skein.v1.Bye
+	(*Error)(nil),             // 43: skein.v1.Error
+	nil,                       // 44: skein.v1.Send.ExtraEntry
+	nil,                       // 45: skein.v1.Edit.ExtraEntry
+	(*Content)(nil),           // 46: skein.v1.Content
+	(*Entry)(nil),             // 47: skein.v1.Entry
+	(*Newest)(nil),            // 48: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 49: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
 	9,  // 1: skein.v1.ClientFrame.send:type_name -> skein.v1.Send
-	12, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
-	13, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
-	16, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
-	21, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
-	24, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
-	29, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
-	31, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
-	33, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
-	34, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
-	40, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
-	22, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
-	25, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
-	26, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
-	28, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
-	5,  // 16: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
-	10, // 17: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
-	11, // 18: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
-	15, // 19: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
-	14, // 20: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
-	17, // 21: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
-	23, // 22: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
-	24, // 23: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
-	30, // 24: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
-	32, // 25: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
-	34, // 26: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
-	33, // 27: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
-	35, // 28: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
-	37, // 29: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
-	38, // 30: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
-	39, // 31: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
-	41, // 32: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
-	19, // 33: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
-	25, // 34: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
-	27, // 35: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
-	0,  // 36: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
-	3,  // 37: skein.v1.Hello.device:type_name -> skein.v1.Device
-	16, // 38: skein.v1.Hello.sync:type_name -> skein.v1.Sync
-	6,  // 39: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
-	7,  // 40: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
-	8,  // 41: skein.v1.Limits.sends:type_name -> skein.v1.Rate
-	8,  // 42: skein.v1.Limits.marks:type_name -> skein.v1.Rate
-	8,  // 43: skein.v1.Limits.reads:type_name -> skein.v1.Rate
-	8,  // 44: skein.v1.Limits.calls:type_name -> skein.v1.Rate
-	8,  // 45: skein.v1.Limits.signals:type_name -> skein.v1.Rate
-	43, // 46: skein.v1.Send.content:type_name -> skein.v1.Content
-	42, // 47: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
-	41, // 48: skein.v1.SendError.error:type_name -> skein.v1.Error
-	44, // 49: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	45, // 50: skein.v1.Sync.newest:type_name -> skein.v1.Newest
-	18, // 51: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	41, // 52: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	44, // 53: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	20, // 54: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	44, // 55: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	45, // 56: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
-	19, // 57: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
-	21, // 58: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
-	44, // 59: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	41, // 60: skein.v1.Range.error:type_name -> skein.v1.Error
-	44, // 61: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	45, // 62: skein.v1.Range.last:type_name -> skein.v1.Newest
-	46, // 63: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	46, // 64: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	41, // 65: skein.v1.Result.error:type_name -> skein.v1.Error
-	36, // 66: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	41, // 67: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 68: skein.v1.Kick.by:type_name -> skein.v1.Device
-	69, // [69:69] is the sub-list for method output_type
-	69, // [69:69] is the sub-list for method input_type
-	69, // [69:69] is the sub-list for extension type_name
-	69, // [69:69] is the sub-list for extension extendee
-	0,  // [0:69] is the sub-list for field type_name
+	14, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
+	15, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
+	18, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
+	23, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
+	26, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
+	31, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
+	33, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
+	35, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
+	36, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
+	42, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
+	24, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
+	27, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
+	28, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
+	30, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
+	10, // 16: skein.v1.ClientFrame.amend:type_name -> skein.v1.Amend
+	5,  // 17: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
+	12, // 18: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
+	13, // 19: skein.v1.ServerFrame.send_error:type_name -> skein.v1.SendError
+	17, // 20: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
+	16, // 21: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
+	19, // 22: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
+	25, // 23: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
+	26, // 24: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
+	32, // 25: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
+	34, // 26: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
+	36, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
+	35, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
+	37, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
+	39, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
+	40, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
+	41, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
+	43, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
+	21, // 34: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
+	27, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
+	29, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
+	0,  // 37: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
+	3,  // 38: skein.v1.Hello.device:type_name -> skein.v1.Device
+	18, // 39: skein.v1.Hello.sync:type_name -> skein.v1.Sync
+	6,  // 40: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
+	7,  // 41: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
+	8,  // 42: skein.v1.Limits.sends:type_name -> skein.v1.Rate
+	8,  // 43: skein.v1.Limits.marks:type_name -> skein.v1.Rate
+	8,  // 44: skein.v1.Limits.reads:type_name -> skein.v1.Rate
+	8,  // 45: skein.v1.Limits.calls:type_name -> skein.v1.Rate
+	8,  // 46: skein.v1.Limits.signals:type_name -> skein.v1.Rate
+	46, // 47: skein.v1.Send.content:type_name -> skein.v1.Content
+	44, // 48: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
+	11, // 49: skein.v1.Amend.edit:type_name -> skein.v1.Edit
+	46, // 50: skein.v1.Edit.content:type_name -> skein.v1.Content
+	45, // 51: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
+	43, // 52: skein.v1.SendError.error:type_name -> skein.v1.Error
+	47, // 53: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	48, // 54: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	20, // 55: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	43, // 56: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	47, // 57: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	22, // 58: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	47, // 59: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	48, // 60: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	21, // 61: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
+	23, // 62: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
+	47, // 63: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	43, // 64: skein.v1.Range.error:type_name -> skein.v1.Error
+	47, // 65: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	48, // 66: skein.v1.Range.last:type_name -> skein.v1.Newest
+	49, // 67: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	49, // 68: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	43, // 69: skein.v1.Result.error:type_name -> skein.v1.Error
+	38, // 70: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	43, // 71: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 72: skein.v1.Kick.by:type_name -> skein.v1.Device
+	73, // [73:73] is the sub-list for method output_type
+	73, // [73:73] is the sub-list for method input_type
+	73, // [73:73] is the sub-list for extension type_name
+	73, // [73:73] is the sub-list for extension extendee
+	0,  // [0:73] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -4140,6 +4365,7 @@ func file_skein_v1_frames_proto_init() {
 		(*ClientFrame_Signal)(nil),
 		(*ClientFrame_Renew)(nil),
 		(*ClientFrame_Background)(nil),
+		(*ClientFrame_Amend)(nil),
 	}
 	file_skein_v1_frames_proto_msgTypes[1].OneofWrappers = []any{
 		(*ServerFrame_Welcome)(nil),
@@ -4163,23 +4389,26 @@ func file_skein_v1_frames_proto_init() {
 		(*ServerFrame_Signal)(nil),
 		(*ServerFrame_Renewed)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[30].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[9].OneofWrappers = []any{
+		(*Amend_Edit)(nil),
+	}
+	file_skein_v1_frames_proto_msgTypes[32].OneofWrappers = []any{
 		(*Call_Body)(nil),
 		(*Call_Json)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[31].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[33].OneofWrappers = []any{
 		(*Result_Body)(nil),
 		(*Result_Json)(nil),
 		(*Result_Error)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[32].OneofWrappers = []any{}
+	file_skein_v1_frames_proto_msgTypes[34].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_frames_proto_rawDesc), len(file_skein_v1_frames_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   42,
+			NumMessages:   45,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

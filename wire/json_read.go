@@ -365,6 +365,15 @@ func (r *jsonReader) entry() *Entry {
 		case "amended":
 			r.once(&seen, 14)
 			m.Amended = r.uint()
+		case "editedAtMs":
+			r.once(&seen, 15)
+			m.EditedAtMs = r.int()
+		case "edits":
+			r.once(&seen, 16)
+			n := r.uint()
+			if m.Edits = uint32(n); uint64(m.Edits) != n {
+				r.decline()
+			}
 		default: // an event and extra as well
 			r.decline()
 		}
@@ -382,6 +391,8 @@ func (r *jsonReader) kind() EntryKind {
 		return EntryKind_ENTRY_KIND_RECALL
 	case "ENTRY_KIND_EVENT":
 		return EntryKind_ENTRY_KIND_EVENT
+	case "ENTRY_KIND_EDIT":
+		return EntryKind_ENTRY_KIND_EDIT
 	}
 	r.decline()
 	return 0

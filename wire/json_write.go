@@ -230,7 +230,7 @@ func (w *jsonWriter) entry(e *Entry) {
 		w.odd = true
 		return
 	}
-	w.grow(288 + len(e.Conversation) + len(e.Sender) + contentRoom(e.Content))
+	w.grow(336 + len(e.Conversation) + len(e.Sender) + contentRoom(e.Content))
 	w.raw(`,`)
 	start := w.open()
 	w.text(`,"conversation":`, e.Conversation)
@@ -247,6 +247,11 @@ func (w *jsonWriter) entry(e *Entry) {
 	w.uint(`,"target":`, e.Target)
 	w.uint(`,"pos":`, e.Pos)
 	w.uint(`,"amended":`, e.Amended)
+	w.int(`,"editedAtMs":`, e.EditedAtMs)
+	if e.Edits != 0 {
+		w.raw(`,"edits":`)
+		w.b = strconv.AppendUint(w.b, uint64(e.Edits), 10) // 32 bits: a number
+	}
 	w.close(start)
 }
 
@@ -259,6 +264,8 @@ func (w *jsonWriter) kind(k EntryKind) {
 		w.raw(`,"kind":"ENTRY_KIND_RECALL"`)
 	case EntryKind_ENTRY_KIND_EVENT:
 		w.raw(`,"kind":"ENTRY_KIND_EVENT"`)
+	case EntryKind_ENTRY_KIND_EDIT:
+		w.raw(`,"kind":"ENTRY_KIND_EDIT"`)
 	default:
 		w.odd = true
 	}

@@ -3715,6 +3715,355 @@ func (x *RecallMessageResponse) GetSeq() uint64 {
 	return 0
 }
 
+type EditMessageRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// The message's.
+	Seq uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	Id  []byte `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// All as in Edit.
+	Content       *Content          `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
+	Mentions      []string          `protobuf:"bytes,5,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	Extra         map[string]string `protobuf:"bytes,6,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EditMessageRequest) Reset() {
+	*x = EditMessageRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EditMessageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EditMessageRequest) ProtoMessage() {}
+
+func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
+func (*EditMessageRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *EditMessageRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *EditMessageRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *EditMessageRequest) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *EditMessageRequest) GetContent() *Content {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+func (x *EditMessageRequest) GetMentions() []string {
+	if x != nil {
+		return x.Mentions
+	}
+	return nil
+}
+
+func (x *EditMessageRequest) GetExtra() map[string]string {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
+}
+
+type EditMessageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Seq of the EDIT entry.
+	Seq           uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	StoredAtMs    int64  `protobuf:"varint,3,opt,name=stored_at_ms,json=storedAtMs,proto3" json:"stored_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EditMessageResponse) Reset() {
+	*x = EditMessageResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EditMessageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EditMessageResponse) ProtoMessage() {}
+
+func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
+func (*EditMessageResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *EditMessageResponse) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *EditMessageResponse) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *EditMessageResponse) GetStoredAtMs() int64 {
+	if x != nil {
+		return x.StoredAtMs
+	}
+	return 0
+}
+
+type ListEditsRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq          uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// At most so many (default 10, at most 50; fewer when they are long) …
+	Limit uint32 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// … older than the version `before` (ListEditsResponse.next); 0: from the latest one that is no more.
+	Before        uint32 `protobuf:"varint,4,opt,name=before,proto3" json:"before,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEditsRequest) Reset() {
+	*x = ListEditsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[70]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEditsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEditsRequest) ProtoMessage() {}
+
+func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[70]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
+func (*ListEditsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+}
+
+func (x *ListEditsRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ListEditsRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *ListEditsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListEditsRequest) GetBefore() uint32 {
+	if x != nil {
+		return x.Before
+	}
+	return 0
+}
+
+type ListEditsResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Versions []*Edited              `protobuf:"bytes,1,rep,name=versions,proto3" json:"versions,omitempty"`
+	// Set when there are more: `before` of the next page.
+	Next          uint32 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListEditsResponse) Reset() {
+	*x = ListEditsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[71]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListEditsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListEditsResponse) ProtoMessage() {}
+
+func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[71]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
+func (*ListEditsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+}
+
+func (x *ListEditsResponse) GetVersions() []*Edited {
+	if x != nil {
+		return x.Versions
+	}
+	return nil
+}
+
+func (x *ListEditsResponse) GetNext() uint32 {
+	if x != nil {
+		return x.Next
+	}
+	return 0
+}
+
+// What a message said once.
+type Edited struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1: as it was sent; 2: after the first edit …
+	Version uint32 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
+	// When it began to say so, Unix milliseconds.
+	AtMs          int64             `protobuf:"varint,2,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	Content       *Content          `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
+	Mentions      []string          `protobuf:"bytes,4,rep,name=mentions,proto3" json:"mentions,omitempty"`
+	Extra         map[string]string `protobuf:"bytes,5,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Edited) Reset() {
+	*x = Edited{}
+	mi := &file_skein_v1_services_proto_msgTypes[72]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Edited) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Edited) ProtoMessage() {}
+
+func (x *Edited) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[72]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Edited.ProtoReflect.Descriptor instead.
+func (*Edited) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+}
+
+func (x *Edited) GetVersion() uint32 {
+	if x != nil {
+		return x.Version
+	}
+	return 0
+}
+
+func (x *Edited) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+func (x *Edited) GetContent() *Content {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+func (x *Edited) GetMentions() []string {
+	if x != nil {
+		return x.Mentions
+	}
+	return nil
+}
+
+func (x *Edited) GetExtra() map[string]string {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
+}
+
 type ListEntriesRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -3728,7 +4077,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3740,7 +4089,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3753,7 +4102,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -3798,7 +4147,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3810,7 +4159,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3823,7 +4172,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -3875,7 +4224,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3887,7 +4236,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3900,7 +4249,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -3947,7 +4296,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3959,7 +4308,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3972,7 +4321,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -3992,7 +4341,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4004,7 +4353,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4017,7 +4366,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -4042,7 +4391,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4054,7 +4403,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4067,7 +4416,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 type SetMyStateRequest struct {
@@ -4088,7 +4437,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4100,7 +4449,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4113,7 +4462,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -4174,7 +4523,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4186,7 +4535,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4199,7 +4548,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -4220,7 +4569,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4232,7 +4581,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4245,7 +4594,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -4278,7 +4627,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4290,7 +4639,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4303,7 +4652,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -4329,7 +4678,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4341,7 +4690,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4354,7 +4703,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -4394,7 +4743,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4406,7 +4755,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4419,7 +4768,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -4440,7 +4789,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4452,7 +4801,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4465,7 +4814,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -4498,7 +4847,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4510,7 +4859,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4523,7 +4872,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -4544,7 +4893,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4556,7 +4905,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4569,7 +4918,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -4596,7 +4945,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4608,7 +4957,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4621,7 +4970,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -4647,7 +4996,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4659,7 +5008,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4672,7 +5021,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -4691,7 +5040,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4703,7 +5052,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4716,7 +5065,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -4737,7 +5086,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4749,7 +5098,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4762,7 +5111,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -4788,7 +5137,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4800,7 +5149,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4813,7 +5162,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -4840,7 +5189,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4852,7 +5201,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4865,7 +5214,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -4912,7 +5261,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4924,7 +5273,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4937,7 +5286,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -5184,7 +5533,41 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\")\n" +
 	"\x15RecallMessageResponse\x12\x10\n" +
-	"\x03seq\x18\x01 \x01(\x04R\x03seq\"~\n" +
+	"\x03seq\x18\x01 \x01(\x04R\x03seq\"\x9c\x02\n" +
+	"\x12EditMessageRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\fR\x02id\x12+\n" +
+	"\acontent\x18\x04 \x01(\v2\x11.skein.v1.ContentR\acontent\x12\x1a\n" +
+	"\bmentions\x18\x05 \x03(\tR\bmentions\x12=\n" +
+	"\x05extra\x18\x06 \x03(\v2'.skein.v1.EditMessageRequest.ExtraEntryR\x05extra\x1a8\n" +
+	"\n" +
+	"ExtraEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"Y\n" +
+	"\x13EditMessageResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12 \n" +
+	"\fstored_at_ms\x18\x03 \x01(\x03R\n" +
+	"storedAtMs\"v\n" +
+	"\x10ListEditsRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06before\x18\x04 \x01(\rR\x06before\"U\n" +
+	"\x11ListEditsResponse\x12,\n" +
+	"\bversions\x18\x01 \x03(\v2\x10.skein.v1.EditedR\bversions\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\rR\x04next\"\xed\x01\n" +
+	"\x06Edited\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\rR\aversion\x12\x13\n" +
+	"\x05at_ms\x18\x02 \x01(\x03R\x04atMs\x12+\n" +
+	"\acontent\x18\x03 \x01(\v2\x11.skein.v1.ContentR\acontent\x12\x1a\n" +
+	"\bmentions\x18\x04 \x03(\tR\bmentions\x121\n" +
+	"\x05extra\x18\x05 \x03(\v2\x1b.skein.v1.Edited.ExtraEntryR\x05extra\x1a8\n" +
+	"\n" +
+	"ExtraEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"~\n" +
 	"\x12ListEntriesRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\x04R\x04from\x12\x1a\n" +
@@ -5312,10 +5695,12 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\aSetRole\x12\x18.skein.v1.SetRoleRequest\x1a\x19.skein.v1.SetRoleResponse\x12\\\n" +
 	"\x11TransferOwnership\x12\".skein.v1.TransferOwnershipRequest\x1a#.skein.v1.TransferOwnershipResponse\x12G\n" +
 	"\n" +
-	"MuteMember\x12\x1b.skein.v1.MuteMemberRequest\x1a\x1c.skein.v1.MuteMemberResponse2\xe4\x03\n" +
+	"MuteMember\x12\x1b.skein.v1.MuteMemberRequest\x1a\x1c.skein.v1.MuteMemberResponse2\xf6\x04\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
+	"\vEditMessage\x12\x1c.skein.v1.EditMessageRequest\x1a\x1d.skein.v1.EditMessageResponse\x12D\n" +
+	"\tListEdits\x12\x1a.skein.v1.ListEditsRequest\x1a\x1b.skein.v1.ListEditsResponse\x12J\n" +
 	"\vListEntries\x12\x1c.skein.v1.ListEntriesRequest\x1a\x1d.skein.v1.ListEntriesResponse\x12\\\n" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
@@ -5345,7 +5730,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 93)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 100)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(ContactState)(0),                 // 1: skein.v1.ContactState
@@ -5417,51 +5802,58 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*SendMessageResponse)(nil),       // 67: skein.v1.SendMessageResponse
 	(*RecallMessageRequest)(nil),      // 68: skein.v1.RecallMessageRequest
 	(*RecallMessageResponse)(nil),     // 69: skein.v1.RecallMessageResponse
-	(*ListEntriesRequest)(nil),        // 70: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 71: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 72: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 73: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 74: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 75: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 76: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 77: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 78: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 79: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 80: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 81: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 82: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 83: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 84: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 85: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 86: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 87: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 88: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 89: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 90: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 91: skein.v1.CreateGroupForResponse
-	nil,                               // 92: skein.v1.Group.ExtraEntry
-	nil,                               // 93: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 94: skein.v1.SendMessageRequest.ExtraEntry
-	(*Device)(nil),                    // 95: skein.v1.Device
-	(Role)(0),                         // 96: skein.v1.Role
-	(GroupPower)(0),                   // 97: skein.v1.GroupPower
-	(JoinMode)(0),                     // 98: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 99: skein.v1.GroupHistory
-	(*Content)(nil),                   // 100: skein.v1.Content
-	(*Entry)(nil),                     // 101: skein.v1.Entry
-	(*Newest)(nil),                    // 102: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 103: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 104: skein.v1.MyState
-	(*GroupChange)(nil),               // 105: skein.v1.GroupChange
+	(*EditMessageRequest)(nil),        // 70: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),       // 71: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),          // 72: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),         // 73: skein.v1.ListEditsResponse
+	(*Edited)(nil),                    // 74: skein.v1.Edited
+	(*ListEntriesRequest)(nil),        // 75: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 76: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 77: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 78: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 79: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 80: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 81: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 82: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 83: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 84: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 85: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 86: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 87: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 88: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 89: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 90: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 91: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 92: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 93: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 94: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 95: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 96: skein.v1.CreateGroupForResponse
+	nil,                               // 97: skein.v1.Group.ExtraEntry
+	nil,                               // 98: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 99: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 100: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 101: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 102: skein.v1.Device
+	(Role)(0),                         // 103: skein.v1.Role
+	(GroupPower)(0),                   // 104: skein.v1.GroupPower
+	(JoinMode)(0),                     // 105: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 106: skein.v1.GroupHistory
+	(*Content)(nil),                   // 107: skein.v1.Content
+	(*Entry)(nil),                     // 108: skein.v1.Entry
+	(*Newest)(nil),                    // 109: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 110: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 111: skein.v1.MyState
+	(*GroupChange)(nil),               // 112: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	95,  // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	102, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	2,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	95,  // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	102, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	2,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	2,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	13,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	95,  // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	102, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
 	18,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	18,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	0,   // 9: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
@@ -5472,130 +5864,139 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	25,  // 14: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	25,  // 15: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	25,  // 16: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	96,  // 17: skein.v1.Group.role:type_name -> skein.v1.Role
-	92,  // 18: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	97,  // 19: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	97,  // 20: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	97,  // 21: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	98,  // 22: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	99,  // 23: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	96,  // 24: skein.v1.Member.role:type_name -> skein.v1.Role
+	103, // 17: skein.v1.Group.role:type_name -> skein.v1.Role
+	97,  // 18: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	104, // 19: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	104, // 20: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	104, // 21: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	105, // 22: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	106, // 23: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	103, // 24: skein.v1.Member.role:type_name -> skein.v1.Role
 	42,  // 25: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	42,  // 26: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	42,  // 27: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	93,  // 28: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	97,  // 29: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	97,  // 30: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	97,  // 31: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	98,  // 32: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	99,  // 33: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	98,  // 28: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	104, // 29: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	104, // 30: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	104, // 31: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	105, // 32: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	106, // 33: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
 	42,  // 34: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
 	43,  // 35: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	96,  // 36: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	100, // 37: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	94,  // 38: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	101, // 39: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	101, // 40: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	102, // 41: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	103, // 42: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	104, // 43: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	2,   // 44: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	95,  // 45: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	2,   // 46: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	18,  // 47: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	18,  // 48: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	13,  // 49: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	105, // 50: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	42,  // 51: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	3,   // 52: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	5,   // 53: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	7,   // 54: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	9,   // 55: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	11,  // 56: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	14,  // 57: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	16,  // 58: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	19,  // 59: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	21,  // 60: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	23,  // 61: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	26,  // 62: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	28,  // 63: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	30,  // 64: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	32,  // 65: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	34,  // 66: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	36,  // 67: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	38,  // 68: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	40,  // 69: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	44,  // 70: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	46,  // 71: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	48,  // 72: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	50,  // 73: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	52,  // 74: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	54,  // 75: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	56,  // 76: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	58,  // 77: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	60,  // 78: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	62,  // 79: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	64,  // 80: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	66,  // 81: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	68,  // 82: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	70,  // 83: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	72,  // 84: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	74,  // 85: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	76,  // 86: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	78,  // 87: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	80,  // 88: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	82,  // 89: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	84,  // 90: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	86,  // 91: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	88,  // 92: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	90,  // 93: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	4,   // 94: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	6,   // 95: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	8,   // 96: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	10,  // 97: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	12,  // 98: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	15,  // 99: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	17,  // 100: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	20,  // 101: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	22,  // 102: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	24,  // 103: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	27,  // 104: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	29,  // 105: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	31,  // 106: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	33,  // 107: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	35,  // 108: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	37,  // 109: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	39,  // 110: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	41,  // 111: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	45,  // 112: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	47,  // 113: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	49,  // 114: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	51,  // 115: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	53,  // 116: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	55,  // 117: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	57,  // 118: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	59,  // 119: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	61,  // 120: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	63,  // 121: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	65,  // 122: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	67,  // 123: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	69,  // 124: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	71,  // 125: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	73,  // 126: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	75,  // 127: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	77,  // 128: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	79,  // 129: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	81,  // 130: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	83,  // 131: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	85,  // 132: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	87,  // 133: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	89,  // 134: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	91,  // 135: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	94,  // [94:136] is the sub-list for method output_type
-	52,  // [52:94] is the sub-list for method input_type
-	52,  // [52:52] is the sub-list for extension type_name
-	52,  // [52:52] is the sub-list for extension extendee
-	0,   // [0:52] is the sub-list for field type_name
+	103, // 36: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	107, // 37: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	99,  // 38: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	107, // 39: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	100, // 40: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	74,  // 41: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	107, // 42: skein.v1.Edited.content:type_name -> skein.v1.Content
+	101, // 43: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	108, // 44: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	108, // 45: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	109, // 46: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	110, // 47: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	111, // 48: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	2,   // 49: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	102, // 50: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	2,   // 51: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	18,  // 52: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	18,  // 53: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	13,  // 54: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	112, // 55: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	42,  // 56: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	3,   // 57: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	5,   // 58: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	7,   // 59: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	9,   // 60: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	11,  // 61: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	14,  // 62: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	16,  // 63: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	19,  // 64: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	21,  // 65: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	23,  // 66: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	26,  // 67: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	28,  // 68: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	30,  // 69: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	32,  // 70: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	34,  // 71: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	36,  // 72: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	38,  // 73: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	40,  // 74: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	44,  // 75: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	46,  // 76: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	48,  // 77: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	50,  // 78: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	52,  // 79: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	54,  // 80: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	56,  // 81: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	58,  // 82: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	60,  // 83: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	62,  // 84: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	64,  // 85: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	66,  // 86: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	68,  // 87: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	70,  // 88: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	72,  // 89: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	75,  // 90: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	77,  // 91: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	79,  // 92: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	81,  // 93: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	83,  // 94: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	85,  // 95: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	87,  // 96: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	89,  // 97: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	91,  // 98: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	93,  // 99: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	95,  // 100: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	4,   // 101: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	6,   // 102: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	8,   // 103: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	10,  // 104: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	12,  // 105: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	15,  // 106: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	17,  // 107: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	20,  // 108: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	22,  // 109: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	24,  // 110: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	27,  // 111: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	29,  // 112: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	31,  // 113: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	33,  // 114: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	35,  // 115: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	37,  // 116: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	39,  // 117: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	41,  // 118: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	45,  // 119: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	47,  // 120: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	49,  // 121: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	51,  // 122: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	53,  // 123: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	55,  // 124: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	57,  // 125: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	59,  // 126: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	61,  // 127: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	63,  // 128: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	65,  // 129: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	67,  // 130: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	69,  // 131: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	71,  // 132: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	73,  // 133: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	76,  // 134: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	78,  // 135: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	80,  // 136: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	82,  // 137: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	84,  // 138: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	86,  // 139: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	88,  // 140: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	90,  // 141: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	92,  // 142: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	94,  // 143: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	96,  // 144: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	101, // [101:145] is the sub-list for method output_type
+	57,  // [57:101] is the sub-list for method input_type
+	57,  // [57:57] is the sub-list for extension type_name
+	57,  // [57:57] is the sub-list for extension extendee
+	0,   // [0:57] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -5607,14 +6008,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[21].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[48].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[74].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[79].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   93,
+			NumMessages:   100,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

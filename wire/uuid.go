@@ -53,6 +53,10 @@ func readIDs(m proto.Message) {
 			if f.Send != nil {
 				f.Send.Id, f.Send.InsteadOf = idOf(f.Send.Id), idOf(f.Send.InsteadOf)
 			}
+		case *ClientFrame_Amend:
+			if f.Amend != nil {
+				f.Amend.Id, f.Amend.InsteadOf = idOf(f.Amend.Id), idOf(f.Amend.InsteadOf)
+			}
 		case *ClientFrame_Sync:
 			readIDs(f.Sync)
 		case *ClientFrame_Hello:
@@ -63,6 +67,8 @@ func readIDs(m proto.Message) {
 			n.Id = idOf(n.Id)
 		}
 	case *SendMessageRequest:
+		m.Id = idOf(m.Id)
+	case *EditMessageRequest:
 		m.Id = idOf(m.Id)
 	case *ListConversationsRequest:
 		if n := m.GetNewest(); n != nil {

@@ -58,7 +58,7 @@ func clientVectors(t *testing.T) []frameVector {
 		return wire.NewClientFrame(&wire.Send{Conversation: "dm:ann:bob", Id: id(1), Content: c})
 	}
 	c := wire.NewClientFrame[*wire.Bye]
-	return []frameVector{
+	return append([]frameVector{
 		{"hello", "the first frame, with a resume", wire.NewClientFrame(&wire.Hello{
 			VersionMin: 1, VersionMax: 2, Token: "ska_3q2-7w", Device: device, Client: "skein-go/0.1",
 			Sync: &wire.Sync{Number: 1, Position: "1a.2b", Timeline: "t-7"},
@@ -121,6 +121,18 @@ func clientVectors(t *testing.T) []frameVector {
 		{"renew", "", wire.NewClientFrame(&wire.Renew{Token: "ska_3q2-7x"})},
 		{"background", "", wire.NewClientFrame(&wire.Background{On: true})},
 		{"background_off", "all fields at their defaults", wire.NewClientFrame(&wire.Background{})},
+	}, amendVectors()...)
+}
+
+// amendVectors are amendments as clients ask for them.
+func amendVectors() []frameVector {
+	return []frameVector{
+		{"amend_edit", "other words for a message, SPEC §4.10", wire.NewClientFrame(&wire.Amend{
+			Conversation: "dm:ann:bob", Id: id(6), Target: 3, InsteadOf: id(5), What: &wire.Amend_Edit{Edit: &wire.Edit{
+				Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "better"}, Fallback: "f"}, Mentions: []string{"ann"}, Extra: map[string]string{"k": "v"},
+			}},
+		})},
+		{"amend_nothing", "it does not say what it does", wire.NewClientFrame(&wire.Amend{Conversation: "grp:g1", Id: id(7), Target: 1})},
 	}
 }
 
@@ -202,7 +214,24 @@ func serverVectors(t *testing.T) []frameVector {
 			By: &wire.Device{Id: "dev-2", Class: wire.DeviceClass_DEVICE_CLASS_PHONE, Name: "手机"},
 		})},
 		{"go_away", "", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: 20000})},
-	}, deltaVectors(message), newerVectors(failure, s))
+	}, deltaVectors(message), newerVectors(failure, s), amendedVectors())
+}
+
+// amendedVectors are entries that amend others, and what they make of them.
+func amendedVectors() []frameVector {
+	s := func(e *wire.Entry) *wire.ServerFrame {
+		return wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{e}})
+	}
+	return []frameVector{
+		{"push_edit", "the entry that edits", s(&wire.Entry{
+			Conversation: "dm:ann:bob", Seq: 10, Id: id(8), Sender: "ann", StoredAtMs: 3, Kind: wire.EntryKind_ENTRY_KIND_EDIT, Count: 7, Target: 7, Pos: 9,
+			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "better"}}, EditedAtMs: 1_760_000_000_999, Edits: 2,
+		})},
+		{"push_edited", "a message that was edited", s(&wire.Entry{
+			Conversation: "dm:ann:bob", Seq: 7, Id: id(1), Sender: "ann", StoredAtMs: 1_760_000_000_123, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 6, Amended: 10,
+			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "better"}}, EditedAtMs: 1_760_000_000_999, Edits: 2,
+		})},
+	}
 }
 
 func newerVectors(failure *wire.Error, s func(*wire.Entry) *wire.ServerFrame) []frameVector {
@@ -534,7 +563,7 @@ func TestConstructorsKnowEveryArm(t *testing.T) {
 			names = append(names, arm.Name())
 		}
 	}
-	if slices.Sort(names); len(slices.Compact(names)) != 32 { // 16 + 20 arms, 4 names in both
+	if slices.Sort(names); len(slices.Compact(names)) != 33 { // 17 + 20 arms, 4 names in both
 		t.Errorf("arms: %v", names)
 	}
 }

@@ -52,6 +52,8 @@ type Messages interface {
 	SetMyState(ctx context.Context, from im.Actor, c im.ConversationID, change im.MyChange) (im.MyState, error)
 	Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error)
 	Pull(ctx context.Context, from im.Actor, q im.PullQuery) (im.PullResult, error)
+	// Edits tells the versions of a message below before, the latest first.
+	Edits(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64, before uint32, limit int) (page []*wire.Edited, next uint32, err error)
 }
 
 // Deps is what the methods are made of.

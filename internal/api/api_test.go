@@ -46,6 +46,10 @@ func (s *script) SetMyState(_ context.Context, _ im.Actor, c im.ConversationID, 
 	return state, nil
 }
 
+func (s *script) Edits(context.Context, im.Actor, im.ConversationID, uint64, uint32, int) ([]*wire.Edited, uint32, error) {
+	return nil, 0, nil
+}
+
 func (s *script) Sync(_ context.Context, _ im.Actor, q im.SyncQuery) (im.SyncResult, error) {
 	return s.sync(q)
 }

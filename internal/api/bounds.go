@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
 )
@@ -313,6 +314,26 @@ func messageBounds() map[string]Bounds {
 		"SendMessageResponse.seq":          someSeq().required(),
 		"SendMessageResponse.stored_at_ms": millis().required(),
 
+		"EditMessageRequest.conversation":  matching(toPattern).required().format("conversation"),
+		"EditMessageRequest.seq":           someSeq().required().format("seq"),
+		"EditMessageRequest.id":            Bounds{Pattern: namedIDPattern}.format("message-id"),
+		"EditMessageRequest.content":       {Required: true},
+		"EditMessageRequest.mentions":      userList(0, contract.MaxMentions),
+		"EditMessageRequest.extra":         {Pattern: typePattern, MaxItems: contract.MaxExtraKeys, MaxLength: contract.MaxExtraBytes, MaxBytes: contract.MaxExtraBytes},
+		"EditMessageResponse.id":           matching(messageIDPattern).required(),
+		"EditMessageResponse.seq":          someSeq().required(),
+		"EditMessageResponse.stored_at_ms": millis().required(),
+		"ListEditsRequest.seq":             someSeq().required().format("seq"),
+		"ListEditsRequest.limit":           page(entrycodec.MaxVersions, math.MaxUint32),
+		"ListEditsRequest.before":          number(0, math.MaxUint32),
+		"ListEditsResponse.versions":       list(entrycodec.MaxVersions),
+		"ListEditsResponse.next":           number(0, math.MaxUint32),
+		"Edited.version":                   number(1, math.MaxUint32).required(),
+		"Edited.at_ms":                     millis().required(),
+		"Edited.content":                   {Required: true},
+		"Edited.mentions":                  userList(0, contract.MaxMentions),
+		"Edited.extra":                     {Pattern: typePattern, MaxItems: contract.MaxExtraKeys, MaxLength: contract.MaxExtraBytes, MaxBytes: contract.MaxExtraBytes},
+
 		"RecallMessageRequest.seq":  someSeq().required().format("seq"),
 		"RecallMessageResponse.seq": someSeq().required(),
 
@@ -341,7 +362,7 @@ func messageBounds() map[string]Bounds {
 		"SetMyStateRequest.draft":          {MaxLength: im.MaxDraft, MaxBytes: im.MaxDraft},
 		"SetMyStateRequest.cleared_below":  seq().format("seq"),
 	}
-	for _, m := range []string{"RecallMessage", "ListEntries", "MarkRead", "SetMyState"} {
+	for _, m := range []string{"RecallMessage", "ListEdits", "ListEntries", "MarkRead", "SetMyState"} {
 		all[m+"Request.conversation"] = matching(anyPattern).required().format("conversation")
 	}
 	return all
@@ -398,6 +419,8 @@ func stateBounds() map[string]Bounds {
 		"Entry.target":       seq(),
 		"Entry.pos":          count(),
 		"Entry.amended":      seq(),
+		"Entry.edited_at_ms": millis(),
+		"Entry.edits":        number(0, math.MaxUint32),
 		"Event.type":         {Required: true},
 		"Event.users":        userList(0, maxMembers),
 		"Event.until_ms":     millis(),

@@ -50,6 +50,7 @@ const (
 	feed     = "NT   PD       PD     PD      PD PD     PD    PD    PD   PD"
 	toBob    = "NT   NC       ok     NC      NC NC     NC    NC    NC   PD"
 	ofBob    = "NT   NF       PD     NF      NF NF     NF    NF    NF   PD"
+	bobsOnly = "NT   NF       NF     NF      NF PD     PD    PD    NF   PD"
 	unusable = "BT   BT       BT     BT      BT BT     BT    BT    BT   BT"
 )
 
@@ -63,6 +64,7 @@ type scene struct {
 	friend        person
 	group, chat   string // bob's group, his direct chat with his friend
 	said, whisper uint64 // what bob said in them
+	mine          uint64 // what who calls said in the group, if they are in it
 }
 
 // cell is a row of the matrix: what is called, and what everybody gets.
@@ -152,6 +154,27 @@ var matrix = []cell{
 	}},
 	{"MessageService/RecallMessage", "chat", ofBob, func(s *scene) proto.Message {
 		return &wire.RecallMessageRequest{Conversation: s.chat, Seq: s.whisper}
+	}},
+	{"MessageService/EditMessage", "group", bobsOnly, func(s *scene) proto.Message {
+		return &wire.EditMessageRequest{Conversation: s.group, Seq: s.said, Content: text("other words")}
+	}},
+	{"MessageService/EditMessage", "one's own", inGroup, func(s *scene) proto.Message {
+		return &wire.EditMessageRequest{Conversation: s.group, Seq: s.mine, Content: text("other words")}
+	}},
+	{"MessageService/EditMessage", "chat", ofBob, func(s *scene) proto.Message {
+		return &wire.EditMessageRequest{Conversation: s.chat, Seq: s.whisper, Content: text("other words")}
+	}},
+	{"MessageService/EditMessage", "own feed", feed, func(s *scene) proto.Message {
+		return &wire.EditMessageRequest{Conversation: "me:" + cmpOr(s.me.id, "x"), Seq: 1, Content: text("other words")}
+	}},
+	{"MessageService/ListEdits", "group", whoReads, func(s *scene) proto.Message {
+		return &wire.ListEditsRequest{Conversation: s.group, Seq: s.said}
+	}},
+	{"MessageService/ListEdits", "chat", friends, func(s *scene) proto.Message {
+		return &wire.ListEditsRequest{Conversation: s.chat, Seq: s.whisper}
+	}},
+	{"MessageService/ListEdits", "bob's feed", nobody, func(s *scene) proto.Message {
+		return &wire.ListEditsRequest{Conversation: "me:" + s.bob.id, Seq: 1}
 	}},
 	{"MessageService/ListEntries", "group", whoReads, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: s.group} }},
 	{"MessageService/ListEntries", "chat", friends, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: s.chat} }},
@@ -272,6 +295,9 @@ func (w *world) scene(who string) *scene {
 	s.group, s.chat = g.GetGroup().GetConversation(), dm(s.bob, s.friend)
 	w.must(owner.token, "GroupService/SetRole", &wire.SetRoleRequest{Conversation: s.group, User: admin.id, Role: wire.Role_ROLE_ADMIN}, nil)
 	s.said, s.whisper = s.says(s.bob, s.group), s.says(s.bob, s.chat)
+	if s.mine = s.said; who == asMember || who == asAdmin || who == asOwner {
+		s.mine = s.says(s.me, s.group)
+	}
 	if who == asEx {
 		w.must(owner.token, "GroupService/RemoveMembers", &wire.RemoveMembersRequest{Conversation: s.group, Users: []string{s.me.id}}, nil)
 	}

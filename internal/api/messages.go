@@ -13,13 +13,9 @@ import (
 )
 
 func (c *Calls) sendMessage(ctx context.Context, actor im.Actor, r *wire.SendMessageRequest, k *keyed) (*wire.SendMessageResponse, error) {
-	id := r.GetId()
-	if len(id) == 0 {
-		made, err := c.newID(k)
-		if err != nil {
-			return nil, err
-		}
-		id = made[:]
+	id, err := c.idFor(r.GetId(), k)
+	if err != nil {
+		return nil, err
 	}
 	msg, err := contract.Message(&wire.Send{
 		Conversation: r.GetConversation(), Id: id, Content: r.GetContent(), ReplyTo: r.GetReplyTo(), Mentions: r.GetMentions(), Extra: r.GetExtra(),
@@ -75,6 +71,48 @@ func recallID(target *im.Entry, by im.UserID) im.MessageID {
 	binary.BigEndian.PutUint64(seq[:], target.Seq)
 	h.Write(seq[:])
 	return im.NewMessageID(target.Stored, [10]byte(h.Sum(nil)[:10]))
+}
+
+func (c *Calls) editMessage(ctx context.Context, actor im.Actor, r *wire.EditMessageRequest, k *keyed) (*wire.EditMessageResponse, error) {
+	id, err := c.idFor(r.GetId(), k)
+	if err != nil {
+		return nil, err
+	}
+	msg, err := contract.Edit(&wire.EditMessageRequest{
+		Conversation: r.GetConversation(), Seq: r.GetSeq(), Id: id, Content: r.GetContent(), Mentions: r.GetMentions(), Extra: r.GetExtra(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	ack, err := c.store(ctx, actor, msg)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.EditMessageResponse{Id: id, Seq: ack.Seq, StoredAtMs: contract.Millis(ack.Stored)}, nil
+}
+
+func (c *Calls) listEdits(ctx context.Context, actor im.Actor, r *wire.ListEditsRequest) (*wire.ListEditsResponse, error) {
+	conv, err := im.ParseConversationID(r.GetConversation())
+	if err != nil {
+		return nil, err
+	}
+	if r.GetSeq() == 0 {
+		return nil, im.Wrong("seq", "is missing")
+	}
+	page, next, err := c.Messages.Edits(ctx, actor, conv, r.GetSeq(), r.GetBefore(), int(min(r.GetLimit(), entrycodec.MaxVersions)))
+	if err != nil {
+		return nil, err
+	}
+	return &wire.ListEditsResponse{Versions: page, Next: next}, nil
+}
+
+// idFor is the id that the caller sent, or one made for a caller that sent none.
+func (c *Calls) idFor(sent []byte, k *keyed) ([]byte, error) {
+	if len(sent) > 0 {
+		return sent, nil
+	}
+	made, err := c.newID(k)
+	return made[:], err
 }
 
 // newID makes an id for a caller that sent none.

@@ -58,6 +58,8 @@ func (c *Calls) table() []row {
 
 		newMaker("MessageService/SendMessage", User, ClassSend, entry, c.sendMessage),
 		newRow("MessageService/RecallMessage", User, ClassSend, small, c.recallMessage),
+		newMaker("MessageService/EditMessage", User, ClassSend, entry, c.editMessage),
+		newRow("MessageService/ListEdits", User, ClassRead, small, c.listEdits),
 		newRow("MessageService/ListEntries", User, ClassRead, small, c.listEntries),
 		newRow("MessageService/ListConversations", User, ClassRead, small, c.listConversations),
 		newRow("MessageService/MarkRead", User, ClassMark, small, c.markRead),

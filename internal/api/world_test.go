@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
@@ -157,7 +158,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	members := &worldMembers{DB: db}
-	messages := messaging.New(messaging.Options{Journal: journal, Marks: journal, Recalls: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
+	messages := messaging.New(messaging.Options{EditWindow: time.Hour, Journal: journal, Marks: journal, Recalls: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
 	members.contacts = contact.New(db, runner, contact.Options{})
 	members.groups = group.New(db, runner, group.Options{})

@@ -187,7 +187,7 @@ func (a *App) makeGateway(o Options) {
 		Logic:          a.ask,
 		Codecs:         a.codecs(o),
 		Heartbeat:      o.Heartbeat,
-		Limits:         gateway.Limits{PullEntries: messaging.MaxPull},
+		Limits:         gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow)},
 		Devices:        a.devices,
 		ClassOf:        api.OfDevice(),
 		Open:           api.NeedNoToken(),
@@ -225,7 +225,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	}
 	options := messaging.Options{
 		Journal: a.journal, Marks: a.journal, Recalls: a.journal, Lookups: a.journal, Pages: a.journal, Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
-		RecallWindow: time.Duration(c.Messaging.RecallWindow), MaxQueued: c.Messaging.MaxQueued,
+		RecallWindow: time.Duration(c.Messaging.RecallWindow), EditWindow: time.Duration(c.Messaging.EditWindow), MaxQueued: c.Messaging.MaxQueued,
 		OnFailed: func(err error) { a.failed <- err },
 	}
 	if len(a.followers) > 0 {

@@ -33,7 +33,7 @@ type Line struct {
 	Conversation string `json:"conversation"`
 	Seq          uint64 `json:"seq"`
 	Pos          uint64 `json:"pos"`
-	Kind         string `json:"kind"`             // message, recall, event
+	Kind         string `json:"kind"`             // message, recall, event, edit
 	ID           string `json:"id"`               //
 	Sender       string `json:"sender,omitempty"` // nobody: the server
 	StoredAt     string `json:"stored_at"`        // UTC, in milliseconds
@@ -56,6 +56,8 @@ func kind(k im.EntryKind) string {
 		return "recall"
 	case im.EntryEvent:
 		return "event"
+	case im.EntryEdit:
+		return "edit"
 	}
 	return strconv.Itoa(int(k))
 }

@@ -85,6 +85,7 @@ type Accounts struct {
 // Messaging are the rules for messages.
 type Messaging struct {
 	RecallWindow Duration `toml:"recall_window" doc:"How long an author may take a message back; 0: for ever."`
+	EditWindow   Duration `toml:"edit_window" doc:"How long an author may edit a message; 0: not at all."`
 	MaxQueued    int      `toml:"max_queued" doc:"Messages that may wait for the store before further ones are rejected as overloaded."`
 }
 
@@ -137,7 +138,7 @@ func Default() Config {
 			Registration: "open", AccessLifetime: Duration(24 * time.Hour), RefreshLifetime: Duration(60 * 24 * time.Hour),
 			DevicePolicy: "class", DMPolicy: "contacts",
 		},
-		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), MaxQueued: 16384},
+		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), EditWindow: Duration(48 * time.Hour), MaxQueued: 16384},
 		Groups:    Groups{MaxMembers: 10000},
 		Gateway: Gateway{
 			MaxConnections: 100_000, MaxPerUser: 50, MaxPerAddress: 2000, SendRate: 200, SendBurst: 1000, Deflate: true, DrainTime: Duration(5 * time.Second),
@@ -225,8 +226,8 @@ func (c *Config) Check() error {
 	if c.Gateway.SendRate <= 0 {
 		bad("gateway.send_rate", "must be greater than 0")
 	}
-	if c.Gateway.MaxPerAddress < 0 || c.Messaging.RecallWindow < 0 || c.Gateway.DrainTime < 0 {
-		bad("gateway.max_per_address, messaging.recall_window, gateway.drain_time", "must not be negative")
+	if c.Gateway.MaxPerAddress < 0 || c.Messaging.RecallWindow < 0 || c.Messaging.EditWindow < 0 || c.Gateway.DrainTime < 0 {
+		bad("gateway.max_per_address, messaging.recall_window, messaging.edit_window, gateway.drain_time", "must not be negative")
 	}
 	return errors.Join(errs...)
 }

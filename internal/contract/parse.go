@@ -20,23 +20,72 @@ func Message(from *wire.Send) (im.Message, error) {
 	if err != nil {
 		return im.Message{}, err
 	}
-	if err := CheckContent(from.GetContent()); err != nil {
-		return im.Message{}, err
-	}
-	if n := len(from.GetMentions()); n > MaxMentions {
-		return im.Message{}, im.TooLarge("mentions", "has %d users; at most %d are allowed", n, MaxMentions)
-	}
-	for i, s := range from.GetMentions() {
-		if !im.ValidID(s) {
-			return im.Message{}, badUser("mentions", i)
-		}
-	}
-	if err := checkExtra(from.GetExtra()); err != nil {
+	if err := checkSaid(from.GetContent(), from.GetMentions(), from.GetExtra()); err != nil {
 		return im.Message{}, err
 	}
 	m := im.Message{Conversation: c, ID: id, Kind: im.EntryMessage, ReplyTo: from.GetReplyTo()}
 	m.Body, m.Hash = entrycodec.Message(c, from)
 	return m, nil
+}
+
+// checkSaid checks what a message says.
+func checkSaid(content *wire.Content, mentions []string, extra map[string]string) error {
+	if err := CheckContent(content); err != nil {
+		return err
+	}
+	if n := len(mentions); n > MaxMentions {
+		return im.TooLarge("mentions", "has %d users; at most %d are allowed", n, MaxMentions)
+	}
+	for i, s := range mentions {
+		if !im.ValidID(s) {
+			return badUser("mentions", i)
+		}
+	}
+	return checkExtra(extra)
+}
+
+// Amend checks an Amend (SPEC §4.10) and translates it.
+func Amend(from *wire.Amend) (im.Message, error) {
+	m, err := amendment(from.GetConversation(), from.GetId())
+	if err != nil {
+		return im.Message{}, err
+	}
+	if m.Target = from.GetTarget(); m.Target == 0 {
+		return im.Message{}, im.Wrong("target", "is missing")
+	}
+	switch what := from.GetWhat().(type) {
+	case *wire.Amend_Edit:
+		return m, im.In("edit", edit(&m, what.Edit))
+	}
+	return im.Message{}, im.Errorf(im.CodeInvalidArgument, "it does not say what it does to its target, or this server does not know it")
+}
+
+// Edit is what EditMessage asks for.
+func Edit(r *wire.EditMessageRequest) (im.Message, error) {
+	m, err := amendment(r.GetConversation(), r.GetId())
+	if err != nil {
+		return im.Message{}, err
+	}
+	if m.Target = r.GetSeq(); m.Target == 0 {
+		return im.Message{}, im.Wrong("seq", "is missing")
+	}
+	return m, edit(&m, &wire.Edit{Content: r.GetContent(), Mentions: r.GetMentions(), Extra: r.GetExtra()})
+}
+
+func amendment(conversation string, id []byte) (m im.Message, err error) {
+	if m.Conversation, err = im.ParseConversationID(conversation); err == nil {
+		m.ID, err = im.ParseMessageID(id)
+	}
+	return m, err
+}
+
+func edit(m *im.Message, e *wire.Edit) error {
+	if err := checkSaid(e.GetContent(), e.GetMentions(), e.GetExtra()); err != nil {
+		return err
+	}
+	m.Kind = im.EntryEdit
+	m.Body, m.Hash = entrycodec.Edit(m.Conversation, m.Target, e)
+	return nil
 }
 
 // Signal checks a Signal (SPEC §6.9) and translates it. Who says it is Logic's to know.

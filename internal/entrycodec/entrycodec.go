@@ -5,7 +5,12 @@
 // A body is the protobuf encoding of a wire.Entry of which only the fields below
 // are set, so a new field of the protocol needs nothing here:
 //
-//	content, reply_to, mentions, event, extra, and what later versions add
+//	content, reply_to, mentions, event, extra, edited_at_ms, edits, and what later
+//	versions add
+//
+// Behind them a message that was amended may have what is kept beside it and told to
+// nobody who reads it (State): a field of its own, the last one, which Told cuts off
+// and Decode passes over.
 //
 // The same is always encoded to the same bytes, maps included.
 //
@@ -150,12 +155,14 @@ func Decode(body []byte, w *wire.Entry) error {
 	if body[0] < firstByte {
 		return fmt.Errorf("%w: it begins with %d", ErrBody, body[0])
 	}
+	body = Told(body)
 	if w.UnmarshalVT(body) == nil {
 		return nil
 	}
 	// A known field of another wire type, which a client may have written into its
 	// content, counts as unknown. The generated code refuses it.
 	w.Content, w.Event, w.ReplyTo, w.Mentions, w.Extra = nil, nil, 0, nil, nil
+	w.EditedAtMs, w.Edits = 0, 0
 	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(body, w); err != nil {
 		return fmt.Errorf("%w: %w", ErrBody, err)
 	}

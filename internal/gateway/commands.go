@@ -60,6 +60,7 @@ const (
 	cmdRenew
 	cmdPulls
 	cmdBackground
+	cmdAmend
 	commandCount
 )
 
@@ -79,7 +80,9 @@ var commands = [commandCount]command{
 	cmdUnknown: {"unknown", stateAny, limits.Signals, whoAnyone, wholeFrame, (*session).onUnknown, errorOn, cmdUnknown, false},
 	cmdHello:   {"hello", stateNew, limits.None, whoAnyone, fixed(helloBytes), (*session).onHello, errorOn, cmdHello, false},
 	cmdSend: {"send", stateReady, limits.Sends, whoUser, sendBytes, (*session).onSend,
-		func(f *wire.ClientFrame, err error) *wire.ServerFrame { return sendError(f.GetSend().GetId(), err) }, cmdSend, false},
+		func(f *wire.ClientFrame, err error) *wire.ServerFrame {
+			return sendError(f.GetSend().GetId(), im.In("send", err))
+		}, cmdSend, false},
 	cmdReceived: {"received", stateReady, limits.Marks, whoUser, fixed(1 << 10), (*session).onReceived, errorOn, cmdReceived, false},
 	cmdRead:     {"read", stateReady, limits.Marks, whoUser, fixed(1 << 10), (*session).onRead, errorOn, cmdRead, false},
 	cmdSync: {"sync", stateReady, limits.Reads, whoUser, fixed(4 << 10), (*session).onSync,
@@ -101,6 +104,10 @@ var commands = [commandCount]command{
 	// Refused, each of its Pulls is (refusePulls).
 	cmdPulls:      {"pulls", stateReady, limits.Reads, whoUser, fixed(pullsBytes), (*session).onPulls, errorOn, cmdPulls, true},
 	cmdBackground: {"background", stateReady, limits.Signals, whoUser, fixed(1 << 10), (*session).onBackground, errorOn, cmdBackground, false},
+	cmdAmend: {"amend", stateReady, limits.Sends, whoUser, sendBytes, (*session).onSend,
+		func(f *wire.ClientFrame, err error) *wire.ServerFrame {
+			return sendError(f.GetAmend().GetId(), im.In("amend", err))
+		}, cmdAmend, false},
 }
 
 // commandOf returns the row of a frame.
@@ -138,6 +145,8 @@ func commandOf(f *wire.ClientFrame) *command {
 		return &commands[cmdPulls]
 	case *wire.ClientFrame_Background:
 		return &commands[cmdBackground]
+	case *wire.ClientFrame_Amend:
+		return &commands[cmdAmend]
 	}
 	return &commands[cmdUnknown]
 }

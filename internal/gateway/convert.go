@@ -11,19 +11,52 @@ import (
 // maxListed bounds a WatchPresence.
 const maxListed = 1000
 
-// toMessage checks a Send; a gateway may allow less than the protocol.
-func toMessage(p *wire.Send, l *Limits) (im.Message, error) {
-	m, err := contract.Message(p)
-	if err != nil {
+// sent is what a Send and an Amend have in common.
+type sent interface {
+	GetConversation() string
+	GetId() []byte
+	GetInsteadOf() []byte
+}
+
+// sentBy is what a frame of the class of sends asks to store.
+func sentBy(f *wire.ClientFrame) sent {
+	if a := f.GetAmend(); a != nil {
+		return a
+	}
+	return f.GetSend()
+}
+
+// wording is what a Send and an Edit have in common.
+type wording interface {
+	GetContent() *wire.Content
+	GetMentions() []string
+}
+
+// toMessage checks a Send or an Amend; a gateway may allow less than the protocol.
+func toMessage(f *wire.ClientFrame, l *Limits) (im.Message, error) {
+	if a := f.GetAmend(); a != nil {
+		m, err := contract.Amend(a)
+		if e := a.GetEdit(); err == nil && e != nil {
+			err = im.In("edit", l.allow(e))
+		}
 		return m, err
 	}
+	m, err := contract.Message(f.GetSend())
+	if err == nil {
+		err = l.allow(f.GetSend())
+	}
+	return m, err
+}
+
+// allow refuses what is longer than it may be here.
+func (l *Limits) allow(p wording) error {
 	if contract.ContentBytes(p.GetContent()) > l.ContentBytes {
-		return m, im.TooLarge("content", "is longer than %d bytes", l.ContentBytes)
+		return im.TooLarge("content", "is longer than %d bytes", l.ContentBytes)
 	}
 	if len(p.GetMentions()) > l.Mentions {
-		return m, im.TooLarge("mentions", "has %d users; at most %d are allowed", len(p.GetMentions()), l.Mentions)
+		return im.TooLarge("mentions", "has %d users; at most %d are allowed", len(p.GetMentions()), l.Mentions)
 	}
-	return m, nil
+	return nil
 }
 
 // toDevice checks the device of a Hello, where there must be one.
@@ -152,5 +185,5 @@ func syncError(p *wire.Sync, err error) *wire.ServerFrame {
 }
 
 func sendError(id []byte, err error) *wire.ServerFrame {
-	return &wire.ServerFrame{Frame: &wire.ServerFrame_SendError{SendError: &wire.SendError{Id: id, Error: fromError(im.In("send", err))}}}
+	return &wire.ServerFrame{Frame: &wire.ServerFrame_SendError{SendError: &wire.SendError{Id: id, Error: fromError(err)}}}
 }

@@ -21,16 +21,16 @@ var errUnknownFrame = im.Errorf(im.CodeUnimplemented, "this server does not know
 
 func (s *session) onUnknown(c *command, f *wire.ClientFrame) { s.refuse(c, f, errUnknownFrame) }
 
-// onSend hands a message to Logic. The answer comes on whatever goroutine
+// onSend hands a message, or an amendment, to Logic. The answer comes on whatever goroutine
 // commits or delivers: it is queued there and written by Flush (answers.go).
 func (s *session) onSend(c *command, f *wire.ClientFrame) {
-	msg, err := toMessage(f.GetSend(), &s.g.o.Limits)
+	msg, err := toMessage(f, &s.g.o.Limits)
 	if err != nil {
 		s.refuse(c, f, err)
 		return
 	}
 	t := s.turned()
-	if t.order.Waiting() > 0 && !s.goOn(msg.Conversation, msg.ID, f.GetSend().GetInsteadOf()) {
+	if t.order.Waiting() > 0 && !s.goOn(msg.Conversation, msg.ID, sentBy(f).GetInsteadOf()) {
 		s.refuseBehind(f)
 		return
 	}

@@ -157,6 +157,7 @@ func (s *session) welcome() bool {
 			ServerFrameBytes: uint32(o.Limits.ServerFrameBytes), Pulls: maxPulls, PullsEntries: maxPullsEntries, IdempotencyKeys: im.KeysOfUser,
 			ExtraKeys: contract.MaxExtraKeys, ExtraBytes: contract.MaxExtraBytes, SignalBytes: contract.MaxSignalBytes,
 			Sends: rateOf(rates.Sends), Marks: rateOf(rates.Marks), Reads: rateOf(rates.Reads), Calls: rateOf(rates.Calls), Signals: rateOf(rates.Signals),
+			EditWindowMs: uint64(o.Limits.EditWindow.Milliseconds()), RecallWindowMs: uint64(o.Limits.RecallWindow.Milliseconds()),
 		},
 		ServerTimeMs: o.Now().UnixMilli(), Connection: string(s.ID), TokenExpiresAtMs: s.expires.Load(),
 	}}})

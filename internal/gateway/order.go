@@ -42,7 +42,7 @@ func (s *session) inTurn(f *wire.ClientFrame) bool {
 		s.fail("flood", im.Errorf(im.CodeFlood, "messages to %d conversations were refused and none came again", n))
 		return false
 	}
-	p := f.GetSend()
+	p := sentBy(f)
 	conv, id, err := sendKey(p)
 	if err != nil {
 		return true // refused for that
@@ -69,8 +69,8 @@ func takesTurn(first, id im.MessageID, insteadOf []byte) bool {
 	return id == first || string(insteadOf) == string(first[:])
 }
 
-// sendKey is what a Send is known by.
-func sendKey(p *wire.Send) (conv im.ConversationID, id im.MessageID, err error) {
+// sendKey is what a Send, or an Amend, is known by.
+func sendKey(p sent) (conv im.ConversationID, id im.MessageID, err error) {
 	if conv, err = im.ParseConversationID(p.GetConversation()); err == nil {
 		id, err = im.ParseMessageID(p.GetId())
 	}
@@ -79,7 +79,7 @@ func sendKey(p *wire.Send) (conv im.ConversationID, id im.MessageID, err error) 
 
 // holdUp notes that a send is refused here, for now.
 func (s *session) holdUp(f *wire.ClientFrame) {
-	if conv, id, err := sendKey(f.GetSend()); err == nil {
+	if conv, id, err := sendKey(sentBy(f)); err == nil {
 		t := s.turned()
 		t.place.At++
 		t.order.Refused(s.ID, conv, id, t.place)
@@ -110,15 +110,15 @@ func (s *session) refusedForGood(f *wire.ClientFrame) {
 	if s.turned().order.Waiting() == 0 {
 		return
 	}
-	if conv, id, err := sendKey(f.GetSend()); err == nil {
-		s.goOn(conv, id, f.GetSend().GetInsteadOf())
+	if conv, id, err := sendKey(sentBy(f)); err == nil {
+		s.goOn(conv, id, sentBy(f).GetInsteadOf())
 	}
 }
 
 // refuseBehind answers a send whose turn it is not.
 func (s *session) refuseBehind(f *wire.ClientFrame) {
 	s.settleSends()
-	conv, id, err := sendKey(f.GetSend())
+	conv, id, err := sendKey(sentBy(f))
 	if err == nil {
 		s.SendError(&s.turns.order, conv, id, im.ErrBehind())
 	}

@@ -228,3 +228,35 @@ func TestWhoSendsAgainInOrderIsNotClosed(t *testing.T) {
 		}
 	})
 }
+
+// An amendment has its place among the sends: it is refused behind a refused one, and
+// what is behind a refused amendment is.
+func TestAmendKeepsTheOrder(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newWorld(t, func(o *Options) {
+			o.Devices = limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: 1, Burst: 1}})
+		})
+		p, c := w.login("ann", "1"), string(dm)
+		p.batch(text(c, 1, "x"), amend(c, 2, 1, "x"), text(c, 3, "x"), amend(c, 4, 1, "x"))
+		p.hearsAll("ack 1 dm:ann:bob 1", "send_error 2 rate_limited", "send_error 3 out_of_order first 2", "send_error 4 out_of_order first 2")
+		time.Sleep(time.Second)
+		p.batch(amend(c, 4, 1, "x"))
+		p.hearsAll("send_error 4 out_of_order first 2")
+		p.batch(amend(c, 2, 1, "x"))
+		p.hearsAll("ack 2 dm:ann:bob 2")
+		time.Sleep(time.Second)
+		p.batch(amend(c, 4, 1, "x"))
+		p.hearsAll("ack 4 dm:ann:bob 3")
+		// One that will never be stored is given up for the next.
+		p.batch(text(c, 5, "x"))
+		p.hearsAll("send_error 5 rate_limited")
+		time.Sleep(time.Second)
+		f := amend(c, 6, 1, "x")
+		f.GetAmend().InsteadOf = msgID(5)
+		p.batch(f)
+		p.hearsAll("ack 6 dm:ann:bob 4")
+		if n := w.logic.sentCount(); n != 4 {
+			t.Fatalf("%d were passed on", n)
+		}
+	})
+}

@@ -187,13 +187,13 @@ func (s *session) handle(msg []byte) {
 		s.sayEarly(c, frame)
 		return
 	}
-	if c.index == cmdSend && !s.inTurn(frame) {
+	if c.class == limits.Sends && !s.inTurn(frame) {
 		return
 	}
 	if limited, over := s.take(s.classOf(c, frame)); over {
 		return
 	} else if limited != nil {
-		if c.index == cmdSend {
+		if c.class == limits.Sends {
 			s.holdUp(frame)
 		}
 		s.refuse(c, frame, limited)
@@ -281,7 +281,7 @@ func (s *session) refuse(c *command, f *wire.ClientFrame, err error) {
 	if c.class == limits.Sends {
 		s.settleSends()
 	}
-	if c.index == cmdSend && !im.ForNow(err) {
+	if c.class == limits.Sends && !im.ForNow(err) {
 		s.refusedForGood(f)
 	}
 	if im.CodeOf(err) == im.CodeInternal {

@@ -52,8 +52,10 @@ func tableRows() map[int]row {
 			answer: []string{`result 6 "q"`}, denied: "result 6 error permission_denied"},
 		cmdPing: {frame: wire.NewClientFrame(&wire.Ping{Position: "p1", Digest: &digest}), answer: []string{"pong p2"}, denied: "pong resync",
 			big: wire.NewClientFrame(&wire.Ping{Position: long[:5000]}), tooLarge: "error too_large"},
-		cmdPong:       {frame: wire.NewClientFrame(&wire.Pong{}), big: wire.NewClientFrame(&wire.Pong{Position: long[:5000]}), tooLarge: "error too_large"},
-		cmdBye:        {frame: wire.NewClientFrame(&wire.Bye{})},
+		cmdPong: {frame: wire.NewClientFrame(&wire.Pong{}), big: wire.NewClientFrame(&wire.Pong{Position: long[:5000]}), tooLarge: "error too_large"},
+		cmdBye:  {frame: wire.NewClientFrame(&wire.Bye{})},
+		cmdAmend: {frame: amend("dm:ann:bob", 1, 3, "hi"), answer: []string{"ack 1 dm:ann:bob 1"}, denied: "send_error 1 permission_denied",
+			big: amend("dm:ann:bob", 1, 3, long[:200<<10]), tooLarge: "send_error 1 too_large"},
 		cmdBackground: {frame: wire.NewClientFrame(&wire.Background{On: true})},
 		cmdRenew: {frame: wire.NewClientFrame(&wire.Renew{Token: "ann"}), answer: []string{"error invalid_argument"}, denied: "error permission_denied",
 			big: wire.NewClientFrame(&wire.Renew{Token: long[:2000]}), tooLarge: "error too_large"},
@@ -63,6 +65,14 @@ func tableRows() map[int]row {
 		cmdSignal: {frame: wire.NewClientFrame(&wire.Signal{Conversation: "dm:ann:bob", Type: "cursor", Data: []byte{1}}), denied: "error permission_denied",
 			big: wire.NewClientFrame(&wire.Signal{Conversation: "dm:ann:bob", Type: "cursor", Data: []byte(long[:5000])}), tooLarge: "error too_large"},
 	}
+}
+
+// amend is an edit of an entry.
+func amend(conversation string, n byte, target uint64, words string) *wire.ClientFrame {
+	send := text(conversation, n, words).GetSend()
+	return wire.NewClientFrame(&wire.Amend{
+		Conversation: conversation, Id: send.Id, Target: target, What: &wire.Amend_Edit{Edit: &wire.Edit{Content: send.Content}},
+	})
 }
 
 // unknownFrame is a frame of a later version.

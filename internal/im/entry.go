@@ -10,6 +10,7 @@ const (
 	EntryMessage EntryKind = 1
 	EntryRecall  EntryKind = 2
 	EntryEvent   EntryKind = 3
+	EntryEdit    EntryKind = 4
 )
 
 // Entry is one entry of a conversation's journal: what the server acts on, and a
@@ -109,8 +110,8 @@ const (
 type Message struct {
 	Conversation ConversationID
 	ID           MessageID
-	Kind         EntryKind // EntryMessage or EntryRecall
-	Target       uint64    // EntryRecall
+	Kind         EntryKind
+	Target       uint64 // of an amendment
 	// ReplyTo is a seq that must be there; Body says it, too.
 	ReplyTo uint64
 	// Body is the entry's (internal/entrycodec). It is shared and never written to.

@@ -68,7 +68,11 @@ func (s *Service) ask(items []*item) {
 	ctx, cancel := context.WithTimeout(s.life, askTime)
 	defer cancel()
 	refused := false
+	var made madeOf
 	for _, it := range items {
+		if s.known != nil && made.has(it) {
+			continue // the one before it is stored first; then it is asked about
+		}
 		it.asked++
 		if im.ForNow(it.err) || it.behind() || s.tooLate(it) {
 			continue // the committer refuses it
@@ -78,7 +82,7 @@ func (s *Service) ask(items []*item) {
 			continue
 		}
 		it.admitted, it.err, it.deniedAt = true, nil, 0
-		it.err = s.late(ctx, s.guarded("decision", &it.entry, func() error { return s.mayStore(ctx, it) }))
+		it.err = s.late(ctx, s.guarded("decision", &it.entry, func() error { return s.mayStore(ctx, it, &made) }))
 		refused = refused || it.forGood()
 	}
 	if refused {
@@ -115,7 +119,7 @@ func (s *Service) late(ctx context.Context, err error) error {
 func (it *item) forGood() bool { return it.err != nil && !im.ForNow(it.err) }
 
 // mayStore asks the stores whether an item may be stored, and makes what it needs.
-func (s *Service) mayStore(ctx context.Context, it *item) error {
+func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 	e := &it.entry
 	roster, err := s.permissions.MaySend(ctx, e.Sender, e.Conversation)
 	if err != nil {
@@ -130,8 +134,8 @@ func (s *Service) mayStore(ctx context.Context, it *item) error {
 			return err
 		}
 	}
-	if e.Kind == im.EntryRecall {
-		return s.mayRecall(ctx, e)
+	if e.Target != 0 {
+		return s.mayAmend(ctx, it, made)
 	}
 	if it.replyTo != 0 {
 		head, err := s.head(ctx, e.Conversation)
@@ -165,25 +169,6 @@ func (s *Service) openDM(ctx context.Context, c im.ConversationID) error {
 		return err
 	}
 	s.opened.add(c)
-	return nil
-}
-
-// mayRecall: a message may be taken back by its author within the window,
-// or by whoever has power over the author.
-func (s *Service) mayRecall(ctx context.Context, e *im.Entry) error {
-	got, err := s.journal.Read(ctx, e.Conversation, e.Target, false, 1)
-	if err != nil {
-		return err
-	}
-	if len(got) == 0 || got[0].Seq != e.Target || got[0].Kind != im.EntryMessage {
-		return im.Errorf(im.CodeNotFound, "no such message")
-	}
-	if got[0].Sender != e.Sender {
-		return s.permissions.MayRecall(ctx, e.Sender, e.Conversation, got[0].Sender)
-	}
-	if s.recall > 0 && !got[0].Recalled && s.now().Sub(got[0].Stored) > s.recall {
-		return im.Errorf(im.CodeTooLate, "a message can be taken back for %s only", s.recall)
-	}
 	return nil
 }
 

@@ -44,9 +44,12 @@ type round struct {
 func (r *round) add(it *item, store bool) {
 	if store {
 		r.batch = append(r.batch, im.Append{
-			Entry: it.entry, Hash: it.hash, IfRoster: it.ifRoster, SetRoster: it.setRoster,
-			Amend: im.Amend{Recall: it.entry.Kind == im.EntryRecall}, NoWait: true,
+			Entry: it.entry, Hash: it.hash, IfRoster: it.ifRoster, SetRoster: it.setRoster, NoWait: true,
 		})
+		if m := it.amends; m != nil {
+			a := &r.batch[len(r.batch)-1]
+			a.Amend, a.Entry.Body = m.amend, m.kept
+		}
 		r.index = append(r.index, len(r.items))
 	}
 	r.items = append(r.items, it)
@@ -115,7 +118,7 @@ func (s *Service) commit(items []*item) {
 	r := s.free.get()
 	r.turn = s.committing.Enter()
 	storing := s.storing.Enter()
-	var wait []im.ConversationID
+	var wait, later []im.ConversationID
 	for _, it := range items {
 		c := it.entry.Conversation
 		if h := s.held[c]; h != nil && (!it.event || len(h.events) > 0) {
@@ -131,8 +134,13 @@ func (s *Service) commit(items []*item) {
 			r.add(it, false)
 		case v == toAsk:
 			s.hold(it)
-			wait = append(wait, c)
+			if r.amends(c) { // it would be decided by a state that is over in a moment
+				later = append(later, c)
+			} else {
+				wait = append(wait, c)
+			}
 		default:
+			s.expect(r, it)
 			r.add(it, v == toAppend)
 		}
 	}
@@ -141,6 +149,9 @@ func (s *Service) commit(items []*item) {
 	}
 	err := s.store(context.Background(), r)
 	s.storing.Leave(storing)
+	for _, c := range later {
+		s.admit(c)
+	}
 	s.outcomes(r, err)
 	s.handOver(r)
 }
@@ -194,7 +205,7 @@ func (s *Service) decide(it *item) (verdict, error) {
 		if err := s.paced(e); err != nil {
 			return 0, err
 		}
-		if !it.admitted || e.Kind != im.EntryRecall { // whose author's powers were asked for at its own revision
+		if !it.admitted || e.Target == 0 { // whose author's powers were asked for at its own revision
 			it.ifRoster = roster
 		}
 		return toAppend, nil
@@ -230,7 +241,7 @@ func (s *Service) asksStore(it *item) bool {
 	if it.admitted {
 		return false
 	}
-	return e.Kind == im.EntryRecall || it.replyTo != 0 && it.replyTo > s.knownSeq(e.Conversation)
+	return e.Target != 0 || it.replyTo != 0 && it.replyTo > s.knownSeq(e.Conversation)
 }
 
 // knownSeq is a seq that a conversation has, as far as RAM can tell.
@@ -283,9 +294,12 @@ func (s *Service) outcomes(r *round, storeErr error) {
 	clear(r.items[len(kept):])
 	r.items = kept
 	for c, why := range again {
-		if why == im.Locked {
+		switch why {
+		case im.Locked:
 			s.scheduleLocked(c)
-		} else {
+		case im.TargetChanged:
+			s.scheduleChanged(c)
+		default:
 			s.schedule(r, c)
 		}
 	}
@@ -298,6 +312,8 @@ func (s *Service) refusal(r *round, it *item) error {
 		return im.Errorf(im.CodeConflict, "the group changed at the same time")
 	case im.Busy, im.Locked:
 		return busy(r.asked)
+	case im.TargetChanged:
+		return &im.Error{Code: im.CodeUnavailable, Message: "the message is amended by others all the time; nothing was stored", RetryAfter: time.Second}
 	case im.IDConflict:
 		return im.Errorf(im.CodeIdConflict, "this id was used for another message")
 	}
@@ -438,7 +454,7 @@ func (s *Service) storeEach(ctx context.Context, r *round, refused []error) erro
 			it.refused(errs[i])
 			out[i] = im.Appended{}
 		}
-		moved[c] = out[i].Status == im.RosterChanged || out[i].Status == im.Busy || out[i].Status == im.Locked
+		moved[c] = out[i].Status == im.RosterChanged || out[i].Status == im.TargetChanged || out[i].Status == im.Busy || out[i].Status == im.Locked
 		asked = asked || r.asked
 	}
 	return nil

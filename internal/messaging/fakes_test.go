@@ -309,6 +309,13 @@ func recalling(m im.Message, target uint64) im.Message {
 	return m
 }
 
+// editing makes a message the edit of an entry.
+func editing(m im.Message, target uint64, text string) im.Message {
+	m.Kind, m.Target = im.EntryEdit, target
+	m.Body, m.Hash = entrycodec.Edit(m.Conversation, target, &wire.Edit{Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: text}}})
+	return m
+}
+
 // words is the text that an entry has.
 func words(e *im.Entry) string {
 	var w wire.Entry

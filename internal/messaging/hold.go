@@ -57,8 +57,11 @@ func (s *Service) holdIn(h *held, to *[]*item, it *item) {
 // holdAgain makes an item wait that was in a batch, and is decided anew. An admitter
 // may have got one that was behind it in the same batch.
 func (s *Service) holdAgain(it *item) {
-	if it.res.Status == im.Locked {
+	switch it.res.Status {
+	case im.Locked:
 		it.locked++
+	case im.TargetChanged:
+		it.changed++
 	}
 	it.anew()
 	if h := s.held[it.entry.Conversation]; h != nil && h.asking && !it.event {

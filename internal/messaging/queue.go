@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -17,6 +18,8 @@ type item struct {
 	hash  uint64
 	// replyTo is the seq that the entry answers, 0 if none.
 	replyTo uint64
+	// amends is what an amendment makes of its target, once it is admitted.
+	amends *amending
 	// ifRoster and setRoster as in im.Append; decided for messages by the committer or an admitter.
 	ifRoster, setRoster uint64
 	// event: no permission check; apply, if set, runs between the commit and the delivery.
@@ -28,6 +31,7 @@ type item struct {
 	attempts int // of its conversation, for its roster
 	asked    int // how often an admitter asked the stores
 	locked   int // how often its conversation was locked in the store
+	changed  int // how often its target had changed
 	// admitted: an admitter asked the stores, and what RAM knows does not say otherwise.
 	admitted bool
 	err      error       // why it is refused; answered in its turn
@@ -42,12 +46,12 @@ type item struct {
 func (it *item) anew() {
 	it.res, it.found = im.Appended{}, im.Appended{}
 	if !im.ForNow(it.err) {
-		it.err, it.deniedAt, it.asked, it.admitted = nil, 0, 0, false
+		it.err, it.deniedAt, it.asked, it.admitted, it.amends = nil, 0, 0, false, nil
 	}
 }
 
-// again tells why an item that was not stored is tried again: its roster changed, or
-// its conversation is locked; 0: it is not. before is why those before it in its
+// again tells why an item that was not stored is tried again: its roster or its target
+// changed, or its conversation is locked; 0: it is not. before is why those before it in its
 // conversation are. An event waits for a lock only: others wait for its roster.
 func (it *item) again(before im.AppendStatus) im.AppendStatus {
 	switch {
@@ -55,6 +59,8 @@ func (it *item) again(before im.AppendStatus) im.AppendStatus {
 		return im.Locked
 	case it.event:
 		return 0
+	case it.res.Status == im.TargetChanged && it.changed < changedAttempts:
+		return cmp.Or(before, im.TargetChanged)
 	case it.res.Status == im.RosterChanged && before == 0:
 		return im.RosterChanged
 	}

@@ -93,8 +93,14 @@ func checkMessage(m *im.Message, now time.Time) error {
 	default:
 		return im.Wrong("conversation", "is malformed")
 	}
-	if m.Kind != im.EntryMessage && m.Kind != im.EntryRecall {
-		return im.Errorf(im.CodeInvalidArgument, "members send messages and recalls only")
+	switch m.Kind {
+	case im.EntryMessage:
+	case im.EntryRecall, im.EntryEdit:
+		if m.Target == 0 {
+			return im.Wrong("target", "is missing")
+		}
+	default:
+		return im.Errorf(im.CodeInvalidArgument, "members send messages and amendments only")
 	}
 	if m.ID.Time().Sub(now) > maxIDAhead {
 		return im.Errorf(im.CodeClockSkew, "the id's time is more than %s ahead of the server's %s", maxIDAhead, now.UTC().Format(time.RFC3339))

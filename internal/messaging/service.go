@@ -6,7 +6,7 @@
 //
 //   - the committer (commit.go) takes what is queued, decides from RAM, and appends
 //     one batch after the other. It waits for the journal and for nothing else;
-//   - what RAM cannot decide (a permission that is not cached, a new dm, a recall, a
+//   - what RAM cannot decide (a permission that is not cached, a new dm, an amendment, a
 //     reply, a refusal that may have been stored before) waits in its conversation,
 //     in order, while an admitter (admit.go) asks the stores, and comes again. What
 //     is refused is looked for by others than those who admit;
@@ -47,6 +47,8 @@
 //     conversations wait for. That does not wait for what somebody else has locked:
 //     such a conversation's items are held aside, and nothing of it is stored before
 //     them but events.
+//  9. An amendment is stored with what it makes of its target, from the state that it
+//     was decided by, or decided anew (amend.go).
 package messaging
 
 import (
@@ -135,6 +137,8 @@ type Options struct {
 	Known func(c im.ConversationID) (im.Head, bool)
 	// RecallWindow is how long an author may take a message back; 0: for ever.
 	RecallWindow time.Duration
+	// EditWindow is how long an author may edit a message; 0: not at all.
+	EditWindow time.Duration
 	// Positions, if set, has positions told while clients are busy.
 	Positions *Positions
 	// MaxQueued is how many sends may wait for the committer before further ones
@@ -161,6 +165,7 @@ type Service struct {
 	metrics     *metrics
 	known       func(im.ConversationID) (im.Head, bool) // nil: nobody else appends
 	recall      time.Duration
+	editing     time.Duration // how long a message may be edited
 	onFailed    func(error)
 
 	queue     queue
@@ -225,6 +230,7 @@ func New(o Options) *Service {
 		metrics:     newMetrics(o.Registerer),
 		known:       o.Known,
 		recall:      o.RecallWindow,
+		editing:     o.EditWindow,
 		onFailed:    o.OnFailed,
 		held:        map[im.ConversationID]*held{},
 		rounds:      make(chan *round),

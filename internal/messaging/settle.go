@@ -143,11 +143,16 @@ func (s *Service) accept(it *item, now time.Time) {
 	// ignore what they have.
 	asked := it.round.asked
 	follows := res.Status == im.Stored || it.event || asked
-	if follows {
+	if m := it.amends; m != nil {
+		e.Body = m.told
+	}
+	// Of an amendment nobody knows what it made of its target then.
+	again := res.Status == im.Duplicate && e.Target != 0 && asked
+	if follows = follows && !again; follows {
 		e.Seq, e.Count, e.Stored, e.Pos, e.Roster = res.Seq, res.Count, res.Time, res.Pos, res.Roster
 		s.settling.delivery = append(s.settling.delivery, im.Delivery{Entry: *e, Origin: it.actor.Connection})
 	}
-	if s.known != nil && res.Status == im.Duplicate && !it.event && !asked {
+	if again || s.known != nil && res.Status == im.Duplicate && !it.event && !asked {
 		// Another process stored it, perhaps, and was gone before it delivered it.
 		s.deliverer.Remind(im.ParcelHead{Conversation: e.Conversation, Seq: res.Seq, Roster: res.Roster})
 	}

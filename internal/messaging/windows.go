@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -168,6 +169,9 @@ func (r *reading) done(ctx context.Context) error {
 		*o = im.Stretch{}
 		return nil
 	}
+	for i := range o.Entries {
+		present(&o.Entries[i])
+	}
 	for _, seq := range slices.Sorted(maps.Keys(r.touched)) {
 		if seq >= o.First {
 			break
@@ -177,7 +181,9 @@ func (r *reading) done(ctx context.Context) error {
 			return err
 		}
 		if may {
-			o.Touched = append(o.Touched, r.touched[seq])
+			e := r.touched[seq]
+			present(&e)
+			o.Touched = append(o.Touched, e)
 		}
 	}
 	if n := len(o.Entries); n > 0 && o.Entries[n-1].Seq == o.Last {
@@ -191,6 +197,13 @@ func (r *reading) done(ctx context.Context) error {
 		o.End = im.NewestOf(&got[0])
 	}
 	return err
+}
+
+// present leaves of an entry what is told of it.
+func present(e *im.Entry) {
+	if e.Amended != 0 {
+		e.Body = entrycodec.Told(e.Body)
+	}
 }
 
 // may tells whether an entry before the end is the user's to read.

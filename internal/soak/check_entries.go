@@ -49,7 +49,7 @@ func (c *checker) see(p place, s sight) {
 		return
 	}
 	same := old.id == s.id || old.id == "" || s.id == ""
-	same = same && (old.hash == s.hash || old.hash == HashRecalled || s.hash == HashRecalled)
+	same = same && (old.hash == s.hash || amended(old.hash) || amended(s.hash))
 	if !same {
 		c.report.add(Disagree, p.conversation, p.seq, "%s saw %s (%s), %s saw %s (%s)", old.by, old.id, old.hash, s.by, s.id, s.hash)
 	}
@@ -127,8 +127,8 @@ func (c *checker) checkSender(v *viewIndex, e *Entry) {
 
 func (c *checker) checkTwice(v *viewIndex, e *Entry) {
 	hash := e.Hash
-	if hash == HashRecalled {
-		// Its content is gone: the id tells which it was.
+	if amended(hash) {
+		// Its content is gone, or another: the id tells which it was.
 		s := c.byID[senderID{e.Sender, e.ID}]
 		if s == nil {
 			return
@@ -217,6 +217,7 @@ func (c *checker) amend(conv string, from, to uint64) bool {
 // indexAmends notes which entries amend others: what each is about.
 func (c *checker) indexAmends() {
 	c.amends = map[string]map[uint64]uint64{}
+	c.isEdits, c.edits = map[place]bool{}, map[place]edits{}
 	for _, v := range c.views {
 		for i := range v.Entries {
 			e := &v.Entries[i]
@@ -227,6 +228,7 @@ func (c *checker) indexAmends() {
 				c.amends[e.Conversation] = map[uint64]uint64{}
 			}
 			c.amends[e.Conversation][e.Seq] = e.Target
+			c.indexEdit(e)
 		}
 	}
 }

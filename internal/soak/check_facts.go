@@ -126,6 +126,9 @@ func (c *checker) checkAmendments() {
 	recalls := map[place]uint64{} // the entry that says so
 	for conversation, amends := range c.amends {
 		for seq, target := range amends {
+			if c.isEdit(conversation, seq) {
+				continue
+			}
 			recalls[place{conversation, target}] = max(recalls[place{conversation, target}], seq)
 		}
 	}

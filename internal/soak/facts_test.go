@@ -1,6 +1,7 @@
 package soak
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -22,6 +23,20 @@ func (s *story) recall(target Entry, by string) Entry {
 	s.deliver(e)
 	s.rec("clerk/http", Record{Kind: Recalled, Conversation: target.Conversation, Seq: target.Seq, Count: e.Seq})
 	return e
+}
+
+// edit has a message edited n times.
+func (s *story) edit(target Entry, by string, n int) {
+	for k := range n {
+		e := s.append(Entry{
+			Conversation: target.Conversation, Sender: user(by), ID: fmt.Sprint("edit-", k, target.ID),
+			Hash: editOf + fmt.Sprint(target.Seq), Target: target.Seq,
+		})
+		s.logs[target.Conversation][target.Seq-1].Hash = fmt.Sprint(editedPrefix, k+1, " ", target.ID)
+		s.rec("clerk/http", Record{Kind: Editing, Conversation: target.Conversation, Seq: target.Seq})
+		s.deliver(e)
+		s.rec("clerk/http", Record{Kind: Edited, Conversation: target.Conversation, Seq: target.Seq, Count: e.Seq})
+	}
 }
 
 // synced is a sync that was asked for and answered.
@@ -212,6 +227,43 @@ var factViolations = []violation{
 			}
 		})
 	}, []Invariant{Amendment}},
+	{"edited, and the message does not say so", func(s *story) {
+		s.edit(s.say("bob/1", dm, "a mistake"), "bob/1", 2)
+	}, func(run *Run) {
+		each(run, SourceJournal, func(v *View) {
+			for i := range v.Entries {
+				if e := &v.Entries[i]; editsOf(e.Hash) > 0 {
+					e.Hash = editedPrefix + "1 x"
+				}
+			}
+		})
+	}, []Invariant{Amendment}},
+	{"it says that it was edited, and no entry does", func(s *story) {
+		s.edit(s.say("bob/1", dm, "a mistake"), "bob/1", 1)
+	}, func(run *Run) {
+		each(run, SourceJournal, func(v *View) {
+			for i := range v.Entries {
+				if e := &v.Entries[i]; editsOf(e.Hash) > 0 {
+					e.Hash = editedPrefix + "2 x"
+				}
+			}
+		})
+	}, []Invariant{Amendment}},
+	{"somebody holds an older version", func(s *story) {
+		s.edit(s.say("bob/1", dm, "a mistake"), "bob/1", 2)
+	}, func(run *Run) {
+		each(run, SourceStore, func(v *View) {
+			for i := range v.Entries {
+				if e := &v.Entries[i]; v.User == "ann" && editsOf(e.Hash) > 0 {
+					e.Hash = editedPrefix + "1 x"
+				}
+			}
+		})
+	}, []Invariant{Amendment}},
+	{"edited without an entry", func(s *story) {
+		s.rec("clerk/http", Record{Kind: Editing, Conversation: dm, Seq: 2})
+		s.rec("clerk/http", Record{Kind: Edited, Conversation: dm, Seq: 2, Count: 3})
+	}, nil, []Invariant{Amendment}},
 	{"taken back without an entry", func(s *story) {
 		s.rec("clerk/http", Record{Kind: Recalling, Conversation: dm, Seq: 2})
 		s.rec("clerk/http", Record{Kind: Recalled, Conversation: dm, Seq: 2, Count: 3})

@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -79,6 +80,9 @@ const (
 	// that it is, with the entry Count.
 	Recalling Kind = "recalling"
 	Recalled  Kind = "recalled"
+	// Editing and Edited: the same of an edit of the message Seq.
+	Editing Kind = "editing"
+	Edited  Kind = "edited"
 	// Asked: over HTTP, the fact Of is about to be given a value, Code or Seq;
 	// Answered: the server said that it has it; Read: it was asked for at Since and
 	// told. Each fact has one writer, which gives it one value at a time.
@@ -134,6 +138,8 @@ type Entry struct {
 	pos    uint64
 	stored int64
 	amends bool // nothing else is known of it
+	// edited is what an edit makes of the hash of its target.
+	edited string
 }
 
 // Standing is where a user stands in a conversation.
@@ -182,6 +188,29 @@ func (v *View) Name() string {
 // HashRecalled stands for content that was erased: it says nothing any more.
 const HashRecalled = "recalled"
 
+// editOf begins the hash of an entry that edits another one.
+const editOf = "edit of "
+
+// editedPrefix begins the hash of a message that was edited: behind it come how often,
+// and what it says now.
+const editedPrefix = "edited "
+
+func editedHash(e *wire.Entry) string {
+	return fmt.Sprint(editedPrefix, e.GetEdits(), " ", ContentHash(e.GetConversation(), e.GetSender(), e.GetContent(), 0))
+}
+
+// editsOf is how often a message was edited, by its hash.
+func editsOf(hash string) (n int) {
+	if text, ok := strings.CutPrefix(hash, editedPrefix); ok {
+		text, _, _ = strings.Cut(text, " ")
+		n, _ = strconv.Atoi(text)
+	}
+	return n
+}
+
+// amended tells that a message says something else, or nothing, since it was sent.
+func amended(hash string) bool { return hash == HashRecalled || editsOf(hash) > 0 }
+
 // isMessage tells from a record's hash whether its entry is a message with content.
 func isMessage(hash string) bool { return hash != HashRecalled && !strings.Contains(hash, " ") }
 
@@ -211,8 +240,13 @@ func EntryOf(e *wire.Entry) Entry {
 	switch ev := e.GetEvent(); {
 	case ev == nil && !out.Message:
 		out.Hash = fmt.Sprintf("entry %d of %d", e.GetKind(), e.GetTarget())
+		if e.GetKind() == wire.EntryKind_ENTRY_KIND_EDIT {
+			out.Hash, out.edited = fmt.Sprintf("%s%d", editOf, e.GetTarget()), editedHash(e)
+		}
 	case ev == nil && e.GetRecalled():
 		out.Hash = HashRecalled
+	case ev == nil && e.GetEdits() > 0:
+		out.Hash = editedHash(e)
 	case ev == nil:
 		out.Hash = ContentHash(out.Conversation, out.Sender, e.GetContent(), e.GetReplyTo())
 	default:

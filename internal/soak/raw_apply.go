@@ -26,6 +26,7 @@ type rawConv struct {
 	cursor, head uint64
 	early        map[uint64]Entry
 	gone         map[uint64]bool // told to be taken back
+	edited       map[uint64]string
 	entries      []Entry
 	pulling      bool
 	// The marks set by this device.
@@ -35,7 +36,7 @@ type rawConv struct {
 func (c *rawClient) conv(name string) *rawConv {
 	v := c.convs[name]
 	if v == nil {
-		v = &rawConv{name: name, early: map[uint64]Entry{}, gone: map[uint64]bool{}}
+		v = &rawConv{name: name, early: map[uint64]Entry{}, gone: map[uint64]bool{}, edited: map[uint64]string{}}
 		if !strings.HasPrefix(name, "grp:") {
 			v.known, v.begin, v.first = true, 1, 1
 		}
@@ -177,11 +178,18 @@ func (c *rawClient) settle(v *rawConv) {
 			Kind: Applied, Conversation: v.name, Seq: e.Seq, Count: e.Count, ID: e.ID, Hash: e.Hash, Timeline: c.timeline,
 		})
 		v.cursor = e.Seq
+		if editsOf(v.edited[e.Seq]) > editsOf(e.Hash) {
+			e.Hash = v.edited[e.Seq]
+		}
 		if v.gone[e.Seq] {
 			e.Hash = HashRecalled
 		}
 		v.entries = append(v.entries, e)
-		v.erase(e.Target)
+		if e.edited != "" {
+			v.edit(e.Target, e.edited)
+		} else {
+			v.erase(e.Target)
+		}
 		if slices.Contains(e.Left, c.o.User) && e.Seq >= max(v.first, v.told) {
 			if v.until = e.Seq; v.head > e.Seq {
 				c.sync() // a member again
@@ -209,12 +217,26 @@ func (c *rawClient) prove(e Entry) {
 	c.newest = &wire.Newest{Conversation: e.Conversation, Seq: e.Seq, Id: raw, StoredAtMs: e.stored, Pos: e.pos}
 }
 
-// taken takes note of a message that is told as taken back, also if it is known
+// taken takes note of a message that is told as taken back or edited, also if it is known
 // already or an older answer brings it later (SPEC §6.8).
 func (v *rawConv) taken(e Entry) {
 	if e.Hash == HashRecalled {
 		v.erase(e.Seq)
 		v.gone[e.Seq] = true
+	}
+	if editsOf(e.Hash) > 0 {
+		v.edit(e.Seq, e.Hash)
+	}
+}
+
+// edit changes what a message says, unless what is known of it is newer.
+func (v *rawConv) edit(target uint64, hash string) {
+	if editsOf(v.edited[target]) < editsOf(hash) {
+		v.edited[target] = hash
+	}
+	i, ok := slices.BinarySearchFunc(v.entries, target, func(e Entry, seq uint64) int { return cmp.Compare(e.Seq, seq) })
+	if ok && v.entries[i].Hash != HashRecalled && editsOf(v.entries[i].Hash) < editsOf(hash) {
+		v.entries[i].Hash = hash
 	}
 }
 

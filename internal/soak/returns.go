@@ -247,7 +247,7 @@ func (l *lines) history(h []Record, of []int, between []bool, n int) []Record {
 			if _, over := l.bounds(of[i]); rec.Mono >= over && strings.HasPrefix(rec.Code, toldOf) {
 				continue // what the device said was of a history that is gone, and it could not know
 			}
-		case Invoked, Accepted, Resent, Retry, Unknown, Connected, Disconnected, Started, Recalling, Asked:
+		case Invoked, Accepted, Resent, Retry, Unknown, Connected, Disconnected, Started, Recalling, Editing, Asked:
 		case ReadSet:
 			if of[i] != n || rec.Seq > shown[rec.Conversation] {
 				continue

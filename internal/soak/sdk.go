@@ -230,7 +230,7 @@ func (c *sdkClient) applied(m *skein.Message) {
 // process that waited for the answer may be gone.
 func (c *sdkClient) settled(k Kind, code string, m *skein.Message) {
 	e := EntryOf(entryOf(m))
-	if !c.o.Mortal || e.Hash == HashRecalled {
+	if !c.o.Mortal || amended(e.Hash) {
 		return
 	}
 	c.h.Add(Record{
@@ -242,7 +242,7 @@ func (c *sdkClient) settled(k Kind, code string, m *skein.Message) {
 func entryOf(m *skein.Message) *wire.Entry {
 	w := &wire.Entry{
 		Conversation: m.Conversation, Seq: m.Seq, Id: m.ID[:], Sender: m.Sender, Kind: m.Kind,
-		ReplyTo: m.ReplyTo, Count: m.Count, Recalled: m.Recalled, Target: m.Target, Event: m.Event,
+		ReplyTo: m.ReplyTo, Count: m.Count, Recalled: m.Recalled, Target: m.Target, Event: m.Event, Edits: uint32(m.Edits),
 	}
 	switch {
 	case m.Type == "":

@@ -232,7 +232,7 @@ func (w *World) makeGroups(ctx context.Context) {
 	}
 }
 
-// takeBack recalls messages.
+// takeBack recalls messages, and edits others.
 func (w *World) takeBack(ctx context.Context) {
 	rng := rand.New(rand.NewPCG(w.plan.Seed, 1<<33))
 	for {
@@ -244,6 +244,10 @@ func (w *World) takeBack(ctx context.Context) {
 		if !ok {
 			continue
 		}
+		if rng.IntN(3) > 0 {
+			w.edit(ctx, rng, p, s)
+			continue
+		}
 		rec := Record{Kind: Recalling, Conversation: s.conversation, Seq: s.seq, Timeline: s.timeline, Of: p.id}
 		w.clerk.h.Add(rec)
 		var resp wire.RecallMessageResponse
@@ -252,6 +256,26 @@ func (w *World) takeBack(ctx context.Context) {
 			continue // perhaps it was; that the sender left the group is an answer too
 		}
 		rec.Kind, rec.Count = Recalled, resp.Seq
+		w.clerk.h.Add(rec)
+	}
+}
+
+// edit has a message say something else. Some edits are asked for twice, with one id, as
+// after an answer that was lost: that is one edit.
+func (w *World) edit(ctx context.Context, rng *rand.Rand, p *person, s spot) {
+	rec := Record{Kind: Editing, Conversation: s.conversation, Seq: s.seq, Timeline: s.timeline, Of: p.id}
+	w.clerk.h.Add(rec)
+	id := wire.NewIDSource(nil, nil).Next()
+	req := &wire.EditMessageRequest{
+		Conversation: s.conversation, Seq: s.seq, Id: id[:],
+		Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: fmt.Sprintf("edited %x", id)}},
+	}
+	for range 1 + rng.IntN(2) {
+		var resp wire.EditMessageResponse
+		if err := w.call(ctx, p.token, messageService+"EditMessage", req, &resp); err != nil {
+			continue // perhaps it was
+		}
+		rec.Kind, rec.Count = Edited, resp.Seq
 		w.clerk.h.Add(rec)
 	}
 }

@@ -26,6 +26,8 @@ func commands() []command {
 		{"history", "[N]", "earlier messages (default 20)", 0, (*Chat).historyCmd},
 		{"reply", "SEQ text", "answer a message", 2, (*Chat).replyCmd},
 		{"recall", "SEQ", "take a message back", 1, (*Chat).recallCmd},
+		{"edit", "SEQ text", "replace what a message of yours says", 2, (*Chat).editCmd},
+		{"edits", "SEQ", "what a message said before it was edited", 1, (*Chat).editsCmd},
 		{"contacts", "", "contacts and requests", 0, (*Chat).contactsCmd},
 		{"add", "@user [text]", "ask somebody to be your contact", 1, (*Chat).addCmd},
 		{"accept", "@user", "accept a request", 1, onUser(func(c *Chat, ctx context.Context, id string) error {
@@ -286,6 +288,32 @@ func (c *Chat) recallCmd(ctx context.Context, args []string) error {
 		return err
 	}
 	return c.client.Conversation(c.current()).Recall(ctx, seq)
+}
+
+func (c *Chat) editCmd(ctx context.Context, args []string) error {
+	seq, err := parseSeq(args[0])
+	if err != nil {
+		return err
+	}
+	return c.client.Conversation(c.current()).Edit(ctx, seq, strings.Join(args[1:], " "))
+}
+
+func (c *Chat) editsCmd(ctx context.Context, args []string) error {
+	seq, err := parseSeq(args[0])
+	if err != nil {
+		return err
+	}
+	versions, _, err := c.client.Conversation(c.current()).Edits(ctx, seq, 0, 0)
+	if err != nil {
+		return err
+	}
+	if len(versions) == 0 {
+		c.printf("        · #%d has no earlier version\n", seq)
+	}
+	for _, v := range versions {
+		c.printf("%s  %d. %s\n", time.UnixMilli(v.AtMs).Local().Format("15:04"), v.Version, clean(v.GetContent().GetText()))
+	}
+	return nil
 }
 
 func (c *Chat) contactsCmd(ctx context.Context, _ []string) error {

@@ -23,6 +23,10 @@ func (c *Chat) onEvent(ctx context.Context, e skein.Event) {
 			return
 		}
 		c.onTimeline(ctx, e.Conversation, e.Message)
+	case *skein.ChangedEvent:
+		if e.Message.Conversation == c.current() {
+			c.show(ctx, e.Message)
+		}
 	case *skein.GroupEvent:
 		c.onTimeline(ctx, e.Conversation, e.Message)
 	case *skein.ContactEvent:

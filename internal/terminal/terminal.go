@@ -258,6 +258,9 @@ func (c *Chat) show(ctx context.Context, m *skein.Message) {
 		if m.ReplyTo > 0 {
 			text = fmt.Sprintf("↳ #%d %s", m.ReplyTo, text)
 		}
+		if m.Edits > 0 {
+			text += "  (edited)"
+		}
 		number := ""
 		if m.Seq > 0 {
 			number = fmt.Sprintf("  #%d", m.Seq)

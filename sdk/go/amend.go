@@ -24,7 +24,7 @@ func amends(e *wire.Entry) bool {
 // tells of many of them, and the end of the window passes none whose outcome is not
 // stored, whatever happens meanwhile.
 func known(e *wire.Entry) bool {
-	return !amends(e) || e.Kind == wire.EntryKind_ENTRY_KIND_RECALL
+	return !amends(e) || e.Kind == wire.EntryKind_ENTRY_KIND_RECALL || e.Kind == wire.EntryKind_ENTRY_KIND_EDIT
 }
 
 // erased is an entry as the recall at seq by leaves it: without what its author wrote.
@@ -35,14 +35,26 @@ func erased(e *wire.Entry, by uint64) *wire.Entry {
 	return c
 }
 
+// edited is an entry as an edit of it leaves it: the edit says what it says now.
+func edited(e, by *wire.Entry) *wire.Entry {
+	c := proto.Clone(e).(*wire.Entry)
+	c.Content, c.Mentions, c.Extra, c.EditedAtMs, c.Edits = by.Content, by.Mentions, by.Extra, by.EditedAtMs, by.Edits
+	c.Amended = by.Seq
+	return c
+}
+
 // latest is the newer of two states of an entry; the second one may be nil, of
-// another entry, or a recall.
+// another entry, or a recall or an edit of it.
 func latest(e, other *wire.Entry) *wire.Entry {
 	switch {
 	case other == nil:
 	case other.Kind == wire.EntryKind_ENTRY_KIND_RECALL:
 		if other.Target == e.Seq && !e.Recalled {
 			return erased(e, other.Seq)
+		}
+	case other.Kind == wire.EntryKind_ENTRY_KIND_EDIT:
+		if other.Target == e.Seq && other.Seq > e.Amended && !e.Recalled {
+			return edited(e, other)
 		}
 	case other.Seq == e.Seq && other.Amended > e.Amended && (other.Recalled || !e.Recalled):
 		return other
@@ -63,6 +75,24 @@ func (k *core) recall(cv *conv, e *wire.Entry) bool {
 		k.change(cv, erased(kept, e.Seq))
 	}
 	return !kept.Recalled
+}
+
+// edit applies an edit that was pushed. What it made of its target may have been told
+// before.
+func (k *core) edit(cv *conv, e *wire.Entry, tell bool) {
+	kept := k.kept(cv, e.Target)
+	if kept == nil {
+		k.outside(cv, e, e.Target)
+		return
+	}
+	now := latest(kept, e)
+	if now == kept {
+		return
+	}
+	k.change(cv, now)
+	if tell {
+		k.feed(FeedItem{Kind: FeedChanged, Conversation: cv.rec.ID, Seq: e.Target, Entry: now})
+	}
 }
 
 // retake takes over an entry that is, or was, known here as it is now.
@@ -162,7 +192,7 @@ func (k *core) outside(cv *conv, by *wire.Entry, target uint64) {
 			r.amended = append(r.amended, by)
 		}
 	}
-	if by.Recalled || amends(by) {
+	if by.Recalled || by.Kind == wire.EntryKind_ENTRY_KIND_RECALL {
 		k.eraseWaiting(cv, by, target)
 	}
 }

@@ -382,9 +382,50 @@ func (v *Conversation) Recall(ctx context.Context, seq uint64) error {
 	if err := v.c.Call(ctx, "skein.v1.MessageService/RecallMessage", req, &resp); err != nil {
 		return err
 	}
+	return v.stored(ctx, resp.Seq)
+}
+
+// Edit replaces what the user's own message seq says: text, type, mentions and extra; what is
+// not given is absent then. It returns once the server has stored it; the event that
+// tells it is a ChangedEvent, here and on all devices. Every try has the same id, so
+// one whose answer was lost makes no second edit.
+func (v *Conversation) Edit(ctx context.Context, seq uint64, text string, opts ...SendOption) error {
+	s := &wire.Send{Conversation: v.id, Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: text}}}
+	for _, opt := range opts {
+		opt(s)
+	}
+	if err := checkSend(s); err != nil {
+		return err
+	}
+	if s.ReplyTo != 0 {
+		return invalid("an edit does not change which message is answered")
+	}
+	req := &wire.EditMessageRequest{Conversation: v.id, Seq: seq, Content: s.Content, Mentions: s.Mentions, Extra: s.Extra}
+	if err := v.c.do(ctx, func(k *core) { id := k.ids.Next(); req.Id = id[:] }); err != nil {
+		return err
+	}
+	var resp wire.EditMessageResponse
+	if err := v.c.Call(ctx, "skein.v1.MessageService/EditMessage", req, &resp); err != nil {
+		return err
+	}
+	return v.stored(ctx, resp.Seq)
+}
+
+// Edits are the versions that the message seq had before it was edited, the latest
+// first: at most limit (0: all that are kept) below the version before (0: the present
+// one). next is where the next page begins, 0 if there is none.
+func (v *Conversation) Edits(ctx context.Context, seq uint64, before uint32, limit int) (versions []*wire.Edited, next uint32, err error) {
+	var resp wire.ListEditsResponse
+	req := &wire.ListEditsRequest{Conversation: v.id, Seq: seq, Before: before, Limit: uint32(max(limit, 0))}
+	err = v.c.Call(ctx, "skein.v1.MessageService/ListEdits", req, &resp)
+	return resp.Versions, resp.Next, err
+}
+
+// stored takes note of an entry of the user's that a call stored, in case its push gets lost.
+func (v *Conversation) stored(ctx context.Context, seq uint64) error {
 	return v.c.do(ctx, func(k *core) {
 		if k.state == StateConnected {
-			k.noteHead(v.id, resp.Seq) // in case its push gets lost
+			k.noteHead(v.id, seq)
 		}
 	})
 }

@@ -28,17 +28,25 @@ func (f *fake) amend(e *wire.Entry) {
 		t = erased(t, e.Seq)
 	case t.Recalled:
 		return // a real server refuses it
+	case e.Kind == wire.EntryKind_ENTRY_KIND_EDIT:
+		e.EditedAtMs, e.Edits = e.StoredAtMs, t.Edits+1
+		t = edited(t, e)
 	default:
 		t.Content, t.Amended = e.Content, e.Seq
 	}
 	now[e.Target-1] = t
 }
 
-// edit makes an entry say something else; it has no effect on one that was recalled.
+// edit makes an entry say something else, by an edit or by what this version of the
+// client does not know; it has no effect on one that was recalled.
 func (f *fake) edit(conversation string, target uint64, text string) {
 	f.do(func() {
+		kind := kindEdit
+		if len(f.journal[conversation])%2 == 0 {
+			kind = wire.EntryKind_ENTRY_KIND_EDIT
+		}
 		f.append(nil, &wire.Entry{
-			Conversation: conversation, Sender: "bob", Kind: kindEdit, Target: target,
+			Conversation: conversation, Sender: "bob", Kind: kind, Target: target,
 			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: text}},
 		})
 	})

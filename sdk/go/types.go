@@ -81,6 +81,9 @@ type Message struct {
 	Recalled bool
 	// Amended is the seq of the entry that made it what it is, 0: it is as it was written.
 	Amended uint64
+	// EditedAt is when it was last edited, zero: never; Edits how often.
+	EditedAt time.Time
+	Edits    int
 	// Target is the seq a recall takes back.
 	Target uint64
 	// Event is set for entries of kind EVENT.
@@ -185,6 +188,9 @@ func messageOf(e *wire.Entry, user string) *Message {
 	}
 	if c := e.Content; c != nil {
 		m.Type, m.Text, m.Data, m.Fallback = c.Type, c.GetText(), c.GetData(), c.Fallback
+	}
+	if e.EditedAtMs > 0 {
+		m.EditedAt, m.Edits = time.UnixMilli(e.EditedAtMs), int(e.Edits)
 	}
 	if m.Own && e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE {
 		m.Status = StatusSent

@@ -161,6 +161,11 @@ var clients = []Mutant{
 		Package: sdkDir, Test: "TestStatesInAnyOrder",
 	},
 	{
+		Name: "sdk-edit-overwrites-a-newer-state", Breaks: "23: an edit that is told late changes nothing newer",
+		Hunks:   []Hunk{{sdkDir + "/amend.go", "other.Target == e.Seq && other.Seq > e.Amended && !e.Recalled", "other.Target == e.Seq && !e.Recalled"}},
+		Package: sdkDir, Test: "TestEdit",
+	},
+	{
 		Name: "sdk-touched-ignored", Breaks: "23: a device that was away learns what was amended before the stretch",
 		Hunks:   []Hunk{{sdkDir + "/stretch.go", "\t\tif e.GetSeq() < s.first {\n", "\t\tif e.GetSeq() < s.first && e.GetSeq() > r.High {\n"}},
 		Package: sdkDir, Test: "TestAmendments",

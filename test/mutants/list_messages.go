@@ -29,6 +29,51 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestAmendedBetweenTwoTimes",
 	},
 	{
+		Name: "edit-of-another-state", Breaks: "13: an edit is made from the state that it is stored upon",
+		Hunks:   []Hunk{{messagingDir + "/amend.go", "im.Amend{Change: true, If: target.Amended}", "im.Amend{Change: true, If: e.Target}"}},
+		Package: messagingDir, Test: "TestEdits",
+	},
+	{
+		Name: "edit-keeps-its-words", Breaks: "23: a recall erases all that a message ever said",
+		Hunks:   []Hunk{{messagingDir + "/amend.go", "\tm.kept = nil\n", "\tm.kept = m.told\n"}},
+		Package: messagingDir, Test: "TestRecallErasesEdits",
+	},
+	{
+		Name: "edited-message-tells-its-versions", Breaks: "what a message said before is told to who asks for it, and not with it",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\tpresent(&o.Entries[i])\n", ""}},
+		Package: messagingDir, Test: "TestEdits",
+	},
+	{
+		Name: "versions-told-to-who-may-not-read", Breaks: "17: who may not read a message may not read what it said before",
+		Hunks:   []Hunk{{messagingDir + "/amend.go", "\tif !may {\n", "\tif !may && seq == 0 {\n"}},
+		Package: messagingDir, Test: "TestWhoMayEdit",
+	},
+	{
+		Name: "edit-by-anybody", Breaks: "only its author edits a message",
+		Hunks:   []Hunk{{messagingDir + "/amend.go", "\tcase target.Sender != e.Sender:\n\t\tif _, err", "\tcase target.Sender == \"\":\n\t\tif _, err"}},
+		Package: messagingDir, Test: "TestWhoMayEdit",
+	},
+	{
+		Name: "edit-for-ever", Breaks: "a message can be edited within the window",
+		Hunks:   []Hunk{{messagingDir + "/amend.go", "now.Sub(target.Stored) > s.editing:", "now.Sub(target.Stored) > 1000*s.editing:"}},
+		Package: messagingDir, Test: "TestEditWindow",
+	},
+	{
+		Name: "edit-of-what-was-taken-back", Breaks: "13: what was recalled stays so",
+		Hunks:   []Hunk{{messagingDir + "/amend.go", "\tcase target.Recalled:\n\t\treturn im.Errorf(im.CodeTooLate, \"the message was taken back\")\n", ""}},
+		Package: messagingDir, Test: "TestRecallErasesEdits",
+	},
+	{
+		Name: "all-versions-are-kept", Breaks: "what a message carries is bounded, however often it is edited",
+		Hunks:   []Hunk{{"internal/entrycodec/amend.go", "\ts.forget()\n", ""}},
+		Package: "internal/entrycodec", Test: "TestVersionsAreBounded",
+	},
+	{
+		Name: "amend-out-of-order", Breaks: "11: an amendment keeps its place among the sends",
+		Hunks:   []Hunk{{"internal/gateway/session.go", "\tif c.class == limits.Sends && !s.inTurn(frame) {", "\tif c.index == cmdSend && !s.inTurn(frame) {"}},
+		Package: "internal/gateway", Test: "TestAmendKeepsTheOrder",
+	},
+	{
 		Name: "windows-that-touch-are-dropped", Breaks: "4: what was stored while somebody was a member stays theirs to read",
 		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\t\tif w.First < r.m.First {\n", "\t\t\tif w.Until < r.m.First {\n"}},
 		Package: messagingDir, Test: "TestWindowsThatTouchWhileTheyAreRead",

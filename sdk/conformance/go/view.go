@@ -47,7 +47,7 @@ func (d *driver) view(ctx context.Context, v *skein.Conversation) (object, error
 func message(m *skein.Message) object {
 	o := object{
 		"conversation": m.Conversation, "seq": m.Seq, "message": m.ID.String(), "sender": m.Sender, "own": m.Own, "status": m.Status.String(),
-		"type": m.Type, "text": m.Text, "data": m.Data, "fallback": m.Fallback, "extra": m.Extra, "recalled": m.Recalled, "reply_to": m.ReplyTo,
+		"type": m.Type, "text": m.Text, "data": m.Data, "fallback": m.Fallback, "extra": m.Extra, "recalled": m.Recalled, "reply_to": m.ReplyTo, "edits": m.Edits,
 	}
 	if m.Err != nil {
 		o["code"] = string(m.Err.Code)

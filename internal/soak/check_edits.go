@@ -1,0 +1,61 @@
+package soak
+
+import "strings"
+
+// edits are those of one message: how many, and the last one's seq.
+type edits struct {
+	n    int
+	last uint64
+}
+
+// checkEdits: a message was edited as often as entries say so, those that were answered
+// among them; and who knows the last of them holds what it says then.
+func (c *checker) checkEdits() {
+	says := map[place]string{} // in the journal
+	for _, v := range c.views {
+		if v.Source != SourceJournal {
+			continue
+		}
+		for i := range v.Entries {
+			e := &v.Entries[i]
+			p := place{conversation: e.Conversation, seq: e.Seq}
+			says[p] = e.Hash
+			if x := c.edits[p]; e.Message && e.Hash != HashRecalled && x.n != editsOf(e.Hash) {
+				c.report.add(Amendment, e.Conversation, e.Seq, "%d entries edit it, and it says that it was edited %d times", x.n, editsOf(e.Hash))
+			}
+		}
+	}
+	for _, h := range c.run.Histories {
+		for i := range h {
+			if rec := &h[i]; rec.Kind == Edited && (rec.Timeline == "" || rec.Timeline == c.final) && len(says) > 0 && !c.isEdit(rec.Conversation, rec.Count) {
+				c.report.add(Amendment, rec.Conversation, rec.Seq, "it was answered that it was edited by %d, which is no edit", rec.Count)
+			}
+		}
+	}
+	for _, v := range c.views {
+		for i := range v.Entries {
+			e := &v.Entries[i]
+			p := place{conversation: e.Conversation, seq: e.Seq}
+			x := c.edits[p]
+			if x.n > 0 && e.Hash != HashRecalled && says[p] != HashRecalled && e.Hash != says[p] && c.knows(v, e.Conversation, x.last) {
+				c.report.add(Amendment, e.Conversation, e.Seq, "%s holds another version of it than the store", v.name)
+			}
+		}
+	}
+}
+
+// isEdit tells that an entry edits another one.
+func (c *checker) isEdit(conversation string, seq uint64) bool {
+	return c.isEdits[place{conversation: conversation, seq: seq}]
+}
+
+// indexEdit notes an entry that edits another one, once.
+func (c *checker) indexEdit(e *Entry) {
+	p := place{conversation: e.Conversation, seq: e.Seq}
+	if !strings.HasPrefix(e.Hash, editOf) || c.isEdits[p] {
+		return
+	}
+	c.isEdits[p] = true
+	of := place{conversation: e.Conversation, seq: e.Target}
+	c.edits[of] = edits{c.edits[of].n + 1, max(c.edits[of].last, e.Seq)}
+}
