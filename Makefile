@@ -20,9 +20,10 @@ NODES ?= 3
 cluster: build ## NODES nodes over a PostgreSQL of their own on this machine, until Ctrl-C; more: deploy/cluster.sh --help
 	@NODES=$(NODES) deploy/cluster.sh
 
-# The race detector needs a C compiler, examples/python a Python with websockets, examples/browser Chromium,
-# the tests of many nodes a PostgreSQL server: its programs only, so Debian's package is kept from starting one on port
-# 5432. Everything else comes with Go.
+# The race detector needs a C compiler, examples/python a Python with websockets, examples/browser Chromium, test/clients
+# Node and a Python that makes virtual environments (it installs the rest into bin/.clients, from npm's and Python's
+# registries, once), the tests of many nodes a PostgreSQL server: its programs only, so Debian's package is kept from
+# starting one on port 5432. Everything else comes with Go.
 INSTALL := DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends -o Dpkg::Options::=--force-confold
 PG_CONF := /etc/postgresql-common/createcluster.conf
 deps:
@@ -34,6 +35,9 @@ deps:
 		apt-get update -q && $(INSTALL) python3 python3-websockets; }
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || \
 		command -v chromium-headless-shell >/dev/null || { apt-get update -q && $(INSTALL) chromium; }
+	@command -v npm >/dev/null || { apt-get update -q && $(INSTALL) nodejs npm; }
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || /usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null || { \
+		apt-get update -q && $(INSTALL) python3-venv; }
 
 # SQLite in Go is one large translation from C: the compiler's own checks of its pointers, which come with the
 # race detector, are a quarter of the time of whatever uses it.

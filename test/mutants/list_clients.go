@@ -270,4 +270,9 @@ var clients = []Mutant{
 		Hunks:   []Hunk{{sdkDir + "/connect.go", "if ms := k.heartbeat.GetDeadMs(); ms > 0 && k.state == StateConnected {", "if ms := k.heartbeat.GetDeadMs(); ms > 60_000 && k.state == StateConnected {"}},
 		Package: sdkDir, Test: "TestSilentServerIsLostWhenItSaid",
 	},
+	{
+		Name: "members-without-their-roles", Breaks: "the OpenAPI document's examples are what a server answers",
+		Hunks:   []Hunk{{apiDir + "/groups.go", "Role:         wire.Role(m.Role),", ""}},
+		Package: "test/clients", Test: "TestExamples",
+	},
 }
