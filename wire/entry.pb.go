@@ -36,6 +36,8 @@ const (
 	EntryKind_ENTRY_KIND_EVENT EntryKind = 3
 	// The author of the entry `target` replaced what it says. The entry carries what the target says now.
 	EntryKind_ENTRY_KIND_EDIT EntryKind = 4
+	// A member reacted to the entry `target`, or took a reaction away: see `react` and `reactions`.
+	EntryKind_ENTRY_KIND_REACTION EntryKind = 5
 )
 
 // Enum value maps for EntryKind.
@@ -46,6 +48,7 @@ var (
 		2: "ENTRY_KIND_RECALL",
 		3: "ENTRY_KIND_EVENT",
 		4: "ENTRY_KIND_EDIT",
+		5: "ENTRY_KIND_REACTION",
 	}
 	EntryKind_value = map[string]int32{
 		"ENTRY_KIND_UNSPECIFIED": 0,
@@ -53,6 +56,7 @@ var (
 		"ENTRY_KIND_RECALL":      2,
 		"ENTRY_KIND_EVENT":       3,
 		"ENTRY_KIND_EDIT":        4,
+		"ENTRY_KIND_REACTION":    5,
 	}
 )
 
@@ -437,7 +441,11 @@ type Entry struct {
 	// When the message was last edited, Unix milliseconds, the server's clock; 0: never. SPEC §4.10.
 	EditedAtMs int64 `protobuf:"varint,17,opt,name=edited_at_ms,json=editedAtMs,proto3" json:"edited_at_ms,omitempty"`
 	// How often it was edited.
-	Edits         uint32 `protobuf:"varint,18,opt,name=edits,proto3" json:"edits,omitempty"`
+	Edits uint32 `protobuf:"varint,18,opt,name=edits,proto3" json:"edits,omitempty"`
+	// REACTION: what the sender did.
+	React *React `protobuf:"bytes,19,opt,name=react,proto3" json:"react,omitempty"`
+	// Who reacted with what, each kind once. REACTION: the kind that it is about, as it is then, with count 0 if nobody is left. SPEC §4.11.
+	Reactions     []*Reaction `protobuf:"bytes,20,rep,name=reactions,proto3" json:"reactions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -598,6 +606,145 @@ func (x *Entry) GetEdits() uint32 {
 	return 0
 }
 
+func (x *Entry) GetReact() *React {
+	if x != nil {
+		return x.React
+	}
+	return nil
+}
+
+func (x *Entry) GetReactions() []*Reaction {
+	if x != nil {
+		return x.Reactions
+	}
+	return nil
+}
+
+// A member reacts to a message, or takes a reaction away.
+type React struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// An emoji or a short name: 1 to 64 bytes, without spaces and control characters. Compared byte by byte.
+	Reaction      string `protobuf:"bytes,1,opt,name=reaction,proto3" json:"reaction,omitempty"`
+	Remove        bool   `protobuf:"varint,2,opt,name=remove,proto3" json:"remove,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *React) Reset() {
+	*x = React{}
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *React) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*React) ProtoMessage() {}
+
+func (x *React) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use React.ProtoReflect.Descriptor instead.
+func (*React) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *React) GetReaction() string {
+	if x != nil {
+		return x.Reaction
+	}
+	return ""
+}
+
+func (x *React) GetRemove() bool {
+	if x != nil {
+		return x.Remove
+	}
+	return false
+}
+
+// How many members reacted with the same.
+type Reaction struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Reaction string                 `protobuf:"bytes,1,opt,name=reaction,proto3" json:"reaction,omitempty"`
+	Count    uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// Some of them, at most 3.
+	Users []string `protobuf:"bytes,3,rep,name=users,proto3" json:"users,omitempty"`
+	// Whoever is told is one of them; not in what is pushed.
+	Mine          bool `protobuf:"varint,4,opt,name=mine,proto3" json:"mine,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reaction) Reset() {
+	*x = Reaction{}
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reaction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reaction) ProtoMessage() {}
+
+func (x *Reaction) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reaction.ProtoReflect.Descriptor instead.
+func (*Reaction) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Reaction) GetReaction() string {
+	if x != nil {
+		return x.Reaction
+	}
+	return ""
+}
+
+func (x *Reaction) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *Reaction) GetUsers() []string {
+	if x != nil {
+		return x.Users
+	}
+	return nil
+}
+
+func (x *Reaction) GetMine() bool {
+	if x != nil {
+		return x.Mine
+	}
+	return false
+}
+
 // Names an entry so that the server can tell whether its history has it. SPEC §7.8.
 type Newest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -613,7 +760,7 @@ type Newest struct {
 
 func (x *Newest) Reset() {
 	*x = Newest{}
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -625,7 +772,7 @@ func (x *Newest) String() string {
 func (*Newest) ProtoMessage() {}
 
 func (x *Newest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -638,7 +785,7 @@ func (x *Newest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Newest.ProtoReflect.Descriptor instead.
 func (*Newest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Newest) GetConversation() string {
@@ -696,7 +843,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -708,7 +855,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -721,7 +868,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Content) GetType() string {
@@ -798,7 +945,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -810,7 +957,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -823,7 +970,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Event) GetType() EventType {
@@ -890,7 +1037,7 @@ type GroupChange struct {
 
 func (x *GroupChange) Reset() {
 	*x = GroupChange{}
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -902,7 +1049,7 @@ func (x *GroupChange) String() string {
 func (*GroupChange) ProtoMessage() {}
 
 func (x *GroupChange) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -915,7 +1062,7 @@ func (x *GroupChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupChange.ProtoReflect.Descriptor instead.
 func (*GroupChange) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GroupChange) GetPicture() string {
@@ -999,7 +1146,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xd5\x04\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xae\x05\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -1021,11 +1168,21 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x05extra\x18\x10 \x03(\v2\x1a.skein.v1.Entry.ExtraEntryR\x05extra\x12 \n" +
 	"\fedited_at_ms\x18\x11 \x01(\x03R\n" +
 	"editedAtMs\x12\x14\n" +
-	"\x05edits\x18\x12 \x01(\rR\x05edits\x1a8\n" +
+	"\x05edits\x18\x12 \x01(\rR\x05edits\x12%\n" +
+	"\x05react\x18\x13 \x01(\v2\x0f.skein.v1.ReactR\x05react\x120\n" +
+	"\treactions\x18\x14 \x03(\v2\x12.skein.v1.ReactionR\treactions\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x82\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\";\n" +
+	"\x05React\x12\x1a\n" +
+	"\breaction\x18\x01 \x01(\tR\breaction\x12\x16\n" +
+	"\x06remove\x18\x02 \x01(\bR\x06remove\"f\n" +
+	"\bReaction\x12\x1a\n" +
+	"\breaction\x18\x01 \x01(\tR\breaction\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\x12\x14\n" +
+	"\x05users\x18\x03 \x03(\tR\x05users\x12\x12\n" +
+	"\x04mine\x18\x04 \x01(\bR\x04mine\"\x82\x01\n" +
 	"\x06Newest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -1070,13 +1227,14 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\r_announcementB\f\n" +
 	"\n" +
 	"_muted_allB\x0e\n" +
-	"\f_slow_mode_s*\x87\x01\n" +
+	"\f_slow_mode_s*\xa0\x01\n" +
 	"\tEntryKind\x12\x1a\n" +
 	"\x16ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ENTRY_KIND_MESSAGE\x10\x01\x12\x15\n" +
 	"\x11ENTRY_KIND_RECALL\x10\x02\x12\x14\n" +
 	"\x10ENTRY_KIND_EVENT\x10\x03\x12\x13\n" +
-	"\x0fENTRY_KIND_EDIT\x10\x04\"\x04\b\x05\x10\t*V\n" +
+	"\x0fENTRY_KIND_EDIT\x10\x04\x12\x17\n" +
+	"\x13ENTRY_KIND_REACTION\x10\x05\"\x04\b\x06\x10\t*V\n" +
 	"\n" +
 	"GroupPower\x12\x1b\n" +
 	"\x17GROUP_POWER_UNSPECIFIED\x10\x00\x12\x13\n" +
@@ -1134,7 +1292,7 @@ func file_skein_v1_entry_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_entry_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_skein_v1_entry_proto_goTypes = []any{
 	(EntryKind)(0),      // 0: skein.v1.EntryKind
 	(GroupPower)(0),     // 1: skein.v1.GroupPower
@@ -1143,32 +1301,36 @@ var file_skein_v1_entry_proto_goTypes = []any{
 	(EventType)(0),      // 4: skein.v1.EventType
 	(Role)(0),           // 5: skein.v1.Role
 	(*Entry)(nil),       // 6: skein.v1.Entry
-	(*Newest)(nil),      // 7: skein.v1.Newest
-	(*Content)(nil),     // 8: skein.v1.Content
-	(*Event)(nil),       // 9: skein.v1.Event
-	(*GroupChange)(nil), // 10: skein.v1.GroupChange
-	nil,                 // 11: skein.v1.Entry.ExtraEntry
-	nil,                 // 12: skein.v1.GroupChange.ExtraEntry
+	(*React)(nil),       // 7: skein.v1.React
+	(*Reaction)(nil),    // 8: skein.v1.Reaction
+	(*Newest)(nil),      // 9: skein.v1.Newest
+	(*Content)(nil),     // 10: skein.v1.Content
+	(*Event)(nil),       // 11: skein.v1.Event
+	(*GroupChange)(nil), // 12: skein.v1.GroupChange
+	nil,                 // 13: skein.v1.Entry.ExtraEntry
+	nil,                 // 14: skein.v1.GroupChange.ExtraEntry
 }
 var file_skein_v1_entry_proto_depIdxs = []int32{
 	0,  // 0: skein.v1.Entry.kind:type_name -> skein.v1.EntryKind
-	8,  // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
-	9,  // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
-	11, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
-	4,  // 4: skein.v1.Event.type:type_name -> skein.v1.EventType
-	5,  // 5: skein.v1.Event.role:type_name -> skein.v1.Role
-	10, // 6: skein.v1.Event.group:type_name -> skein.v1.GroupChange
-	12, // 7: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
-	1,  // 8: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
-	1,  // 9: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
-	1,  // 10: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
-	2,  // 11: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
-	3,  // 12: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	10, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
+	11, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
+	13, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
+	7,  // 4: skein.v1.Entry.react:type_name -> skein.v1.React
+	8,  // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
+	4,  // 6: skein.v1.Event.type:type_name -> skein.v1.EventType
+	5,  // 7: skein.v1.Event.role:type_name -> skein.v1.Role
+	12, // 8: skein.v1.Event.group:type_name -> skein.v1.GroupChange
+	14, // 9: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
+	1,  // 10: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
+	1,  // 11: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
+	1,  // 12: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
+	2,  // 13: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
+	3,  // 14: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_entry_proto_init() }
@@ -1176,18 +1338,18 @@ func file_skein_v1_entry_proto_init() {
 	if File_skein_v1_entry_proto != nil {
 		return
 	}
-	file_skein_v1_entry_proto_msgTypes[2].OneofWrappers = []any{
+	file_skein_v1_entry_proto_msgTypes[4].OneofWrappers = []any{
 		(*Content_Text)(nil),
 		(*Content_Data)(nil),
 	}
-	file_skein_v1_entry_proto_msgTypes[4].OneofWrappers = []any{}
+	file_skein_v1_entry_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_entry_proto_rawDesc), len(file_skein_v1_entry_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1132,7 +1132,7 @@ type Limits struct {
 	InFlight uint32 `protobuf:"varint,5,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
 	// What this device may ask of the node it is connected to, over all its connections there and over HTTP.
 	// A Call counts as what its method does. SPEC §1.5.
-	// Send, Amend, SendMessage, EditMessage, RecallMessage …
+	// Send, Amend, SendMessage, EditMessage, ReactToMessage, RecallMessage …
 	Sends *Rate `protobuf:"bytes,6,opt,name=sends,proto3" json:"sends,omitempty"`
 	// … Received, Read, MarkRead …
 	Marks *Rate `protobuf:"bytes,7,opt,name=marks,proto3" json:"marks,omitempty"`
@@ -1497,6 +1497,7 @@ type Amend struct {
 	// Types that are valid to be assigned to What:
 	//
 	//	*Amend_Edit
+	//	*Amend_React
 	What          isAmend_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1576,6 +1577,15 @@ func (x *Amend) GetEdit() *Edit {
 	return nil
 }
 
+func (x *Amend) GetReact() *React {
+	if x != nil {
+		if x, ok := x.What.(*Amend_React); ok {
+			return x.React
+		}
+	}
+	return nil
+}
+
 type isAmend_What interface {
 	isAmend_What()
 }
@@ -1584,7 +1594,13 @@ type Amend_Edit struct {
 	Edit *Edit `protobuf:"bytes,5,opt,name=edit,proto3,oneof"`
 }
 
+type Amend_React struct {
+	React *React `protobuf:"bytes,6,opt,name=react,proto3,oneof"`
+}
+
 func (*Amend_Edit) isAmend_What() {}
+
+func (*Amend_React) isAmend_What() {}
 
 // Replaces what a message of the user's own says, all of it: what is absent here is absent then. reply_to stays.
 type Edit struct {
@@ -4012,14 +4028,15 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa0\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc9\x01\n" +
 	"\x05Amend\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12\x16\n" +
 	"\x06target\x18\x03 \x01(\x04R\x06target\x12\x1d\n" +
 	"\n" +
 	"instead_of\x18\x04 \x01(\fR\tinsteadOf\x12$\n" +
-	"\x04edit\x18\x05 \x01(\v2\x0e.skein.v1.EditH\x00R\x04editB\x06\n" +
+	"\x04edit\x18\x05 \x01(\v2\x0e.skein.v1.EditH\x00R\x04edit\x12'\n" +
+	"\x05react\x18\x06 \x01(\v2\x0f.skein.v1.ReactH\x00R\x05reactB\x06\n" +
 	"\x04what\"\xba\x01\n" +
 	"\x04Edit\x12+\n" +
 	"\acontent\x18\x01 \x01(\v2\x11.skein.v1.ContentR\acontent\x12\x1a\n" +
@@ -4257,9 +4274,10 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	nil,                       // 44: skein.v1.Send.ExtraEntry
 	nil,                       // 45: skein.v1.Edit.ExtraEntry
 	(*Content)(nil),           // 46: skein.v1.Content
-	(*Entry)(nil),             // 47: skein.v1.Entry
-	(*Newest)(nil),            // 48: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 49: google.protobuf.Struct
+	(*React)(nil),             // 47: skein.v1.React
+	(*Entry)(nil),             // 48: skein.v1.Entry
+	(*Newest)(nil),            // 49: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 50: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
@@ -4312,34 +4330,35 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	46, // 47: skein.v1.Send.content:type_name -> skein.v1.Content
 	44, // 48: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
 	11, // 49: skein.v1.Amend.edit:type_name -> skein.v1.Edit
-	46, // 50: skein.v1.Edit.content:type_name -> skein.v1.Content
-	45, // 51: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
-	43, // 52: skein.v1.SendError.error:type_name -> skein.v1.Error
-	47, // 53: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	48, // 54: skein.v1.Sync.newest:type_name -> skein.v1.Newest
-	20, // 55: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	43, // 56: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	47, // 57: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	22, // 58: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	47, // 59: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	48, // 60: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
-	21, // 61: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
-	23, // 62: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
-	47, // 63: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	43, // 64: skein.v1.Range.error:type_name -> skein.v1.Error
-	47, // 65: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	48, // 66: skein.v1.Range.last:type_name -> skein.v1.Newest
-	49, // 67: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	49, // 68: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	43, // 69: skein.v1.Result.error:type_name -> skein.v1.Error
-	38, // 70: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	43, // 71: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 72: skein.v1.Kick.by:type_name -> skein.v1.Device
-	73, // [73:73] is the sub-list for method output_type
-	73, // [73:73] is the sub-list for method input_type
-	73, // [73:73] is the sub-list for extension type_name
-	73, // [73:73] is the sub-list for extension extendee
-	0,  // [0:73] is the sub-list for field type_name
+	47, // 50: skein.v1.Amend.react:type_name -> skein.v1.React
+	46, // 51: skein.v1.Edit.content:type_name -> skein.v1.Content
+	45, // 52: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
+	43, // 53: skein.v1.SendError.error:type_name -> skein.v1.Error
+	48, // 54: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	49, // 55: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	20, // 56: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	43, // 57: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	48, // 58: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	22, // 59: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	48, // 60: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	49, // 61: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	21, // 62: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
+	23, // 63: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
+	48, // 64: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	43, // 65: skein.v1.Range.error:type_name -> skein.v1.Error
+	48, // 66: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	49, // 67: skein.v1.Range.last:type_name -> skein.v1.Newest
+	50, // 68: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	50, // 69: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	43, // 70: skein.v1.Result.error:type_name -> skein.v1.Error
+	38, // 71: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	43, // 72: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 73: skein.v1.Kick.by:type_name -> skein.v1.Device
+	74, // [74:74] is the sub-list for method output_type
+	74, // [74:74] is the sub-list for method input_type
+	74, // [74:74] is the sub-list for extension type_name
+	74, // [74:74] is the sub-list for extension extendee
+	0,  // [0:74] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -4391,6 +4410,7 @@ func file_skein_v1_frames_proto_init() {
 	}
 	file_skein_v1_frames_proto_msgTypes[9].OneofWrappers = []any{
 		(*Amend_Edit)(nil),
+		(*Amend_React)(nil),
 	}
 	file_skein_v1_frames_proto_msgTypes[32].OneofWrappers = []any{
 		(*Call_Body)(nil),

@@ -393,6 +393,8 @@ func (r *jsonReader) kind() EntryKind {
 		return EntryKind_ENTRY_KIND_EVENT
 	case "ENTRY_KIND_EDIT":
 		return EntryKind_ENTRY_KIND_EDIT
+	case "ENTRY_KIND_REACTION":
+		return EntryKind_ENTRY_KIND_REACTION
 	}
 	r.decline()
 	return 0

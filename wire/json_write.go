@@ -226,7 +226,7 @@ func (w *jsonWriter) push(m *Push) {
 }
 
 func (w *jsonWriter) entry(e *Entry) {
-	if e == nil || e.Event != nil || len(e.Extra) > 0 {
+	if e == nil || e.Event != nil || len(e.Extra) > 0 || e.React != nil || len(e.Reactions) > 0 {
 		w.odd = true
 		return
 	}
@@ -266,6 +266,8 @@ func (w *jsonWriter) kind(k EntryKind) {
 		w.raw(`,"kind":"ENTRY_KIND_EVENT"`)
 	case EntryKind_ENTRY_KIND_EDIT:
 		w.raw(`,"kind":"ENTRY_KIND_EDIT"`)
+	case EntryKind_ENTRY_KIND_REACTION:
+		w.raw(`,"kind":"ENTRY_KIND_REACTION"`)
 	default:
 		w.odd = true
 	}

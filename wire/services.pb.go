@@ -4064,6 +4064,322 @@ func (x *Edited) GetExtra() map[string]string {
 	return nil
 }
 
+type ReactToMessageRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// The message's.
+	Seq uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	Id  []byte `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// As in React.
+	Reaction      string `protobuf:"bytes,4,opt,name=reaction,proto3" json:"reaction,omitempty"`
+	Remove        bool   `protobuf:"varint,5,opt,name=remove,proto3" json:"remove,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReactToMessageRequest) Reset() {
+	*x = ReactToMessageRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[73]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReactToMessageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReactToMessageRequest) ProtoMessage() {}
+
+func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[73]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
+func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+}
+
+func (x *ReactToMessageRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ReactToMessageRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *ReactToMessageRequest) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *ReactToMessageRequest) GetReaction() string {
+	if x != nil {
+		return x.Reaction
+	}
+	return ""
+}
+
+func (x *ReactToMessageRequest) GetRemove() bool {
+	if x != nil {
+		return x.Remove
+	}
+	return false
+}
+
+type ReactToMessageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Seq of the REACTION entry; 0: it was so already.
+	Seq           uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReactToMessageResponse) Reset() {
+	*x = ReactToMessageResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[74]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReactToMessageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReactToMessageResponse) ProtoMessage() {}
+
+func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[74]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
+func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+}
+
+func (x *ReactToMessageResponse) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *ReactToMessageResponse) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+type ListReactionsRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq          uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// Those with this reaction only; empty: all.
+	Reaction string `protobuf:"bytes,3,opt,name=reaction,proto3" json:"reaction,omitempty"`
+	// At most so many (default 100, at most 500) …
+	Limit uint32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
+	// … after the one that ListReactionsResponse.next names.
+	Cursor        string `protobuf:"bytes,5,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReactionsRequest) Reset() {
+	*x = ListReactionsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[75]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReactionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReactionsRequest) ProtoMessage() {}
+
+func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[75]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
+func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+}
+
+func (x *ListReactionsRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ListReactionsRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *ListReactionsRequest) GetReaction() string {
+	if x != nil {
+		return x.Reaction
+	}
+	return ""
+}
+
+func (x *ListReactionsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListReactionsRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+type ListReactionsResponse struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Reacted []*Reacted             `protobuf:"bytes,1,rep,name=reacted,proto3" json:"reacted,omitempty"`
+	// Set when there are more: `cursor` of the next page.
+	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReactionsResponse) Reset() {
+	*x = ListReactionsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[76]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReactionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReactionsResponse) ProtoMessage() {}
+
+func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[76]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
+func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+}
+
+func (x *ListReactionsResponse) GetReacted() []*Reacted {
+	if x != nil {
+		return x.Reacted
+	}
+	return nil
+}
+
+func (x *ListReactionsResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+// A user reacted with something.
+type Reacted struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	User          string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	Reaction      string                 `protobuf:"bytes,2,opt,name=reaction,proto3" json:"reaction,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Reacted) Reset() {
+	*x = Reacted{}
+	mi := &file_skein_v1_services_proto_msgTypes[77]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Reacted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Reacted) ProtoMessage() {}
+
+func (x *Reacted) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[77]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
+func (*Reacted) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+}
+
+func (x *Reacted) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *Reacted) GetReaction() string {
+	if x != nil {
+		return x.Reaction
+	}
+	return ""
+}
+
 type ListEntriesRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -4077,7 +4393,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4089,7 +4405,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4102,7 +4418,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -4147,7 +4463,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4159,7 +4475,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4172,7 +4488,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -4224,7 +4540,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4236,7 +4552,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4249,7 +4565,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -4296,7 +4612,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4308,7 +4624,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4321,7 +4637,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -4341,7 +4657,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4353,7 +4669,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4366,7 +4682,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -4391,7 +4707,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4403,7 +4719,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4416,7 +4732,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 type SetMyStateRequest struct {
@@ -4437,7 +4753,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4449,7 +4765,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4462,7 +4778,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -4523,7 +4839,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4535,7 +4851,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4548,7 +4864,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -4569,7 +4885,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4581,7 +4897,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4594,7 +4910,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -4627,7 +4943,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4639,7 +4955,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4652,7 +4968,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -4678,7 +4994,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4690,7 +5006,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4703,7 +5019,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -4743,7 +5059,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4755,7 +5071,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4768,7 +5084,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -4789,7 +5105,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4801,7 +5117,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4814,7 +5130,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -4847,7 +5163,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4859,7 +5175,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4872,7 +5188,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -4893,7 +5209,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4905,7 +5221,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4918,7 +5234,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -4945,7 +5261,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4957,7 +5273,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4970,7 +5286,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -4996,7 +5312,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5008,7 +5324,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5021,7 +5337,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -5040,7 +5356,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5052,7 +5368,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5065,7 +5381,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -5086,7 +5402,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5098,7 +5414,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5111,7 +5427,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -5137,7 +5453,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5149,7 +5465,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5162,7 +5478,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -5189,7 +5505,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5201,7 +5517,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5214,7 +5530,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -5261,7 +5577,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5273,7 +5589,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5286,7 +5602,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -5567,7 +5883,28 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"~\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x91\x01\n" +
+	"\x15ReactToMessageRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\fR\x02id\x12\x1a\n" +
+	"\breaction\x18\x04 \x01(\tR\breaction\x12\x16\n" +
+	"\x06remove\x18\x05 \x01(\bR\x06remove\":\n" +
+	"\x16ReactToMessageResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x96\x01\n" +
+	"\x14ListReactionsRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x1a\n" +
+	"\breaction\x18\x03 \x01(\tR\breaction\x12\x14\n" +
+	"\x05limit\x18\x04 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x05 \x01(\tR\x06cursor\"X\n" +
+	"\x15ListReactionsResponse\x12+\n" +
+	"\areacted\x18\x01 \x03(\v2\x11.skein.v1.ReactedR\areacted\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"9\n" +
+	"\aReacted\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x1a\n" +
+	"\breaction\x18\x02 \x01(\tR\breaction\"~\n" +
 	"\x12ListEntriesRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\x04R\x04from\x12\x1a\n" +
@@ -5695,12 +6032,14 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\aSetRole\x12\x18.skein.v1.SetRoleRequest\x1a\x19.skein.v1.SetRoleResponse\x12\\\n" +
 	"\x11TransferOwnership\x12\".skein.v1.TransferOwnershipRequest\x1a#.skein.v1.TransferOwnershipResponse\x12G\n" +
 	"\n" +
-	"MuteMember\x12\x1b.skein.v1.MuteMemberRequest\x1a\x1c.skein.v1.MuteMemberResponse2\xf6\x04\n" +
+	"MuteMember\x12\x1b.skein.v1.MuteMemberRequest\x1a\x1c.skein.v1.MuteMemberResponse2\x9d\x06\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
 	"\vEditMessage\x12\x1c.skein.v1.EditMessageRequest\x1a\x1d.skein.v1.EditMessageResponse\x12D\n" +
-	"\tListEdits\x12\x1a.skein.v1.ListEditsRequest\x1a\x1b.skein.v1.ListEditsResponse\x12J\n" +
+	"\tListEdits\x12\x1a.skein.v1.ListEditsRequest\x1a\x1b.skein.v1.ListEditsResponse\x12S\n" +
+	"\x0eReactToMessage\x12\x1f.skein.v1.ReactToMessageRequest\x1a .skein.v1.ReactToMessageResponse\x12P\n" +
+	"\rListReactions\x12\x1e.skein.v1.ListReactionsRequest\x1a\x1f.skein.v1.ListReactionsResponse\x12J\n" +
 	"\vListEntries\x12\x1c.skein.v1.ListEntriesRequest\x1a\x1d.skein.v1.ListEntriesResponse\x12\\\n" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
@@ -5730,7 +6069,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 100)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 105)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(ContactState)(0),                 // 1: skein.v1.ContactState
@@ -5807,53 +6146,58 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*ListEditsRequest)(nil),          // 72: skein.v1.ListEditsRequest
 	(*ListEditsResponse)(nil),         // 73: skein.v1.ListEditsResponse
 	(*Edited)(nil),                    // 74: skein.v1.Edited
-	(*ListEntriesRequest)(nil),        // 75: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 76: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 77: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 78: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 79: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 80: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 81: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 82: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 83: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 84: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 85: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 86: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 87: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 88: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 89: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 90: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 91: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 92: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 93: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 94: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 95: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 96: skein.v1.CreateGroupForResponse
-	nil,                               // 97: skein.v1.Group.ExtraEntry
-	nil,                               // 98: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 99: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 100: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 101: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 102: skein.v1.Device
-	(Role)(0),                         // 103: skein.v1.Role
-	(GroupPower)(0),                   // 104: skein.v1.GroupPower
-	(JoinMode)(0),                     // 105: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 106: skein.v1.GroupHistory
-	(*Content)(nil),                   // 107: skein.v1.Content
-	(*Entry)(nil),                     // 108: skein.v1.Entry
-	(*Newest)(nil),                    // 109: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 110: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 111: skein.v1.MyState
-	(*GroupChange)(nil),               // 112: skein.v1.GroupChange
+	(*ReactToMessageRequest)(nil),     // 75: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),    // 76: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),      // 77: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),     // 78: skein.v1.ListReactionsResponse
+	(*Reacted)(nil),                   // 79: skein.v1.Reacted
+	(*ListEntriesRequest)(nil),        // 80: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 81: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 82: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 83: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 84: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 85: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 86: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 87: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 88: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 89: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 90: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 91: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 92: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 93: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 94: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 95: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 96: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 97: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 98: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 99: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 100: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 101: skein.v1.CreateGroupForResponse
+	nil,                               // 102: skein.v1.Group.ExtraEntry
+	nil,                               // 103: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 104: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 105: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 106: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 107: skein.v1.Device
+	(Role)(0),                         // 108: skein.v1.Role
+	(GroupPower)(0),                   // 109: skein.v1.GroupPower
+	(JoinMode)(0),                     // 110: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 111: skein.v1.GroupHistory
+	(*Content)(nil),                   // 112: skein.v1.Content
+	(*Entry)(nil),                     // 113: skein.v1.Entry
+	(*Newest)(nil),                    // 114: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 115: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 116: skein.v1.MyState
+	(*GroupChange)(nil),               // 117: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	102, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	107, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	2,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	102, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	107, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	2,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	2,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	13,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	102, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	107, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
 	18,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	18,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	0,   // 9: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
@@ -5864,139 +6208,144 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	25,  // 14: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	25,  // 15: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	25,  // 16: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	103, // 17: skein.v1.Group.role:type_name -> skein.v1.Role
-	97,  // 18: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	104, // 19: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	104, // 20: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	104, // 21: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	105, // 22: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	106, // 23: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	103, // 24: skein.v1.Member.role:type_name -> skein.v1.Role
+	108, // 17: skein.v1.Group.role:type_name -> skein.v1.Role
+	102, // 18: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	109, // 19: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	109, // 20: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	109, // 21: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	110, // 22: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	111, // 23: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	108, // 24: skein.v1.Member.role:type_name -> skein.v1.Role
 	42,  // 25: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	42,  // 26: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	42,  // 27: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	98,  // 28: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	104, // 29: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	104, // 30: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	104, // 31: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	105, // 32: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	106, // 33: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	103, // 28: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	109, // 29: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	109, // 30: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	109, // 31: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	110, // 32: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	111, // 33: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
 	42,  // 34: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
 	43,  // 35: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	103, // 36: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	107, // 37: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	99,  // 38: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	107, // 39: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	100, // 40: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	108, // 36: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	112, // 37: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	104, // 38: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	112, // 39: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	105, // 40: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
 	74,  // 41: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	107, // 42: skein.v1.Edited.content:type_name -> skein.v1.Content
-	101, // 43: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	108, // 44: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	108, // 45: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	109, // 46: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	110, // 47: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	111, // 48: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	2,   // 49: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	102, // 50: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	2,   // 51: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	18,  // 52: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	18,  // 53: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	13,  // 54: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	112, // 55: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	42,  // 56: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	3,   // 57: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	5,   // 58: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	7,   // 59: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	9,   // 60: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	11,  // 61: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	14,  // 62: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	16,  // 63: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	19,  // 64: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	21,  // 65: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	23,  // 66: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	26,  // 67: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	28,  // 68: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	30,  // 69: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	32,  // 70: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	34,  // 71: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	36,  // 72: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	38,  // 73: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	40,  // 74: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	44,  // 75: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	46,  // 76: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	48,  // 77: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	50,  // 78: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	52,  // 79: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	54,  // 80: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	56,  // 81: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	58,  // 82: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	60,  // 83: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	62,  // 84: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	64,  // 85: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	66,  // 86: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	68,  // 87: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	70,  // 88: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	72,  // 89: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	75,  // 90: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	77,  // 91: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	79,  // 92: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	81,  // 93: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	83,  // 94: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	85,  // 95: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	87,  // 96: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	89,  // 97: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	91,  // 98: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	93,  // 99: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	95,  // 100: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	4,   // 101: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	6,   // 102: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	8,   // 103: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	10,  // 104: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	12,  // 105: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	15,  // 106: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	17,  // 107: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	20,  // 108: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	22,  // 109: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	24,  // 110: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	27,  // 111: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	29,  // 112: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	31,  // 113: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	33,  // 114: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	35,  // 115: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	37,  // 116: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	39,  // 117: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	41,  // 118: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	45,  // 119: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	47,  // 120: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	49,  // 121: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	51,  // 122: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	53,  // 123: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	55,  // 124: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	57,  // 125: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	59,  // 126: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	61,  // 127: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	63,  // 128: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	65,  // 129: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	67,  // 130: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	69,  // 131: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	71,  // 132: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	73,  // 133: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	76,  // 134: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	78,  // 135: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	80,  // 136: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	82,  // 137: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	84,  // 138: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	86,  // 139: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	88,  // 140: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	90,  // 141: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	92,  // 142: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	94,  // 143: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	96,  // 144: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	101, // [101:145] is the sub-list for method output_type
-	57,  // [57:101] is the sub-list for method input_type
-	57,  // [57:57] is the sub-list for extension type_name
-	57,  // [57:57] is the sub-list for extension extendee
-	0,   // [0:57] is the sub-list for field type_name
+	112, // 42: skein.v1.Edited.content:type_name -> skein.v1.Content
+	106, // 43: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	79,  // 44: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	113, // 45: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	113, // 46: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	114, // 47: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	115, // 48: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	116, // 49: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	2,   // 50: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	107, // 51: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	2,   // 52: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	18,  // 53: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	18,  // 54: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	13,  // 55: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	117, // 56: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	42,  // 57: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	3,   // 58: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	5,   // 59: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	7,   // 60: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	9,   // 61: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	11,  // 62: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	14,  // 63: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	16,  // 64: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	19,  // 65: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	21,  // 66: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	23,  // 67: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	26,  // 68: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	28,  // 69: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	30,  // 70: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	32,  // 71: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	34,  // 72: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	36,  // 73: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	38,  // 74: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	40,  // 75: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	44,  // 76: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	46,  // 77: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	48,  // 78: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	50,  // 79: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	52,  // 80: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	54,  // 81: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	56,  // 82: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	58,  // 83: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	60,  // 84: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	62,  // 85: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	64,  // 86: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	66,  // 87: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	68,  // 88: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	70,  // 89: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	72,  // 90: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	75,  // 91: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	77,  // 92: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	80,  // 93: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	82,  // 94: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	84,  // 95: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	86,  // 96: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	88,  // 97: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	90,  // 98: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	92,  // 99: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	94,  // 100: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	96,  // 101: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	98,  // 102: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	100, // 103: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	4,   // 104: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	6,   // 105: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	8,   // 106: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	10,  // 107: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	12,  // 108: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	15,  // 109: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	17,  // 110: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	20,  // 111: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	22,  // 112: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	24,  // 113: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	27,  // 114: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	29,  // 115: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	31,  // 116: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	33,  // 117: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	35,  // 118: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	37,  // 119: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	39,  // 120: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	41,  // 121: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	45,  // 122: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	47,  // 123: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	49,  // 124: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	51,  // 125: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	53,  // 126: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	55,  // 127: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	57,  // 128: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	59,  // 129: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	61,  // 130: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	63,  // 131: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	65,  // 132: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	67,  // 133: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	69,  // 134: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	71,  // 135: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	73,  // 136: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	76,  // 137: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	78,  // 138: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	81,  // 139: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	83,  // 140: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	85,  // 141: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	87,  // 142: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	89,  // 143: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	91,  // 144: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	93,  // 145: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	95,  // 146: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	97,  // 147: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	99,  // 148: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	101, // 149: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	104, // [104:150] is the sub-list for method output_type
+	58,  // [58:104] is the sub-list for method input_type
+	58,  // [58:58] is the sub-list for extension type_name
+	58,  // [58:58] is the sub-list for extension extendee
+	0,   // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -6008,14 +6357,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[21].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[48].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[79].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[84].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   100,
+			NumMessages:   105,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

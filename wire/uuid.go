@@ -70,6 +70,8 @@ func readIDs(m proto.Message) {
 		m.Id = idOf(m.Id)
 	case *EditMessageRequest:
 		m.Id = idOf(m.Id)
+	case *ReactToMessageRequest:
+		m.Id = idOf(m.Id)
 	case *ListConversationsRequest:
 		if n := m.GetNewest(); n != nil {
 			n.Id = idOf(n.Id)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -22,6 +23,13 @@ func TestBadAmendments(t *testing.T) {
 		{"MessageService/EditMessage", &wire.EditMessageRequest{Conversation: "dm:a:b"}, im.CodeInvalidArgument, "seq"},
 		{"MessageService/EditMessage", &wire.EditMessageRequest{Conversation: "dm:a:b", Seq: 1}, im.CodeInvalidArgument, "content"},
 		{"MessageService/EditMessage", &wire.EditMessageRequest{Conversation: "dm:a:b", Seq: 1, Id: []byte("x")}, im.CodeInvalidArgument, "id"},
+		{"MessageService/ReactToMessage", &wire.ReactToMessageRequest{Conversation: "dm:a:b", Reaction: "x"}, im.CodeInvalidArgument, "seq"},
+		{"MessageService/ReactToMessage", &wire.ReactToMessageRequest{Conversation: "dm:a:b", Seq: 1}, im.CodeInvalidArgument, "reaction"},
+		{"MessageService/ReactToMessage", &wire.ReactToMessageRequest{Conversation: "dm:a:b", Seq: 1, Reaction: "a b"}, im.CodeInvalidArgument, "reaction"},
+		{"MessageService/ReactToMessage", &wire.ReactToMessageRequest{Conversation: "dm:a:b", Seq: 1, Reaction: strings.Repeat("x", 65)}, im.CodeTooLarge, "reaction"},
+		{"MessageService/ListReactions", &wire.ListReactionsRequest{Conversation: "dm:a:b"}, im.CodeInvalidArgument, "seq"},
+		{"MessageService/ListReactions", &wire.ListReactionsRequest{Conversation: "dm:a:b", Seq: 1, Reaction: "a b"}, im.CodeInvalidArgument, "reaction"},
+		{"MessageService/ListReactions", &wire.ListReactionsRequest{Conversation: "dm:a:b", Seq: 1, Cursor: "nobody"}, im.CodeInvalidArgument, "cursor"},
 		{"MessageService/ListEdits", &wire.ListEditsRequest{Conversation: "dm:a:b"}, im.CodeInvalidArgument, "seq"},
 		{"MessageService/ListEdits", &wire.ListEditsRequest{Conversation: "dm:b:a", Seq: 1}, im.CodeInvalidArgument, "conversation"},
 	} {

@@ -38,6 +38,7 @@ import (
 	"github.com/skein-im/skein/internal/account"
 	"github.com/skein-im/skein/internal/contact"
 	"github.com/skein-im/skein/internal/contract"
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
@@ -54,6 +55,8 @@ type Messages interface {
 	Pull(ctx context.Context, from im.Actor, q im.PullQuery) (im.PullResult, error)
 	// Edits tells the versions of a message below before, the latest first.
 	Edits(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64, before uint32, limit int) (page []*wire.Edited, next uint32, err error)
+	// Reactions tells who reacted with what, "" with anything: limit of them behind after.
+	Reactions(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64, reaction string, after entrycodec.Record, limit int) (page []entrycodec.Record, more bool, err error)
 }
 
 // Deps is what the methods are made of.

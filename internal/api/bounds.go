@@ -160,7 +160,7 @@ func digits(least, most int) string {
 // that their type describes (see Bounds). TestEveryFieldHasBounds holds it.
 func fieldBounds() map[string]Bounds {
 	all := make(map[string]Bounds, 200)
-	for _, part := range []map[string]Bounds{accountBounds(), contactBounds(), groupBounds(), messageBounds(), adminBounds(), stateBounds()} {
+	for _, part := range []map[string]Bounds{accountBounds(), contactBounds(), groupBounds(), messageBounds(), amendBounds(), adminBounds(), stateBounds()} {
 		for name, b := range part {
 			all[name] = b
 		}
@@ -362,7 +362,7 @@ func messageBounds() map[string]Bounds {
 		"SetMyStateRequest.draft":          {MaxLength: im.MaxDraft, MaxBytes: im.MaxDraft},
 		"SetMyStateRequest.cleared_below":  seq().format("seq"),
 	}
-	for _, m := range []string{"RecallMessage", "ListEdits", "ListEntries", "MarkRead", "SetMyState"} {
+	for _, m := range []string{"RecallMessage", "ListEdits", "ListReactions", "ListEntries", "MarkRead", "SetMyState"} {
 		all[m+"Request.conversation"] = matching(anyPattern).required().format("conversation")
 	}
 	return all
@@ -421,6 +421,7 @@ func stateBounds() map[string]Bounds {
 		"Entry.amended":      seq(),
 		"Entry.edited_at_ms": millis(),
 		"Entry.edits":        number(0, math.MaxUint32),
+		"Entry.reactions":    list(entrycodec.MaxReactions),
 		"Event.type":         {Required: true},
 		"Event.users":        userList(0, maxMembers),
 		"Event.until_ms":     millis(),

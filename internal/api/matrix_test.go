@@ -176,6 +176,24 @@ var matrix = []cell{
 	{"MessageService/ListEdits", "bob's feed", nobody, func(s *scene) proto.Message {
 		return &wire.ListEditsRequest{Conversation: "me:" + s.bob.id, Seq: 1}
 	}},
+	{"MessageService/ReactToMessage", "group", inGroup, func(s *scene) proto.Message {
+		return &wire.ReactToMessageRequest{Conversation: s.group, Seq: s.said, Reaction: "👍"}
+	}},
+	{"MessageService/ReactToMessage", "chat", friends, func(s *scene) proto.Message {
+		return &wire.ReactToMessageRequest{Conversation: s.chat, Seq: s.whisper, Reaction: "👍"}
+	}},
+	{"MessageService/ReactToMessage", "own feed", feed, func(s *scene) proto.Message {
+		return &wire.ReactToMessageRequest{Conversation: "me:" + cmpOr(s.me.id, "x"), Seq: 1, Reaction: "👍"}
+	}},
+	{"MessageService/ListReactions", "group", whoReads, func(s *scene) proto.Message {
+		return &wire.ListReactionsRequest{Conversation: s.group, Seq: s.said}
+	}},
+	{"MessageService/ListReactions", "chat", friends, func(s *scene) proto.Message {
+		return &wire.ListReactionsRequest{Conversation: s.chat, Seq: s.whisper}
+	}},
+	{"MessageService/ListReactions", "bob's feed", nobody, func(s *scene) proto.Message {
+		return &wire.ListReactionsRequest{Conversation: "me:" + s.bob.id, Seq: 1}
+	}},
 	{"MessageService/ListEntries", "group", whoReads, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: s.group} }},
 	{"MessageService/ListEntries", "chat", friends, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: s.chat} }},
 	{"MessageService/ListEntries", "bob's feed", nobody, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: "me:" + s.bob.id} }},

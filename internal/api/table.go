@@ -60,6 +60,8 @@ func (c *Calls) table() []row {
 		newRow("MessageService/RecallMessage", User, ClassSend, small, c.recallMessage),
 		newMaker("MessageService/EditMessage", User, ClassSend, entry, c.editMessage),
 		newRow("MessageService/ListEdits", User, ClassRead, small, c.listEdits),
+		newMaker("MessageService/ReactToMessage", User, ClassSend, small, c.reactToMessage),
+		newRow("MessageService/ListReactions", User, ClassRead, small, c.listReactions),
 		newRow("MessageService/ListEntries", User, ClassRead, small, c.listEntries),
 		newRow("MessageService/ListConversations", User, ClassRead, small, c.listConversations),
 		newRow("MessageService/MarkRead", User, ClassMark, small, c.markRead),

@@ -33,7 +33,7 @@ type Line struct {
 	Conversation string `json:"conversation"`
 	Seq          uint64 `json:"seq"`
 	Pos          uint64 `json:"pos"`
-	Kind         string `json:"kind"`             // message, recall, event, edit
+	Kind         string `json:"kind"`             // message, recall, event, edit, reaction
 	ID           string `json:"id"`               //
 	Sender       string `json:"sender,omitempty"` // nobody: the server
 	StoredAt     string `json:"stored_at"`        // UTC, in milliseconds
@@ -58,6 +58,8 @@ func kind(k im.EntryKind) string {
 		return "event"
 	case im.EntryEdit:
 		return "edit"
+	case im.EntryReaction:
+		return "reaction"
 	}
 	return strconv.Itoa(int(k))
 }

@@ -2,7 +2,9 @@ package contract
 
 import (
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/skein-im/skein/internal/entrycodec"
@@ -56,6 +58,8 @@ func Amend(from *wire.Amend) (im.Message, error) {
 	switch what := from.GetWhat().(type) {
 	case *wire.Amend_Edit:
 		return m, im.In("edit", edit(&m, what.Edit))
+	case *wire.Amend_React:
+		return m, im.In("react", react(&m, what.React))
 	}
 	return im.Message{}, im.Errorf(im.CodeInvalidArgument, "it does not say what it does to its target, or this server does not know it")
 }
@@ -85,6 +89,42 @@ func edit(m *im.Message, e *wire.Edit) error {
 	}
 	m.Kind = im.EntryEdit
 	m.Body, m.Hash = entrycodec.Edit(m.Conversation, m.Target, e)
+	return nil
+}
+
+// React is what ReactToMessage asks for.
+func React(r *wire.ReactToMessageRequest) (im.Message, error) {
+	m, err := amendment(r.GetConversation(), r.GetId())
+	if err != nil {
+		return im.Message{}, err
+	}
+	if m.Target = r.GetSeq(); m.Target == 0 {
+		return im.Message{}, im.Wrong("seq", "is missing")
+	}
+	return m, react(&m, &wire.React{Reaction: r.GetReaction(), Remove: r.GetRemove()})
+}
+
+func react(m *im.Message, r *wire.React) error {
+	if err := CheckReaction(r.GetReaction()); err != nil {
+		return err
+	}
+	m.Kind = im.EntryReaction
+	m.Body, m.Hash = entrycodec.React(m.Conversation, m.Target, r)
+	return nil
+}
+
+// CheckReaction checks the text of a reaction.
+func CheckReaction(s string) error {
+	switch {
+	case s == "":
+		return im.Wrong("reaction", "is missing")
+	case len(s) > entrycodec.MaxReactionBytes:
+		return im.TooLarge("reaction", "has %d bytes; at most %d are allowed", len(s), entrycodec.MaxReactionBytes)
+	case !utf8.ValidString(s):
+		return im.Wrong("reaction", "must be UTF-8")
+	case strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		return im.Wrong("reaction", "must not contain spaces or control characters")
+	}
 	return nil
 }
 

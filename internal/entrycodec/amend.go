@@ -42,6 +42,10 @@ type State struct {
 	// Versions are those that the message had before this one, the oldest first, as far
 	// as they are kept.
 	Versions []*Version
+
+	recent  []Record        // the latest reactions, what was taken away among them
+	buckets [buckets]uint64 // the entries that carry the others, by bucket
+	spilled int             // the bucket, plus one, that lies beside the last amendment
 }
 
 // Told is the part of a body that who reads the message is told. It shares the body.
@@ -73,33 +77,42 @@ func split(body []byte) (told, kept []byte) {
 	return body, nil
 }
 
-// Open decodes the body of a message, with what is kept beside it.
-func Open(body []byte) (*State, error) {
+// Open decodes the body of a message that was last amended by the entry amended, with
+// what is kept beside it.
+func Open(body []byte, amended uint64) (*State, error) {
 	s := &State{}
 	told, kept := split(body)
 	if err := Decode(told, &s.Told); err != nil {
 		return nil, err
 	}
-	for len(kept) > 0 {
-		num, typ, n := protowire.ConsumeTag(kept)
-		if n < 0 {
-			return nil, fmt.Errorf("%w: what is kept beside it", ErrBody)
-		}
-		m := protowire.ConsumeFieldValue(num, typ, kept[n:])
-		if m < 0 {
-			return nil, fmt.Errorf("%w: what is kept beside it", ErrBody)
-		}
-		if num == keptVersion && typ == protowire.BytesType {
-			v, _ := protowire.ConsumeBytes(kept[n:])
-			w := &wire.Edited{}
-			if err := proto.Unmarshal(v, w); err != nil {
-				return nil, fmt.Errorf("%w: %w", ErrBody, err)
-			}
-			s.Versions = append(s.Versions, w)
-		}
-		kept = kept[n+m:]
+	if err := s.open(kept); err != nil {
+		return nil, err
+	}
+	if s.spilled > 0 {
+		s.buckets[s.spilled-1], s.spilled = amended, 0
 	}
 	return s, nil
+}
+
+// open decodes what is kept beside a message.
+func (s *State) open(kept []byte) error {
+	return fields(kept, func(num protowire.Number, number uint64, text []byte) error {
+		switch num {
+		case keptVersion:
+			v := &wire.Edited{}
+			if err := proto.Unmarshal(text, v); err != nil {
+				return fmt.Errorf("%w: %w", ErrBody, err)
+			}
+			s.Versions = append(s.Versions, v)
+		case keptRecord:
+			return s.openRecord(text)
+		case keptBucket:
+			return s.openBucket(text)
+		case keptSpilled:
+			s.spilled = int(min(number, buckets))
+		}
+		return nil
+	})
 }
 
 // Body is the body that says it.
@@ -109,6 +122,7 @@ func (s *State) Body() []byte {
 	for _, v := range s.Versions {
 		kept = protowire.AppendBytes(protowire.AppendTag(kept, keptVersion, protowire.BytesType), encodeVersion(v))
 	}
+	kept = s.appendReactions(kept)
 	if len(kept) == 0 {
 		return body
 	}

@@ -24,7 +24,7 @@ func edit(t testing.TB, s *State, words string, stored, at int64) []byte {
 // and comes back when it is opened.
 func TestKeptIsNotTold(t *testing.T) {
 	body := Encode(&wire.Entry{Content: text("text", "one"), ReplyTo: 7, Mentions: []string{"a"}, Extra: map[string]string{"k": "v"}})
-	s, err := Open(body)
+	s, err := Open(body, 0)
 	if err != nil || len(s.Versions) != 0 || string(s.Body()) != string(body) {
 		t.Fatalf("%+v, %v", s, err)
 	}
@@ -45,7 +45,7 @@ func TestKeptIsNotTold(t *testing.T) {
 	if err := box.Decode(kept, &boxed); err != nil || !proto.Equal(&boxed, want) {
 		t.Errorf("in a box: %v, %v", &boxed, err)
 	}
-	again, err := Open(kept)
+	again, err := Open(kept, 0)
 	if err != nil || len(again.Versions) != 1 {
 		t.Fatalf("%+v, %v", again, err)
 	}
@@ -78,7 +78,7 @@ func TestVersionsAreBounded(t *testing.T) {
 		for range tt.edits {
 			var err error
 			edit(t, s, strings.Repeat("x", tt.bytes), 1, 2)
-			if s, err = Open(s.Body()); err != nil {
+			if s, err = Open(s.Body(), 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -123,11 +123,11 @@ func FuzzOpen(f *testing.F) {
 	edit(f, s, "two", 1, 2)
 	f.Add(s.Body())
 	f.Fuzz(func(t *testing.T, body []byte) {
-		s, err := Open(body)
+		s, err := Open(body, 0)
 		if err != nil {
 			return
 		}
-		again, err := Open(s.Body())
+		again, err := Open(s.Body(), 0)
 		if err != nil || len(again.Versions) != len(s.Versions) || !proto.Equal(&again.Told, &s.Told) {
 			t.Fatalf("%+v, %v; was %+v", again, err, s)
 		}

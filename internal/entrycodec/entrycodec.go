@@ -5,8 +5,8 @@
 // A body is the protobuf encoding of a wire.Entry of which only the fields below
 // are set, so a new field of the protocol needs nothing here:
 //
-//	content, reply_to, mentions, event, extra, edited_at_ms, edits, and what later
-//	versions add
+//	content, reply_to, mentions, event, extra, edited_at_ms, edits, react,
+//	reactions, and what later versions add
 //
 // Behind them a message that was amended may have what is kept beside it and told to
 // nobody who reads it (State): a field of its own, the last one, which Told cuts off
@@ -121,6 +121,13 @@ func hashOf(c im.ConversationID, kind im.EntryKind, target uint64, w *wire.Entry
 			str(w.Extra[key])
 		}
 	}
+	if r := w.React; r != nil {
+		num(addedReact)
+		str(r.Reaction)
+		if r.Remove {
+			num(1)
+		}
+	}
 	return h.Sum64()
 }
 
@@ -129,6 +136,7 @@ func hashOf(c im.ConversationID, kind im.EntryKind, target uint64, w *wire.Entry
 const (
 	addedFallback = 1<<63 + iota
 	addedExtra
+	addedReact
 )
 
 // Event returns the body of an EVENT entry.
@@ -162,7 +170,7 @@ func Decode(body []byte, w *wire.Entry) error {
 	// A known field of another wire type, which a client may have written into its
 	// content, counts as unknown. The generated code refuses it.
 	w.Content, w.Event, w.ReplyTo, w.Mentions, w.Extra = nil, nil, 0, nil, nil
-	w.EditedAtMs, w.Edits = 0, 0
+	w.EditedAtMs, w.Edits, w.React, w.Reactions = 0, 0, nil, nil
 	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(body, w); err != nil {
 		return fmt.Errorf("%w: %w", ErrBody, err)
 	}

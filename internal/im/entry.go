@@ -7,10 +7,11 @@ type EntryKind uint8
 
 // The kinds of entries.
 const (
-	EntryMessage EntryKind = 1
-	EntryRecall  EntryKind = 2
-	EntryEvent   EntryKind = 3
-	EntryEdit    EntryKind = 4
+	EntryMessage  EntryKind = 1
+	EntryRecall   EntryKind = 2
+	EntryEvent    EntryKind = 3
+	EntryEdit     EntryKind = 4
+	EntryReaction EntryKind = 5
 )
 
 // Entry is one entry of a conversation's journal: what the server acts on, and a

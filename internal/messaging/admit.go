@@ -70,7 +70,7 @@ func (s *Service) ask(items []*item) {
 	refused := false
 	var made madeOf
 	for _, it := range items {
-		if s.known != nil && made.has(it) {
+		if made.waits(it) {
 			continue // the one before it is stored first; then it is asked about
 		}
 		it.asked++
@@ -215,6 +215,8 @@ func (s *Service) findRefused(ctx context.Context, items []*item) {
 			it.err = cannotLook(err)
 		case out[i].Status == im.Duplicate:
 			it.err, it.found = nil, out[i]
+		case errors.Is(it.err, errSame):
+			it.err, it.found = nil, im.Appended{Status: im.Duplicate}
 		}
 	}
 }
@@ -249,6 +251,8 @@ func (s *Service) findDoubted(ctx context.Context, it *item) {
 		it.err = busy(true)
 	case out[0].Status == im.Duplicate:
 		it.err, it.found = nil, out[0]
+	case errors.Is(it.err, errSame):
+		it.err, it.found = nil, im.Appended{Status: im.Duplicate}
 	case s.settled(ctx, it):
 		e := *im.Public(it.err)
 		e.Settled = true

@@ -2,6 +2,7 @@ package messaging
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/skein-im/skein/internal/entrycodec"
@@ -22,6 +23,8 @@ type amending struct {
 	kept []byte
 	// told is the body that is delivered.
 	told []byte
+	// carries: the target refers to what lies beside this entry.
+	carries bool
 	// after names another amendment of the target, from whose outcome this one was made;
 	// zero: it was made from what is stored.
 	after idOf
@@ -44,16 +47,18 @@ type madeOf map[uint64]*made
 type made struct {
 	entry im.Entry
 	by    idOf // whose outcome it is
+	waits bool // what comes next waits until it is stored
 }
 
-// has tells that an item before this one amends its target.
-func (m madeOf) has(it *item) bool { return it.entry.Target != 0 && m[it.entry.Target] != nil }
+// waits tells that an item before this one amends its target and has to be stored
+// before this one is asked about.
+func (m madeOf) waits(it *item) bool { x := m[it.entry.Target]; return x != nil && x.waits }
 
-func (m *madeOf) put(it *item, target im.Entry) {
+func (m *madeOf) put(it *item, target im.Entry, waits bool) {
 	if *m == nil {
 		*m = madeOf{}
 	}
-	(*m)[it.entry.Target] = &made{target, idOfItem(it)}
+	(*m)[it.entry.Target] = &made{target, idOfItem(it), waits}
 }
 
 // mayAmend decides whether an amendment may be stored, and what it makes of its target.
@@ -86,12 +91,23 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 		target.Recalled, target.Body = true, nil
 	case im.EntryEdit:
 		err = s.edit(ctx, e, m, &target)
+	case im.EntryReaction:
+		err = s.react(ctx, e, m, &target)
+	}
+	if errors.Is(err, errSame) && !after.none() {
+		// By what is not stored yet: it is asked about again.
+		(*made)[e.Target].waits = true
+		it.admitted = false
+		it.asked--
+		return nil
 	}
 	if err != nil {
 		return err
 	}
 	it.amends = m
-	made.put(it, target)
+	// Elsewhere others append, too, and what a state has beside the entry that makes it is
+	// found by its seq.
+	made.put(it, target, s.known != nil || m.carries)
 	return nil
 }
 
@@ -126,7 +142,7 @@ func (s *Service) edit(ctx context.Context, e *im.Entry, m *amending, target *im
 	case now.Sub(target.Stored) > s.editing:
 		return im.Errorf(im.CodeTooLate, "a message can be edited for %s only", s.editing)
 	}
-	state, err := entrycodec.Open(target.Body)
+	state, err := entrycodec.Open(target.Body, target.Amended)
 	if err != nil {
 		return im.Wrap(err, im.CodeUnprocessable, "what the message says cannot be read")
 	}
@@ -231,7 +247,7 @@ func (s *Service) Edits(ctx context.Context, from im.Actor, c im.ConversationID,
 	if e.Kind != im.EntryMessage {
 		return nil, 0, errNoMessage
 	}
-	state, err := entrycodec.Open(e.Body)
+	state, err := entrycodec.Open(e.Body, e.Amended)
 	if err != nil {
 		return nil, 0, im.Wrap(err, im.CodeUnprocessable, "what the message said cannot be read")
 	}

@@ -148,11 +148,11 @@ func (s *Service) accept(it *item, now time.Time) {
 	}
 	// Of an amendment nobody knows what it made of its target then.
 	again := res.Status == im.Duplicate && e.Target != 0 && asked
-	if follows = follows && !again; follows {
+	if follows = follows && !again && res.Seq != 0; follows { // 0: it changed nothing
 		e.Seq, e.Count, e.Stored, e.Pos, e.Roster = res.Seq, res.Count, res.Time, res.Pos, res.Roster
 		s.settling.delivery = append(s.settling.delivery, im.Delivery{Entry: *e, Origin: it.actor.Connection})
 	}
-	if again || s.known != nil && res.Status == im.Duplicate && !it.event && !asked {
+	if res.Seq != 0 && (again || s.known != nil && res.Status == im.Duplicate && !it.event && !asked) {
 		// Another process stored it, perhaps, and was gone before it delivered it.
 		s.deliverer.Remind(im.ParcelHead{Conversation: e.Conversation, Seq: res.Seq, Roster: res.Roster})
 	}

@@ -170,7 +170,9 @@ func (r *reading) done(ctx context.Context) error {
 		return nil
 	}
 	for i := range o.Entries {
-		present(&o.Entries[i])
+		if err := r.present(ctx, &o.Entries[i]); err != nil {
+			return err
+		}
 	}
 	for _, seq := range slices.Sorted(maps.Keys(r.touched)) {
 		if seq >= o.First {
@@ -182,7 +184,9 @@ func (r *reading) done(ctx context.Context) error {
 		}
 		if may {
 			e := r.touched[seq]
-			present(&e)
+			if err := r.present(ctx, &e); err != nil {
+				return err
+			}
 			o.Touched = append(o.Touched, e)
 		}
 	}
@@ -199,11 +203,28 @@ func (r *reading) done(ctx context.Context) error {
 	return err
 }
 
-// present leaves of an entry what is told of it.
-func present(e *im.Entry) {
-	if e.Amended != 0 {
-		e.Body = entrycodec.Told(e.Body)
+// present leaves of an entry what its reader is told of it.
+func (r *reading) present(ctx context.Context, e *im.Entry) error {
+	if e.Amended == 0 {
+		return nil
 	}
+	if !entrycodec.Reacts(e.Body) {
+		e.Body = entrycodec.Told(e.Body)
+		return nil
+	}
+	state, err := entrycodec.Open(e.Body, e.Amended)
+	if err != nil {
+		return nil // who decodes it finds that out, too
+	}
+	bucket, err := r.s.bucket(ctx, e.Conversation, state.BucketOf(r.user))
+	if errors.Is(err, im.ErrJournalDamaged) {
+		bucket, err = nil, nil // the message is told all the same
+	}
+	if err == nil {
+		state.Mine(r.user, bucket)
+		e.Body = entrycodec.Encode(&state.Told)
+	}
+	return err
 }
 
 // may tells whether an entry before the end is the user's to read.

@@ -151,12 +151,13 @@ type Report struct {
 	ToldAgain int `json:"told_again"`
 	MostAgain int `json:"most_again"`
 	// Resent counts messages that were sent again after their acknowledgement, Joined
-	// the joins, Recalled the recalls and Edited the edits that were answered, Facts the other answers
+	// the joins, Recalled the recalls Edited the edits and Reacted the reactions that were answered, Facts the other answers
 	// over HTTP.
 	Resent   int `json:"resent"`
 	Joined   int `json:"joined"`
 	Recalled int `json:"recalled"`
 	Edited   int `json:"edited"`
+	Reacted  int `json:"reacted"`
 	Facts    int `json:"facts"`
 	// Returned counts how often the server was put back, WentBack the messages that
 	// were acknowledged and are not there for that alone: nobody counts on them.
@@ -256,7 +257,9 @@ type checker struct {
 	amends map[string]map[uint64]uint64
 	// isEdits are those of them that edit, edits those of each message.
 	isEdits map[place]bool
-	edits   map[place]edits
+	// reacts are those that react.
+	reacts map[place]bool
+	edits  map[place]edits
 }
 
 // Check holds a run against the invariants.
@@ -294,6 +297,7 @@ func check(run Run) *Report {
 	c.checkJoins()
 	c.checkAmendments()
 	c.checkEdits()
+	c.checkReactions()
 	c.checkLines()
 	c.checkRealTime()
 	c.checkSenderOrder()
@@ -357,7 +361,7 @@ func (c *checker) collectSends() {
 func (c *checker) count(k Kind) {
 	r := c.report
 	n := map[Kind]*int{
-		Connected: &r.Connects, Applied: &r.Applied, Started: &r.Started, Resent: &r.Resent, Joined: &r.Joined, Recalled: &r.Recalled, Edited: &r.Edited, Answered: &r.Facts,
+		Connected: &r.Connects, Applied: &r.Applied, Started: &r.Started, Resent: &r.Resent, Joined: &r.Joined, Recalled: &r.Recalled, Edited: &r.Edited, Reacted: &r.Reacted, Answered: &r.Facts,
 		Reset: &r.Resets,
 	}[k]
 	if n != nil {

@@ -52,10 +52,59 @@ func (c *checker) isEdit(conversation string, seq uint64) bool {
 // indexEdit notes an entry that edits another one, once.
 func (c *checker) indexEdit(e *Entry) {
 	p := place{conversation: e.Conversation, seq: e.Seq}
+	if strings.HasPrefix(e.Hash, reactTo) {
+		c.reacts[p] = true
+	}
 	if !strings.HasPrefix(e.Hash, editOf) || c.isEdits[p] {
 		return
 	}
 	c.isEdits[p] = true
 	of := place{conversation: e.Conversation, seq: e.Target}
 	c.edits[of] = edits{c.edits[of].n + 1, max(c.edits[of].last, e.Seq)}
+}
+
+// checkReactions: what a message says of its reactions is what the entries that react to
+// it come to, also for who reads it afresh; nobody reacts with what they have already.
+func (c *checker) checkReactions() {
+	says := map[place]string{}
+	for _, v := range c.views {
+		if v.Source != SourceJournal {
+			continue
+		}
+		counts, has := map[place]map[string]int{}, map[place]map[string]bool{}
+		for i := range v.Entries {
+			e := &v.Entries[i]
+			if e.React == "" {
+				continue
+			}
+			p := place{conversation: e.Conversation, seq: e.Target}
+			if counts[p] == nil {
+				counts[p], has[p] = map[string]int{}, map[string]bool{}
+			}
+			with, add := e.React[1:], e.React[0] == '+'
+			if who := e.Sender + " " + with; has[p][who] == add {
+				c.report.add(Amendment, e.Conversation, e.Seq, "%s changes nothing with %s, and is stored", e.Sender, e.React)
+			} else if has[p][who] = add; add {
+				counts[p][with]++
+			} else {
+				counts[p][with]--
+			}
+		}
+		for i := range v.Entries {
+			e := &v.Entries[i]
+			p := place{conversation: e.Conversation, seq: e.Seq}
+			says[p] = totalsOf(counts[p])
+			if e.Message && e.Hash != HashRecalled && e.Totals != says[p] {
+				c.report.add(Amendment, e.Conversation, e.Seq, "its reactions are %q, and it says %q", says[p], e.Totals)
+			}
+		}
+	}
+	for _, v := range c.views {
+		for i := range v.Entries {
+			e := &v.Entries[i]
+			if want, ok := says[place{conversation: e.Conversation, seq: e.Seq}]; ok && v.Source == SourceFresh && e.Message && e.Hash != HashRecalled && e.Totals != want {
+				c.report.add(Amendment, e.Conversation, e.Seq, "its reactions are %q, and %s reads %q", want, v.name, e.Totals)
+			}
+		}
+	}
 }

@@ -217,7 +217,7 @@ func (c *checker) amend(conv string, from, to uint64) bool {
 // indexAmends notes which entries amend others: what each is about.
 func (c *checker) indexAmends() {
 	c.amends = map[string]map[uint64]uint64{}
-	c.isEdits, c.edits = map[place]bool{}, map[place]edits{}
+	c.isEdits, c.edits, c.reacts = map[place]bool{}, map[place]edits{}, map[place]bool{}
 	for _, v := range c.views {
 		for i := range v.Entries {
 			e := &v.Entries[i]

@@ -111,31 +111,28 @@ func (c *checker) checkJoinsSeen(h []Record, joins map[string][]join) {
 // checkAmendments: a message that was taken back has no content in any view, and
 // has one unless a recall follows it.
 func (c *checker) checkAmendments() {
-	type place struct {
-		conversation string
-		seq          uint64
-	}
 	wanted := map[place]bool{} // answered
 	for _, h := range c.run.Histories {
 		for i := range h {
 			if rec := &h[i]; rec.Kind == Recalled && (rec.Timeline == "" || rec.Timeline == c.final) {
-				wanted[place{rec.Conversation, rec.Seq}] = true
+				wanted[place{conversation: rec.Conversation, seq: rec.Seq}] = true
 			}
 		}
 	}
 	recalls := map[place]uint64{} // the entry that says so
 	for conversation, amends := range c.amends {
 		for seq, target := range amends {
-			if c.isEdit(conversation, seq) {
+			if p := (place{conversation: conversation, seq: seq}); c.isEdits[p] || c.reacts[p] {
 				continue
 			}
-			recalls[place{conversation, target}] = max(recalls[place{conversation, target}], seq)
+			of := place{conversation: conversation, seq: target}
+			recalls[of] = max(recalls[of], seq)
 		}
 	}
 	for _, v := range c.views {
 		for i := range v.Entries {
 			e := &v.Entries[i]
-			p, gone := place{e.Conversation, e.Seq}, e.Hash == HashRecalled
+			p, gone := place{conversation: e.Conversation, seq: e.Seq}, e.Hash == HashRecalled
 			seq, recalled := recalls[p]
 			switch {
 			case !e.Message:

@@ -39,6 +39,16 @@ func (s *story) edit(target Entry, by string, n int) {
 	}
 }
 
+// react has users react to a message, or take it back; the message says what it comes to.
+func (s *story) react(target Entry, totals string, what ...[2]string) {
+	for k, x := range what {
+		s.deliver(s.append(Entry{
+			Conversation: target.Conversation, Sender: x[0], ID: fmt.Sprint("react-", k, target.ID), Hash: reactTo + fmt.Sprint(target.Seq), Target: target.Seq, React: x[1],
+		}))
+	}
+	s.logs[target.Conversation][target.Seq-1].Totals = totals
+}
+
 // synced is a sync that was asked for and answered.
 func (s *story) synced(device string) {
 	since := s.rec(device, Record{Kind: Disconnected}) // any record before the question
@@ -89,6 +99,10 @@ func cleanFacts() *story {
 	s.recall(gone, "bob/1")
 	s.rec("bob/1", Record{Kind: Resent, Conversation: dm, Seq: gone.Seq, ID: gone.ID, Hash: gone.Hash})
 	s.ok("bob/1", gone)
+	// One is edited, and reacted to.
+	lunch := s.say("bob/1", dm, "lunch?")
+	s.edit(lunch, "bob/1", 2)
+	s.react(lunch, "ok 1", [2]string{"ann", "+ok"}, [2]string{"bob", "+no"}, [2]string{"bob", "-no"})
 	return s
 }
 
@@ -99,7 +113,7 @@ func TestCleanFacts(t *testing.T) {
 	if !r.OK() {
 		t.Fatalf("a clean history is called broken: %v", r.Violations)
 	}
-	if r.Joined != 2 || r.Recalled != 1 || r.Resent != 2 || r.Facts != 3 {
+	if r.Edited != 2 || r.Joined != 2 || r.Recalled != 1 || r.Resent != 2 || r.Facts != 3 {
 		t.Errorf("counted %+v", r)
 	}
 }
@@ -263,6 +277,15 @@ var factViolations = []violation{
 	{"edited without an entry", func(s *story) {
 		s.rec("clerk/http", Record{Kind: Editing, Conversation: dm, Seq: 2})
 		s.rec("clerk/http", Record{Kind: Edited, Conversation: dm, Seq: 2, Count: 3})
+	}, nil, []Invariant{Amendment}},
+	{"a message says other reactions than its entries", func(s *story) {
+		s.react(s.say("bob/1", dm, "lunch?"), "ok 2", [2]string{"ann", "+ok"}, [2]string{"bob", "+ok"}, [2]string{"bob", "-ok"})
+	}, nil, []Invariant{Amendment}},
+	{"reactions that nobody made", func(s *story) {
+		s.react(s.say("bob/1", dm, "lunch?"), "ok 1")
+	}, nil, []Invariant{Amendment}},
+	{"the same reaction is stored twice", func(s *story) {
+		s.react(s.say("bob/1", dm, "lunch?"), "ok 1", [2]string{"ann", "+ok"}, [2]string{"ann", "+ok"})
 	}, nil, []Invariant{Amendment}},
 	{"taken back without an entry", func(s *story) {
 		s.rec("clerk/http", Record{Kind: Recalling, Conversation: dm, Seq: 2})

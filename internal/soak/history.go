@@ -12,6 +12,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,6 +84,8 @@ const (
 	// Editing and Edited: the same of an edit of the message Seq.
 	Editing Kind = "editing"
 	Edited  Kind = "edited"
+	// Reacted: it was answered that the user Of reacted to the message Seq, or took it back.
+	Reacted Kind = "reacted"
 	// Asked: over HTTP, the fact Of is about to be given a value, Code or Seq;
 	// Answered: the server said that it has it; Read: it was asked for at Since and
 	// told. Each fact has one writer, which gives it one value at a time.
@@ -131,6 +134,10 @@ type Entry struct {
 	Count uint64 `json:"n"`
 	// Target is the message that a recall, or whatever amends it, is about.
 	Target uint64 `json:"g,omitempty"`
+	// React is what a reaction does: + or -, and with what. Totals are the reactions of a
+	// message, ordered.
+	React  string `json:"r,omitempty"`
+	Totals string `json:"t,omitempty"`
 	// Joined and Left are members that came or went with this entry.
 	Joined []string `json:"j,omitempty"`
 	Left   []string `json:"l,omitempty"`
@@ -191,6 +198,21 @@ const HashRecalled = "recalled"
 // editOf begins the hash of an entry that edits another one.
 const editOf = "edit of "
 
+// reactTo begins the hash of an entry that reacts to another one.
+const reactTo = "reaction to "
+
+// totalsOf are how many reacted with what.
+func totalsOf(counts map[string]int) string {
+	var out []string
+	for reaction, n := range counts {
+		if n != 0 {
+			out = append(out, fmt.Sprint(reaction, " ", n))
+		}
+	}
+	slices.Sort(out)
+	return strings.Join(out, ", ")
+}
+
 // editedPrefix begins the hash of a message that was edited: behind it come how often,
 // and what it says now.
 const editedPrefix = "edited "
@@ -237,7 +259,17 @@ func EntryOf(e *wire.Entry) Entry {
 		Sender: e.GetSender(), Count: e.GetCount(),
 		Message: e.GetKind() == wire.EntryKind_ENTRY_KIND_MESSAGE, Target: e.GetTarget(), pos: e.GetPos(), stored: e.GetStoredAtMs(),
 	}
+	if out.Message {
+		counts := map[string]int{}
+		for _, r := range e.GetReactions() {
+			counts[r.Reaction] = int(r.Count)
+		}
+		out.Totals = totalsOf(counts)
+	}
 	switch ev := e.GetEvent(); {
+	case e.GetKind() == wire.EntryKind_ENTRY_KIND_REACTION:
+		out.Hash = fmt.Sprintf("%s%d", reactTo, e.GetTarget())
+		out.React = map[bool]string{false: "+", true: "-"}[e.GetReact().GetRemove()] + e.GetReact().GetReaction()
 	case ev == nil && !out.Message:
 		out.Hash = fmt.Sprintf("entry %d of %d", e.GetKind(), e.GetTarget())
 		if e.GetKind() == wire.EntryKind_ENTRY_KIND_EDIT {

@@ -232,7 +232,7 @@ func (w *World) makeGroups(ctx context.Context) {
 	}
 }
 
-// takeBack recalls messages, and edits others.
+// takeBack recalls messages, edits others, and has users react to them.
 func (w *World) takeBack(ctx context.Context) {
 	rng := rand.New(rand.NewPCG(w.plan.Seed, 1<<33))
 	for {
@@ -244,8 +244,12 @@ func (w *World) takeBack(ctx context.Context) {
 		if !ok {
 			continue
 		}
-		if rng.IntN(3) > 0 {
+		switch rng.IntN(6) {
+		case 0, 1:
 			w.edit(ctx, rng, p, s)
+			continue
+		case 2, 3, 4:
+			w.react(ctx, rng, s)
 			continue
 		}
 		rec := Record{Kind: Recalling, Conversation: s.conversation, Seq: s.seq, Timeline: s.timeline, Of: p.id}
@@ -277,6 +281,21 @@ func (w *World) edit(ctx context.Context, rng *rand.Rand, p *person, s spot) {
 		}
 		rec.Kind, rec.Count = Edited, resp.Seq
 		w.clerk.h.Add(rec)
+	}
+}
+
+// react has some users react to a message, each with something of a few, or take it back:
+// some of it changes nothing. Who is no member is refused.
+func (w *World) react(ctx context.Context, rng *rand.Rand, s spot) {
+	for range 1 + rng.IntN(4) {
+		p := w.users[rng.IntN(len(w.users))]
+		req := &wire.ReactToMessageRequest{
+			Conversation: s.conversation, Seq: s.seq, Reaction: []string{"👍", "🎉", "done"}[rng.IntN(3)], Remove: rng.IntN(3) == 0,
+		}
+		var resp wire.ReactToMessageResponse
+		if err := w.call(ctx, p.token, messageService+"ReactToMessage", req, &resp); err == nil && resp.Seq > 0 {
+			w.clerk.h.Add(Record{Kind: Reacted, Conversation: s.conversation, Seq: s.seq, Count: resp.Seq, Timeline: s.timeline, Of: p.id})
+		}
 	}
 }
 

@@ -28,6 +28,9 @@ func commands() []command {
 		{"recall", "SEQ", "take a message back", 1, (*Chat).recallCmd},
 		{"edit", "SEQ text", "replace what a message of yours says", 2, (*Chat).editCmd},
 		{"edits", "SEQ", "what a message said before it was edited", 1, (*Chat).editsCmd},
+		{"react", "SEQ EMOJI", "react to a message", 2, (*Chat).reactCmd},
+		{"unreact", "SEQ EMOJI", "take a reaction away", 2, (*Chat).unreactCmd},
+		{"reactions", "SEQ", "who reacted to a message", 1, (*Chat).reactionsCmd},
 		{"contacts", "", "contacts and requests", 0, (*Chat).contactsCmd},
 		{"add", "@user [text]", "ask somebody to be your contact", 1, (*Chat).addCmd},
 		{"accept", "@user", "accept a request", 1, onUser(func(c *Chat, ctx context.Context, id string) error {
@@ -312,6 +315,40 @@ func (c *Chat) editsCmd(ctx context.Context, args []string) error {
 	}
 	for _, v := range versions {
 		c.printf("%s  %d. %s\n", time.UnixMilli(v.AtMs).Local().Format("15:04"), v.Version, clean(v.GetContent().GetText()))
+	}
+	return nil
+}
+
+func (c *Chat) reactCmd(ctx context.Context, args []string) error {
+	seq, err := parseSeq(args[0])
+	if err != nil {
+		return err
+	}
+	return c.client.Conversation(c.current()).React(ctx, seq, args[1])
+}
+
+func (c *Chat) unreactCmd(ctx context.Context, args []string) error {
+	seq, err := parseSeq(args[0])
+	if err != nil {
+		return err
+	}
+	return c.client.Conversation(c.current()).Unreact(ctx, seq, args[1])
+}
+
+func (c *Chat) reactionsCmd(ctx context.Context, args []string) error {
+	seq, err := parseSeq(args[0])
+	if err != nil {
+		return err
+	}
+	reacted, next, err := c.client.Conversation(c.current()).Reactions(ctx, seq, "", "", 0)
+	if err != nil {
+		return err
+	}
+	for _, r := range reacted {
+		c.printf("        %s  %s\n", clean(r.Reaction), c.name(ctx, r.User))
+	}
+	if next != "" {
+		c.printf("        · and others\n")
 	}
 	return nil
 }

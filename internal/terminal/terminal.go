@@ -261,6 +261,9 @@ func (c *Chat) show(ctx context.Context, m *skein.Message) {
 		if m.Edits > 0 {
 			text += "  (edited)"
 		}
+		for _, r := range m.Reactions {
+			text += fmt.Sprintf("  %s %d", clean(r.Reaction), r.Count)
+		}
 		number := ""
 		if m.Seq > 0 {
 			number = fmt.Sprintf("  #%d", m.Seq)

@@ -3,6 +3,7 @@ package skein
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -24,13 +25,15 @@ func amends(e *wire.Entry) bool {
 // tells of many of them, and the end of the window passes none whose outcome is not
 // stored, whatever happens meanwhile.
 func known(e *wire.Entry) bool {
-	return !amends(e) || e.Kind == wire.EntryKind_ENTRY_KIND_RECALL || e.Kind == wire.EntryKind_ENTRY_KIND_EDIT
+	return !amends(e) || e.Kind == wire.EntryKind_ENTRY_KIND_RECALL || e.Kind == wire.EntryKind_ENTRY_KIND_EDIT ||
+		e.Kind == wire.EntryKind_ENTRY_KIND_REACTION
 }
 
 // erased is an entry as the recall at seq by leaves it: without what its author wrote.
 func erased(e *wire.Entry, by uint64) *wire.Entry {
 	c := proto.Clone(e).(*wire.Entry)
 	c.Content, c.ReplyTo, c.Mentions, c.Extra, c.Recalled = nil, 0, nil, nil, true
+	c.EditedAtMs, c.Edits, c.Reactions = 0, 0, nil
 	c.Amended = max(c.Amended, by)
 	return c
 }
@@ -43,8 +46,41 @@ func edited(e, by *wire.Entry) *wire.Entry {
 	return c
 }
 
+// reacted is an entry as a reaction by leaves it, of which k.ours made the form.
+func reacted(e, by *wire.Entry) *wire.Entry {
+	c := proto.Clone(e).(*wire.Entry)
+	c.Amended = by.Seq
+	for _, now := range by.Reactions {
+		i := slices.IndexFunc(c.Reactions, func(r *wire.Reaction) bool { return r.Reaction == now.Reaction })
+		mine := i >= 0 && c.Reactions[i].Mine
+		if by.React != nil { // the user's own
+			mine = !by.React.Remove
+		}
+		next := &wire.Reaction{Reaction: now.Reaction, Count: now.Count, Users: now.Users, Mine: mine}
+		switch {
+		case now.Count == 0 && i >= 0:
+			c.Reactions = slices.Delete(c.Reactions, i, i+1)
+		case now.Count == 0:
+		case i >= 0:
+			c.Reactions[i] = next
+		default:
+			c.Reactions = append(c.Reactions, next)
+		}
+	}
+	return c
+}
+
+// ours is an entry as reacted takes it: what somebody else did is not the user's.
+func (k *core) ours(e *wire.Entry) *wire.Entry {
+	if e.Kind == wire.EntryKind_ENTRY_KIND_REACTION && e.Sender != k.meta.User {
+		e = proto.Clone(e).(*wire.Entry)
+		e.React = nil
+	}
+	return e
+}
+
 // latest is the newer of two states of an entry; the second one may be nil, of
-// another entry, or a recall or an edit of it.
+// another entry, or a recall, an edit or a reaction of it.
 func latest(e, other *wire.Entry) *wire.Entry {
 	switch {
 	case other == nil:
@@ -52,9 +88,12 @@ func latest(e, other *wire.Entry) *wire.Entry {
 		if other.Target == e.Seq && !e.Recalled {
 			return erased(e, other.Seq)
 		}
-	case other.Kind == wire.EntryKind_ENTRY_KIND_EDIT:
-		if other.Target == e.Seq && other.Seq > e.Amended && !e.Recalled {
+	case other.Kind == wire.EntryKind_ENTRY_KIND_EDIT || other.Kind == wire.EntryKind_ENTRY_KIND_REACTION:
+		switch applies := other.Target == e.Seq && other.Seq > e.Amended && !e.Recalled; {
+		case applies && other.Kind == wire.EntryKind_ENTRY_KIND_EDIT:
 			return edited(e, other)
+		case applies:
+			return reacted(e, other)
 		}
 	case other.Seq == e.Seq && other.Amended > e.Amended && (other.Recalled || !e.Recalled):
 		return other
@@ -77,9 +116,10 @@ func (k *core) recall(cv *conv, e *wire.Entry) bool {
 	return !kept.Recalled
 }
 
-// edit applies an edit that was pushed. What it made of its target may have been told
-// before.
-func (k *core) edit(cv *conv, e *wire.Entry, tell bool) {
+// revise applies an edit or a reaction that was pushed. What it made of its target may
+// have been told before.
+func (k *core) revise(cv *conv, e *wire.Entry, tell bool) {
+	e = k.ours(e)
 	kept := k.kept(cv, e.Target)
 	if kept == nil {
 		k.outside(cv, e, e.Target)

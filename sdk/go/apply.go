@@ -145,8 +145,8 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	switch e.Kind {
 	case wire.EntryKind_ENTRY_KIND_RECALL:
 		news = k.recall(cv, e) && news
-	case wire.EntryKind_ENTRY_KIND_EDIT:
-		k.edit(cv, e, news)
+	case wire.EntryKind_ENTRY_KIND_EDIT, wire.EntryKind_ENTRY_KIND_REACTION:
+		k.revise(cv, e, news)
 		news = false
 	case wire.EntryKind_ENTRY_KIND_EVENT:
 		k.applyEvent(cv, e)

@@ -421,6 +421,40 @@ func (v *Conversation) Edits(ctx context.Context, seq uint64, before uint32, lim
 	return resp.Versions, resp.Next, err
 }
 
+// React adds a reaction of the user's to the message seq: an emoji or a short name, 1 to
+// 64 bytes without spaces. Unreact takes it away. What is so already changes nothing.
+// The event that tells it is a ChangedEvent, here and on all devices.
+func (v *Conversation) React(ctx context.Context, seq uint64, reaction string) error {
+	return v.react(ctx, seq, reaction, false)
+}
+
+// Unreact takes a reaction of the user's away.
+func (v *Conversation) Unreact(ctx context.Context, seq uint64, reaction string) error {
+	return v.react(ctx, seq, reaction, true)
+}
+
+func (v *Conversation) react(ctx context.Context, seq uint64, reaction string, remove bool) error {
+	req := &wire.ReactToMessageRequest{Conversation: v.id, Seq: seq, Reaction: reaction, Remove: remove}
+	if err := v.c.do(ctx, func(k *core) { id := k.ids.Next(); req.Id = id[:] }); err != nil {
+		return err
+	}
+	var resp wire.ReactToMessageResponse
+	if err := v.c.Call(ctx, "skein.v1.MessageService/ReactToMessage", req, &resp); err != nil || resp.Seq == 0 {
+		return err
+	}
+	return v.stored(ctx, resp.Seq)
+}
+
+// Reactions are who reacted to the message seq, with reaction or, if it is empty, with
+// anything: at most limit (0: 100) behind cursor. next is the cursor of the next page,
+// "" if there is none.
+func (v *Conversation) Reactions(ctx context.Context, seq uint64, reaction, cursor string, limit int) (reacted []*wire.Reacted, next string, err error) {
+	var resp wire.ListReactionsResponse
+	req := &wire.ListReactionsRequest{Conversation: v.id, Seq: seq, Reaction: reaction, Cursor: cursor, Limit: uint32(max(limit, 0))}
+	err = v.c.Call(ctx, "skein.v1.MessageService/ListReactions", req, &resp)
+	return resp.Reacted, resp.Next, err
+}
+
 // stored takes note of an entry of the user's that a call stored, in case its push gets lost.
 func (v *Conversation) stored(ctx context.Context, seq uint64) error {
 	return v.c.do(ctx, func(k *core) {

@@ -28,6 +28,8 @@ func (f *fake) amend(e *wire.Entry) {
 		t = erased(t, e.Seq)
 	case t.Recalled:
 		return // a real server refuses it
+	case e.Kind == wire.EntryKind_ENTRY_KIND_REACTION:
+		t = f.reacts(t, e)
 	case e.Kind == wire.EntryKind_ENTRY_KIND_EDIT:
 		e.EditedAtMs, e.Edits = e.StoredAtMs, t.Edits+1
 		t = edited(t, e)
@@ -35,6 +37,31 @@ func (f *fake) amend(e *wire.Entry) {
 		t.Content, t.Amended = e.Content, e.Seq
 	}
 	now[e.Target-1] = t
+}
+
+// reacts counts a reaction in its target, and sets what the entry tells of that.
+func (f *fake) reacts(t, e *wire.Entry) *wire.Entry {
+	r := &wire.Reaction{Reaction: e.React.Reaction}
+	i := slices.IndexFunc(t.Reactions, func(x *wire.Reaction) bool { return x.Reaction == r.Reaction })
+	if i < 0 {
+		i = len(t.Reactions)
+		t.Reactions = append(t.Reactions, r)
+	}
+	now := t.Reactions[i]
+	if e.React.Remove {
+		now.Count--
+	} else {
+		now.Count++
+	}
+	if e.Sender == f.user {
+		now.Mine = !e.React.Remove
+	}
+	e.Reactions = []*wire.Reaction{{Reaction: now.Reaction, Count: now.Count}}
+	if now.Count == 0 {
+		t.Reactions = slices.Delete(t.Reactions, i, i+1)
+	}
+	t.Amended = e.Seq
+	return t
 }
 
 // edit makes an entry say something else, by an edit or by what this version of the

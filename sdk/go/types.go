@@ -84,6 +84,8 @@ type Message struct {
 	// EditedAt is when it was last edited, zero: never; Edits how often.
 	EditedAt time.Time
 	Edits    int
+	// Reactions are how many reacted with what, some of them, and whether the user did.
+	Reactions []*wire.Reaction
 	// Target is the seq a recall takes back.
 	Target uint64
 	// Event is set for entries of kind EVENT.
@@ -184,7 +186,7 @@ func messageOf(e *wire.Entry, user string) *Message {
 		Own:  e.Sender != "" && e.Sender == user,
 		Time: time.UnixMilli(e.StoredAtMs), Kind: e.Kind,
 		ReplyTo: e.ReplyTo, Mentions: e.Mentions, Recalled: e.Recalled, Amended: e.Amended,
-		Target: e.Target, Event: e.Event, Count: e.Count, Extra: e.Extra,
+		Target: e.Target, Event: e.Event, Count: e.Count, Extra: e.Extra, Reactions: e.Reactions,
 	}
 	if c := e.Content; c != nil {
 		m.Type, m.Text, m.Data, m.Fallback = c.Type, c.GetText(), c.GetData(), c.Fallback

@@ -166,6 +166,11 @@ var clients = []Mutant{
 		Package: sdkDir, Test: "TestEdit",
 	},
 	{
+		Name: "sdk-others-reactions-are-mine", Breaks: "23: a reaction is the user's own only if they reacted",
+		Hunks:   []Hunk{{sdkDir + "/amend.go", "\t\te.React = nil\n", ""}},
+		Package: sdkDir, Test: "TestReactions",
+	},
+	{
 		Name: "sdk-touched-ignored", Breaks: "23: a device that was away learns what was amended before the stretch",
 		Hunks:   []Hunk{{sdkDir + "/stretch.go", "\t\tif e.GetSeq() < s.first {\n", "\t\tif e.GetSeq() < s.first && e.GetSeq() > r.High {\n"}},
 		Package: sdkDir, Test: "TestAmendments",

@@ -40,7 +40,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "edited-message-tells-its-versions", Breaks: "what a message said before is told to who asks for it, and not with it",
-		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\tpresent(&o.Entries[i])\n", ""}},
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\te.Body = entrycodec.Told(e.Body)\n", ""}},
 		Package: messagingDir, Test: "TestEdits",
 	},
 	{
@@ -67,6 +67,46 @@ var messages = []Mutant{
 		Name: "all-versions-are-kept", Breaks: "what a message carries is bounded, however often it is edited",
 		Hunks:   []Hunk{{"internal/entrycodec/amend.go", "\ts.forget()\n", ""}},
 		Package: "internal/entrycodec", Test: "TestVersionsAreBounded",
+	},
+	{
+		Name: "reaction-counts-twice", Breaks: "one of each kind of reaction for a user",
+		Hunks:   []Hunk{{"internal/entrycodec/react.go", "if s.has(u, r.GetReaction(), bucket) == !r.GetRemove() {", "if r.GetRemove() && !s.has(u, r.GetReaction(), bucket) {"}},
+		Package: "internal/entrycodec", Test: "TestReactions",
+	},
+	{
+		Name: "reactions-lost-in-a-bucket", Breaks: "who reacted is known, however many did",
+		Hunks:   []Hunk{{"internal/entrycodec/react.go", "\tcase !found && !r.Removed:\n", "\tcase !found && !r.Removed && len(all) < 2:\n"}},
+		Package: "internal/entrycodec", Test: "TestReactions",
+	},
+	{
+		Name: "taken-away-comes-back", Breaks: "a reaction that was taken away stays so",
+		Hunks:   []Hunk{{"internal/entrycodec/react.go", "if !r.Removed || s.BucketOf(r.User) != 0 {", "if !r.Removed {"}},
+		Package: "internal/entrycodec", Test: "TestReactions",
+	},
+	{
+		Name: "a-message-keeps-all-reactions", Breaks: "what a message carries is bounded, however many react",
+		Hunks:   []Hunk{{"internal/entrycodec/react.go", "if len(s.recent) <= recentRecords {", "if len(s.recent) <= 100*recentRecords {"}},
+		Package: "internal/entrycodec", Test: "TestReactionsAreBounded",
+	},
+	{
+		Name: "bucket-of-another-state", Breaks: "13: what is kept beside an amendment is found by the number that it got",
+		Hunks:   []Hunk{{messagingDir + "/amend.go", "s.known != nil || m.carries", "s.known != nil"}},
+		Package: messagingDir, Test: "TestReactionsAtOnce",
+	},
+	{
+		Name: "reaction-to-what-is-not-theirs", Breaks: "who reacts to a message may read it",
+		Hunks:   []Hunk{{messagingDir + "/react.go", "\tif target.Sender != e.Sender {\n", "\tif target.Sender == \"\" {\n"}},
+		Package: messagingDir, Test: "TestWhoMayReact",
+	},
+	{
+		Name: "own-reactions-of-nobody", Breaks: "who reads a message is told their own reactions",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\tstate.Mine(r.user, bucket)\n", ""}},
+		Package: messagingDir, Test: "TestReactionsAreTold",
+	},
+	{
+		Name: "repeated-reaction-is-stored", Breaks: "a reaction that changes nothing makes no entry",
+		Hunks:   []Hunk{{messagingDir + "/react.go", "\tcase m.told == nil:\n\t\treturn errSame\n", ""}},
+		Package: messagingDir, Test: "TestReactionsAreTold",
 	},
 	{
 		Name: "amend-out-of-order", Breaks: "11: an amendment keeps its place among the sends",
