@@ -185,9 +185,10 @@ func (c *rawClient) settle(v *rawConv) {
 			e.Hash = HashRecalled
 		}
 		v.entries = append(v.entries, e)
-		if e.edited != "" {
+		switch {
+		case e.edited != "":
 			v.edit(e.Target, e.edited)
-		} else {
+		case e.React == "":
 			v.erase(e.Target)
 		}
 		if slices.Contains(e.Left, c.o.User) && e.Seq >= max(v.first, v.told) {
