@@ -275,6 +275,10 @@ const (
 	EventType_EVENT_TYPE_CONTACT_REMARKED EventType = 26
 	// Display name (`text`) or settings of the user are others; read them anew.
 	EventType_EVENT_TYPE_PROFILE_CHANGED EventType = 27
+	// The sender would like to add the user to the group `conversation`, named `text`; `until_ms`: until when it may be accepted.
+	EventType_EVENT_TYPE_GROUP_INVITED EventType = 28
+	// The user refused such an invitation on one device; nobody else is told.
+	EventType_EVENT_TYPE_GROUP_INVITATION_REFUSED EventType = 29
 )
 
 // Enum value maps for EventType.
@@ -300,28 +304,32 @@ var (
 		25: "EVENT_TYPE_CONTACT_UNBLOCKED",
 		26: "EVENT_TYPE_CONTACT_REMARKED",
 		27: "EVENT_TYPE_PROFILE_CHANGED",
+		28: "EVENT_TYPE_GROUP_INVITED",
+		29: "EVENT_TYPE_GROUP_INVITATION_REFUSED",
 	}
 	EventType_value = map[string]int32{
-		"EVENT_TYPE_UNSPECIFIED":       0,
-		"EVENT_TYPE_GROUP_CREATED":     1,
-		"EVENT_TYPE_GROUP_RENAMED":     2,
-		"EVENT_TYPE_MEMBER_ADDED":      3,
-		"EVENT_TYPE_MEMBER_LEFT":       4,
-		"EVENT_TYPE_MEMBER_REMOVED":    5,
-		"EVENT_TYPE_ROLE_CHANGED":      6,
-		"EVENT_TYPE_MEMBER_MUTED":      7,
-		"EVENT_TYPE_OWNER_CHANGED":     8,
-		"EVENT_TYPE_GROUP_DISMISSED":   9,
-		"EVENT_TYPE_GROUP_RESTORED":    10,
-		"EVENT_TYPE_GROUP_CHANGED":     11,
-		"EVENT_TYPE_CONTACT_REQUESTED": 20,
-		"EVENT_TYPE_CONTACT_ACCEPTED":  21,
-		"EVENT_TYPE_CONTACT_REFUSED":   22,
-		"EVENT_TYPE_CONTACT_REMOVED":   23,
-		"EVENT_TYPE_CONTACT_BLOCKED":   24,
-		"EVENT_TYPE_CONTACT_UNBLOCKED": 25,
-		"EVENT_TYPE_CONTACT_REMARKED":  26,
-		"EVENT_TYPE_PROFILE_CHANGED":   27,
+		"EVENT_TYPE_UNSPECIFIED":              0,
+		"EVENT_TYPE_GROUP_CREATED":            1,
+		"EVENT_TYPE_GROUP_RENAMED":            2,
+		"EVENT_TYPE_MEMBER_ADDED":             3,
+		"EVENT_TYPE_MEMBER_LEFT":              4,
+		"EVENT_TYPE_MEMBER_REMOVED":           5,
+		"EVENT_TYPE_ROLE_CHANGED":             6,
+		"EVENT_TYPE_MEMBER_MUTED":             7,
+		"EVENT_TYPE_OWNER_CHANGED":            8,
+		"EVENT_TYPE_GROUP_DISMISSED":          9,
+		"EVENT_TYPE_GROUP_RESTORED":           10,
+		"EVENT_TYPE_GROUP_CHANGED":            11,
+		"EVENT_TYPE_CONTACT_REQUESTED":        20,
+		"EVENT_TYPE_CONTACT_ACCEPTED":         21,
+		"EVENT_TYPE_CONTACT_REFUSED":          22,
+		"EVENT_TYPE_CONTACT_REMOVED":          23,
+		"EVENT_TYPE_CONTACT_BLOCKED":          24,
+		"EVENT_TYPE_CONTACT_UNBLOCKED":        25,
+		"EVENT_TYPE_CONTACT_REMARKED":         26,
+		"EVENT_TYPE_PROFILE_CHANGED":          27,
+		"EVENT_TYPE_GROUP_INVITED":            28,
+		"EVENT_TYPE_GROUP_INVITATION_REFUSED": 29,
 	}
 )
 
@@ -938,7 +946,9 @@ type Event struct {
 	// Group name (GROUP_CREATED, GROUP_RENAMED), text of a contact request, remark, display name, or reason.
 	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
 	// GROUP_CHANGED: what is other now; without it, read the group again. MEMBER_ADDED: `history` alone, if those who were added see what was before, too.
-	Group         *GroupChange `protobuf:"bytes,6,opt,name=group,proto3" json:"group,omitempty"`
+	Group *GroupChange `protobuf:"bytes,6,opt,name=group,proto3" json:"group,omitempty"`
+	// The group that a user's own feed tells of: GROUP_INVITED, GROUP_INVITATION_REFUSED.
+	Conversation  string `protobuf:"bytes,7,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1013,6 +1023,13 @@ func (x *Event) GetGroup() *GroupChange {
 		return x.Group
 	}
 	return nil
+}
+
+func (x *Event) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
 }
 
 // What was changed of a group's settings. What is absent stayed as it was.
@@ -1195,14 +1212,15 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12\x14\n" +
 	"\x04data\x18\x03 \x01(\fH\x00R\x04data\x12\x1a\n" +
 	"\bfallback\x18\x04 \x01(\tR\bfallbackB\x06\n" +
-	"\x04body\"\xc6\x01\n" +
+	"\x04body\"\xea\x01\n" +
 	"\x05Event\x12'\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x13.skein.v1.EventTypeR\x04type\x12\x14\n" +
 	"\x05users\x18\x02 \x03(\tR\x05users\x12\"\n" +
 	"\x04role\x18\x03 \x01(\x0e2\x0e.skein.v1.RoleR\x04role\x12\x19\n" +
 	"\buntil_ms\x18\x04 \x01(\x03R\auntilMs\x12\x12\n" +
 	"\x04text\x18\x05 \x01(\tR\x04text\x12+\n" +
-	"\x05group\x18\x06 \x01(\v2\x15.skein.v1.GroupChangeR\x05group\"\x8d\x05\n" +
+	"\x05group\x18\x06 \x01(\v2\x15.skein.v1.GroupChangeR\x05group\x12\"\n" +
+	"\fconversation\x18\a \x01(\tR\fconversation\"\x8d\x05\n" +
 	"\vGroupChange\x12\x1d\n" +
 	"\apicture\x18\x01 \x01(\tH\x00R\apicture\x88\x01\x01\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12'\n" +
@@ -1248,7 +1266,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\fGroupHistory\x12\x1d\n" +
 	"\x19GROUP_HISTORY_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aGROUP_HISTORY_FROM_JOINING\x10\x01\x12\x15\n" +
-	"\x11GROUP_HISTORY_ALL\x10\x02*\xf6\x04\n" +
+	"\x11GROUP_HISTORY_ALL\x10\x02*\xbd\x05\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CREATED\x10\x01\x12\x1c\n" +
@@ -1270,7 +1288,9 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x1aEVENT_TYPE_CONTACT_BLOCKED\x10\x18\x12 \n" +
 	"\x1cEVENT_TYPE_CONTACT_UNBLOCKED\x10\x19\x12\x1f\n" +
 	"\x1bEVENT_TYPE_CONTACT_REMARKED\x10\x1a\x12\x1e\n" +
-	"\x1aEVENT_TYPE_PROFILE_CHANGED\x10\x1b*M\n" +
+	"\x1aEVENT_TYPE_PROFILE_CHANGED\x10\x1b\x12\x1c\n" +
+	"\x18EVENT_TYPE_GROUP_INVITED\x10\x1c\x12'\n" +
+	"#EVENT_TYPE_GROUP_INVITATION_REFUSED\x10\x1d*M\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROLE_MEMBER\x10\x01\x12\x0e\n" +

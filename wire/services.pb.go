@@ -73,6 +73,59 @@ func (DmPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{0}
 }
 
+// Who may add a user to groups; others' adding becomes an invitation. Whom the user blocked may do neither.
+type GroupPolicy int32
+
+const (
+	GroupPolicy_GROUP_POLICY_UNSPECIFIED GroupPolicy = 0
+	GroupPolicy_GROUP_POLICY_ANYONE      GroupPolicy = 1
+	GroupPolicy_GROUP_POLICY_CONTACTS    GroupPolicy = 2
+	GroupPolicy_GROUP_POLICY_NOBODY      GroupPolicy = 3
+)
+
+// Enum value maps for GroupPolicy.
+var (
+	GroupPolicy_name = map[int32]string{
+		0: "GROUP_POLICY_UNSPECIFIED",
+		1: "GROUP_POLICY_ANYONE",
+		2: "GROUP_POLICY_CONTACTS",
+		3: "GROUP_POLICY_NOBODY",
+	}
+	GroupPolicy_value = map[string]int32{
+		"GROUP_POLICY_UNSPECIFIED": 0,
+		"GROUP_POLICY_ANYONE":      1,
+		"GROUP_POLICY_CONTACTS":    2,
+		"GROUP_POLICY_NOBODY":      3,
+	}
+)
+
+func (x GroupPolicy) Enum() *GroupPolicy {
+	p := new(GroupPolicy)
+	*p = x
+	return p
+}
+
+func (x GroupPolicy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (GroupPolicy) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[1].Descriptor()
+}
+
+func (GroupPolicy) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[1]
+}
+
+func (x GroupPolicy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use GroupPolicy.Descriptor instead.
+func (GroupPolicy) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
+}
+
 type ContactState int32
 
 const (
@@ -114,11 +167,11 @@ func (x ContactState) String() string {
 }
 
 func (ContactState) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[1].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[2].Descriptor()
 }
 
 func (ContactState) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[1]
+	return &file_skein_v1_services_proto_enumTypes[2]
 }
 
 func (x ContactState) Number() protoreflect.EnumNumber {
@@ -127,7 +180,7 @@ func (x ContactState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ContactState.Descriptor instead.
 func (ContactState) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
 }
 
 type Tokens struct {
@@ -1201,6 +1254,7 @@ type UpdateProfileRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	DisplayName   *string                `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3,oneof" json:"display_name,omitempty"`
 	DmPolicy      DmPolicy               `protobuf:"varint,2,opt,name=dm_policy,json=dmPolicy,proto3,enum=skein.v1.DmPolicy" json:"dm_policy,omitempty"`
+	GroupPolicy   GroupPolicy            `protobuf:"varint,3,opt,name=group_policy,json=groupPolicy,proto3,enum=skein.v1.GroupPolicy" json:"group_policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1249,10 +1303,18 @@ func (x *UpdateProfileRequest) GetDmPolicy() DmPolicy {
 	return DmPolicy_DM_POLICY_UNSPECIFIED
 }
 
+func (x *UpdateProfileRequest) GetGroupPolicy() GroupPolicy {
+	if x != nil {
+		return x.GroupPolicy
+	}
+	return GroupPolicy_GROUP_POLICY_UNSPECIFIED
+}
+
 type UpdateProfileResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	User          *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
 	DmPolicy      DmPolicy               `protobuf:"varint,2,opt,name=dm_policy,json=dmPolicy,proto3,enum=skein.v1.DmPolicy" json:"dm_policy,omitempty"`
+	GroupPolicy   GroupPolicy            `protobuf:"varint,3,opt,name=group_policy,json=groupPolicy,proto3,enum=skein.v1.GroupPolicy" json:"group_policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1299,6 +1361,13 @@ func (x *UpdateProfileResponse) GetDmPolicy() DmPolicy {
 		return x.DmPolicy
 	}
 	return DmPolicy_DM_POLICY_UNSPECIFIED
+}
+
+func (x *UpdateProfileResponse) GetGroupPolicy() GroupPolicy {
+	if x != nil {
+		return x.GroupPolicy
+	}
+	return GroupPolicy_GROUP_POLICY_UNSPECIFIED
 }
 
 type Contact struct {
@@ -2401,8 +2470,10 @@ func (x *CreateGroupRequest) GetRequestId() string {
 }
 
 type CreateGroupResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Group         *Group                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Group *Group                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	// Those who are asked before they are members.
+	Invited       []string `protobuf:"bytes,2,rep,name=invited,proto3" json:"invited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2440,6 +2511,13 @@ func (*CreateGroupResponse) Descriptor() ([]byte, []int) {
 func (x *CreateGroupResponse) GetGroup() *Group {
 	if x != nil {
 		return x.Group
+	}
+	return nil
+}
+
+func (x *CreateGroupResponse) GetInvited() []string {
+	if x != nil {
+		return x.Invited
 	}
 	return nil
 }
@@ -2974,7 +3052,9 @@ func (x *AddMembersRequest) GetUsers() []string {
 type AddMembersResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Those who are new.
-	Added         []string `protobuf:"bytes,1,rep,name=added,proto3" json:"added,omitempty"`
+	Added []string `protobuf:"bytes,1,rep,name=added,proto3" json:"added,omitempty"`
+	// Those who are asked first: their profile says that the caller may not add them. Invited already: not named again.
+	Invited       []string `protobuf:"bytes,2,rep,name=invited,proto3" json:"invited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3012,6 +3092,13 @@ func (*AddMembersResponse) Descriptor() ([]byte, []int) {
 func (x *AddMembersResponse) GetAdded() []string {
 	if x != nil {
 		return x.Added
+	}
+	return nil
+}
+
+func (x *AddMembersResponse) GetInvited() []string {
+	if x != nil {
+		return x.Invited
 	}
 	return nil
 }
@@ -3473,6 +3560,374 @@ func (*MuteMemberResponse) Descriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
 }
 
+type Invitation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The group.
+	Conversation string `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Name         string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	Picture      string `protobuf:"bytes,3,opt,name=picture,proto3" json:"picture,omitempty"`
+	Members      uint32 `protobuf:"varint,4,opt,name=members,proto3" json:"members,omitempty"`
+	// Who would like to add the caller.
+	Inviter     string `protobuf:"bytes,5,opt,name=inviter,proto3" json:"inviter,omitempty"`
+	CreatedAtMs int64  `protobuf:"varint,6,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	// Until when it may be accepted.
+	ExpiresAtMs   int64 `protobuf:"varint,7,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Invitation) Reset() {
+	*x = Invitation{}
+	mi := &file_skein_v1_services_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Invitation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Invitation) ProtoMessage() {}
+
+func (x *Invitation) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
+func (*Invitation) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *Invitation) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *Invitation) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Invitation) GetPicture() string {
+	if x != nil {
+		return x.Picture
+	}
+	return ""
+}
+
+func (x *Invitation) GetMembers() uint32 {
+	if x != nil {
+		return x.Members
+	}
+	return 0
+}
+
+func (x *Invitation) GetInviter() string {
+	if x != nil {
+		return x.Inviter
+	}
+	return ""
+}
+
+func (x *Invitation) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *Invitation) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
+}
+
+type ListInvitationsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most 200, default 100.
+	Limit         uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	Cursor        string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListInvitationsRequest) Reset() {
+	*x = ListInvitationsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[65]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListInvitationsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListInvitationsRequest) ProtoMessage() {}
+
+func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[65]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListInvitationsRequest.ProtoReflect.Descriptor instead.
+func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+}
+
+func (x *ListInvitationsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListInvitationsRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+type ListInvitationsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Invitations   []*Invitation          `protobuf:"bytes,1,rep,name=invitations,proto3" json:"invitations,omitempty"`
+	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListInvitationsResponse) Reset() {
+	*x = ListInvitationsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListInvitationsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListInvitationsResponse) ProtoMessage() {}
+
+func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListInvitationsResponse.ProtoReflect.Descriptor instead.
+func (*ListInvitationsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+}
+
+func (x *ListInvitationsResponse) GetInvitations() []*Invitation {
+	if x != nil {
+		return x.Invitations
+	}
+	return nil
+}
+
+func (x *ListInvitationsResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+type AcceptInvitationRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcceptInvitationRequest) Reset() {
+	*x = AcceptInvitationRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcceptInvitationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcceptInvitationRequest) ProtoMessage() {}
+
+func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcceptInvitationRequest.ProtoReflect.Descriptor instead.
+func (*AcceptInvitationRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *AcceptInvitationRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+type AcceptInvitationResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Group         *Group                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcceptInvitationResponse) Reset() {
+	*x = AcceptInvitationResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcceptInvitationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcceptInvitationResponse) ProtoMessage() {}
+
+func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcceptInvitationResponse.ProtoReflect.Descriptor instead.
+func (*AcceptInvitationResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+}
+
+func (x *AcceptInvitationResponse) GetGroup() *Group {
+	if x != nil {
+		return x.Group
+	}
+	return nil
+}
+
+type RefuseInvitationRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefuseInvitationRequest) Reset() {
+	*x = RefuseInvitationRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefuseInvitationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefuseInvitationRequest) ProtoMessage() {}
+
+func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefuseInvitationRequest.ProtoReflect.Descriptor instead.
+func (*RefuseInvitationRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *RefuseInvitationRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+type RefuseInvitationResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefuseInvitationResponse) Reset() {
+	*x = RefuseInvitationResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[70]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefuseInvitationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefuseInvitationResponse) ProtoMessage() {}
+
+func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[70]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefuseInvitationResponse.ProtoReflect.Descriptor instead.
+func (*RefuseInvitationResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+}
+
 type SendMessageRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -3488,7 +3943,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3500,7 +3955,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3513,7 +3968,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -3569,7 +4024,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3581,7 +4036,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3594,7 +4049,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -3628,7 +4083,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3640,7 +4095,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3653,7 +4108,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -3680,7 +4135,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3692,7 +4147,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3705,7 +4160,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -3731,7 +4186,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3743,7 +4198,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3756,7 +4211,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -3813,7 +4268,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3825,7 +4280,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3838,7 +4293,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -3876,7 +4331,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3888,7 +4343,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3901,7 +4356,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -3943,7 +4398,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3955,7 +4410,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3968,7 +4423,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -4001,7 +4456,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4013,7 +4468,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4026,7 +4481,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -4079,7 +4534,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4091,7 +4546,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4104,7 +4559,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -4153,7 +4608,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4165,7 +4620,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4178,7 +4633,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -4211,7 +4666,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4223,7 +4678,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4236,7 +4691,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -4285,7 +4740,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4297,7 +4752,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4310,7 +4765,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -4338,7 +4793,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4350,7 +4805,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4363,7 +4818,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Reacted) GetUser() string {
@@ -4393,7 +4848,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4405,7 +4860,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4418,7 +4873,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -4463,7 +4918,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4475,7 +4930,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4488,7 +4943,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -4540,7 +4995,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4552,7 +5007,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4565,7 +5020,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -4612,7 +5067,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4624,7 +5079,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4637,7 +5092,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -4657,7 +5112,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4669,7 +5124,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4682,7 +5137,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -4707,7 +5162,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4719,7 +5174,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4732,7 +5187,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
 }
 
 type SetMyStateRequest struct {
@@ -4753,7 +5208,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4765,7 +5220,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4778,7 +5233,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -4839,7 +5294,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4851,7 +5306,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4864,7 +5319,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -4885,7 +5340,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4897,7 +5352,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4910,7 +5365,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -4943,7 +5398,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4955,7 +5410,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4968,7 +5423,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -4994,7 +5449,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5006,7 +5461,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5019,7 +5474,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -5059,7 +5514,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5071,7 +5526,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5084,7 +5539,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -5105,7 +5560,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5117,7 +5572,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5130,7 +5585,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -5163,7 +5618,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5175,7 +5630,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5188,7 +5643,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -5209,7 +5664,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5221,7 +5676,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5234,7 +5689,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -5261,7 +5716,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5273,7 +5728,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5286,7 +5741,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -5312,7 +5767,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5324,7 +5779,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5337,7 +5792,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -5356,7 +5811,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5368,7 +5823,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5381,7 +5836,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -5402,7 +5857,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5414,7 +5869,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5427,7 +5882,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -5453,7 +5908,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5465,7 +5920,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5478,7 +5933,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -5505,7 +5960,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5517,7 +5972,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5530,7 +5985,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -5577,7 +6032,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5589,7 +6044,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5602,7 +6057,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -5675,14 +6130,16 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x0fFindUserRequest\x12\x1a\n" +
 	"\busername\x18\x01 \x01(\tR\busername\"6\n" +
 	"\x10FindUserResponse\x12\"\n" +
-	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\"\x80\x01\n" +
+	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\"\xba\x01\n" +
 	"\x14UpdateProfileRequest\x12&\n" +
 	"\fdisplay_name\x18\x01 \x01(\tH\x00R\vdisplayName\x88\x01\x01\x12/\n" +
-	"\tdm_policy\x18\x02 \x01(\x0e2\x12.skein.v1.DmPolicyR\bdmPolicyB\x0f\n" +
-	"\r_display_name\"l\n" +
+	"\tdm_policy\x18\x02 \x01(\x0e2\x12.skein.v1.DmPolicyR\bdmPolicy\x128\n" +
+	"\fgroup_policy\x18\x03 \x01(\x0e2\x15.skein.v1.GroupPolicyR\vgroupPolicyB\x0f\n" +
+	"\r_display_name\"\xa6\x01\n" +
 	"\x15UpdateProfileResponse\x12\"\n" +
 	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\x12/\n" +
-	"\tdm_policy\x18\x02 \x01(\x0e2\x12.skein.v1.DmPolicyR\bdmPolicy\"\xcb\x01\n" +
+	"\tdm_policy\x18\x02 \x01(\x0e2\x12.skein.v1.DmPolicyR\bdmPolicy\x128\n" +
+	"\fgroup_policy\x18\x03 \x01(\x0e2\x15.skein.v1.GroupPolicyR\vgroupPolicy\"\xcb\x01\n" +
 	"\aContact\x12\"\n" +
 	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\x12,\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x16.skein.v1.ContactStateR\x05state\x12\x18\n" +
@@ -5755,9 +6212,10 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\amembers\x18\x02 \x03(\tR\amembers\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x03 \x01(\tR\trequestId\"<\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\"V\n" +
 	"\x13CreateGroupResponse\x12%\n" +
-	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"5\n" +
+	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\x12\x18\n" +
+	"\ainvited\x18\x02 \x03(\tR\ainvited\"5\n" +
 	"\x0fGetGroupRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\"9\n" +
 	"\x10GetGroupResponse\x12%\n" +
@@ -5804,9 +6262,10 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x04next\x18\x02 \x01(\tR\x04next\"M\n" +
 	"\x11AddMembersRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x14\n" +
-	"\x05users\x18\x02 \x03(\tR\x05users\"*\n" +
+	"\x05users\x18\x02 \x03(\tR\x05users\"D\n" +
 	"\x12AddMembersResponse\x12\x14\n" +
-	"\x05added\x18\x01 \x03(\tR\x05added\"P\n" +
+	"\x05added\x18\x01 \x03(\tR\x05added\x12\x18\n" +
+	"\ainvited\x18\x02 \x03(\tR\ainvited\"P\n" +
 	"\x14RemoveMembersRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x14\n" +
 	"\x05users\x18\x02 \x03(\tR\x05users\"1\n" +
@@ -5828,7 +6287,29 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x19\n" +
 	"\buntil_ms\x18\x03 \x01(\x03R\auntilMs\"\x14\n" +
-	"\x12MuteMemberResponse\"\xa5\x02\n" +
+	"\x12MuteMemberResponse\"\xda\x01\n" +
+	"\n" +
+	"Invitation\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
+	"\apicture\x18\x03 \x01(\tR\apicture\x12\x18\n" +
+	"\amembers\x18\x04 \x01(\rR\amembers\x12\x18\n" +
+	"\ainviter\x18\x05 \x01(\tR\ainviter\x12\"\n" +
+	"\rcreated_at_ms\x18\x06 \x01(\x03R\vcreatedAtMs\x12\"\n" +
+	"\rexpires_at_ms\x18\a \x01(\x03R\vexpiresAtMs\"F\n" +
+	"\x16ListInvitationsRequest\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x02 \x01(\tR\x06cursor\"e\n" +
+	"\x17ListInvitationsResponse\x126\n" +
+	"\vinvitations\x18\x01 \x03(\v2\x14.skein.v1.InvitationR\vinvitations\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"=\n" +
+	"\x17AcceptInvitationRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\"A\n" +
+	"\x18AcceptInvitationResponse\x12%\n" +
+	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"=\n" +
+	"\x17RefuseInvitationRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\"\x1a\n" +
+	"\x18RefuseInvitationResponse\"\xa5\x02\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -5990,7 +6471,12 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bDmPolicy\x12\x19\n" +
 	"\x15DM_POLICY_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12DM_POLICY_CONTACTS\x10\x01\x12\x16\n" +
-	"\x12DM_POLICY_EVERYONE\x10\x02*\x94\x01\n" +
+	"\x12DM_POLICY_EVERYONE\x10\x02*x\n" +
+	"\vGroupPolicy\x12\x1c\n" +
+	"\x18GROUP_POLICY_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13GROUP_POLICY_ANYONE\x10\x01\x12\x19\n" +
+	"\x15GROUP_POLICY_CONTACTS\x10\x02\x12\x17\n" +
+	"\x13GROUP_POLICY_NOBODY\x10\x03*\x94\x01\n" +
 	"\fContactState\x12\x1d\n" +
 	"\x19CONTACT_STATE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15CONTACT_STATE_CONTACT\x10\x01\x12\x17\n" +
@@ -6017,7 +6503,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\tBlockUser\x12\x1a.skein.v1.BlockUserRequest\x1a\x1b.skein.v1.BlockUserResponse\x12J\n" +
 	"\vUnblockUser\x12\x1c.skein.v1.UnblockUserRequest\x1a\x1d.skein.v1.UnblockUserResponse\x12D\n" +
 	"\tSetRemark\x12\x1a.skein.v1.SetRemarkRequest\x1a\x1b.skein.v1.SetRemarkResponse\x12M\n" +
-	"\fListContacts\x12\x1d.skein.v1.ListContactsRequest\x1a\x1e.skein.v1.ListContactsResponse2\xcc\x06\n" +
+	"\fListContacts\x12\x1d.skein.v1.ListContactsRequest\x1a\x1e.skein.v1.ListContactsResponse2\xda\b\n" +
 	"\fGroupService\x12J\n" +
 	"\vCreateGroup\x12\x1c.skein.v1.CreateGroupRequest\x1a\x1d.skein.v1.CreateGroupResponse\x12A\n" +
 	"\bGetGroup\x12\x19.skein.v1.GetGroupRequest\x1a\x1a.skein.v1.GetGroupResponse\x12J\n" +
@@ -6032,7 +6518,10 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\aSetRole\x12\x18.skein.v1.SetRoleRequest\x1a\x19.skein.v1.SetRoleResponse\x12\\\n" +
 	"\x11TransferOwnership\x12\".skein.v1.TransferOwnershipRequest\x1a#.skein.v1.TransferOwnershipResponse\x12G\n" +
 	"\n" +
-	"MuteMember\x12\x1b.skein.v1.MuteMemberRequest\x1a\x1c.skein.v1.MuteMemberResponse2\x9d\x06\n" +
+	"MuteMember\x12\x1b.skein.v1.MuteMemberRequest\x1a\x1c.skein.v1.MuteMemberResponse\x12V\n" +
+	"\x0fListInvitations\x12 .skein.v1.ListInvitationsRequest\x1a!.skein.v1.ListInvitationsResponse\x12Y\n" +
+	"\x10AcceptInvitation\x12!.skein.v1.AcceptInvitationRequest\x1a\".skein.v1.AcceptInvitationResponse\x12Y\n" +
+	"\x10RefuseInvitation\x12!.skein.v1.RefuseInvitationRequest\x1a\".skein.v1.RefuseInvitationResponse2\x9d\x06\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -6068,284 +6557,302 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 	return file_skein_v1_services_proto_rawDescData
 }
 
-var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 105)
+var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 112)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
-	(ContactState)(0),                 // 1: skein.v1.ContactState
-	(*Tokens)(nil),                    // 2: skein.v1.Tokens
-	(*RegisterRequest)(nil),           // 3: skein.v1.RegisterRequest
-	(*RegisterResponse)(nil),          // 4: skein.v1.RegisterResponse
-	(*LoginRequest)(nil),              // 5: skein.v1.LoginRequest
-	(*LoginResponse)(nil),             // 6: skein.v1.LoginResponse
-	(*RefreshRequest)(nil),            // 7: skein.v1.RefreshRequest
-	(*RefreshResponse)(nil),           // 8: skein.v1.RefreshResponse
-	(*LogoutRequest)(nil),             // 9: skein.v1.LogoutRequest
-	(*LogoutResponse)(nil),            // 10: skein.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),       // 11: skein.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),      // 12: skein.v1.ListSessionsResponse
-	(*Session)(nil),                   // 13: skein.v1.Session
-	(*RevokeSessionRequest)(nil),      // 14: skein.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),     // 15: skein.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),     // 16: skein.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),    // 17: skein.v1.ChangePasswordResponse
-	(*User)(nil),                      // 18: skein.v1.User
-	(*GetUsersRequest)(nil),           // 19: skein.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),          // 20: skein.v1.GetUsersResponse
-	(*FindUserRequest)(nil),           // 21: skein.v1.FindUserRequest
-	(*FindUserResponse)(nil),          // 22: skein.v1.FindUserResponse
-	(*UpdateProfileRequest)(nil),      // 23: skein.v1.UpdateProfileRequest
-	(*UpdateProfileResponse)(nil),     // 24: skein.v1.UpdateProfileResponse
-	(*Contact)(nil),                   // 25: skein.v1.Contact
-	(*RequestContactRequest)(nil),     // 26: skein.v1.RequestContactRequest
-	(*RequestContactResponse)(nil),    // 27: skein.v1.RequestContactResponse
-	(*AcceptContactRequest)(nil),      // 28: skein.v1.AcceptContactRequest
-	(*AcceptContactResponse)(nil),     // 29: skein.v1.AcceptContactResponse
-	(*RefuseContactRequest)(nil),      // 30: skein.v1.RefuseContactRequest
-	(*RefuseContactResponse)(nil),     // 31: skein.v1.RefuseContactResponse
-	(*RemoveContactRequest)(nil),      // 32: skein.v1.RemoveContactRequest
-	(*RemoveContactResponse)(nil),     // 33: skein.v1.RemoveContactResponse
-	(*BlockUserRequest)(nil),          // 34: skein.v1.BlockUserRequest
-	(*BlockUserResponse)(nil),         // 35: skein.v1.BlockUserResponse
-	(*UnblockUserRequest)(nil),        // 36: skein.v1.UnblockUserRequest
-	(*UnblockUserResponse)(nil),       // 37: skein.v1.UnblockUserResponse
-	(*SetRemarkRequest)(nil),          // 38: skein.v1.SetRemarkRequest
-	(*SetRemarkResponse)(nil),         // 39: skein.v1.SetRemarkResponse
-	(*ListContactsRequest)(nil),       // 40: skein.v1.ListContactsRequest
-	(*ListContactsResponse)(nil),      // 41: skein.v1.ListContactsResponse
-	(*Group)(nil),                     // 42: skein.v1.Group
-	(*Member)(nil),                    // 43: skein.v1.Member
-	(*CreateGroupRequest)(nil),        // 44: skein.v1.CreateGroupRequest
-	(*CreateGroupResponse)(nil),       // 45: skein.v1.CreateGroupResponse
-	(*GetGroupRequest)(nil),           // 46: skein.v1.GetGroupRequest
-	(*GetGroupResponse)(nil),          // 47: skein.v1.GetGroupResponse
-	(*RenameGroupRequest)(nil),        // 48: skein.v1.RenameGroupRequest
-	(*RenameGroupResponse)(nil),       // 49: skein.v1.RenameGroupResponse
-	(*UpdateGroupRequest)(nil),        // 50: skein.v1.UpdateGroupRequest
-	(*UpdateGroupResponse)(nil),       // 51: skein.v1.UpdateGroupResponse
-	(*ListMembersRequest)(nil),        // 52: skein.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),       // 53: skein.v1.ListMembersResponse
-	(*AddMembersRequest)(nil),         // 54: skein.v1.AddMembersRequest
-	(*AddMembersResponse)(nil),        // 55: skein.v1.AddMembersResponse
-	(*RemoveMembersRequest)(nil),      // 56: skein.v1.RemoveMembersRequest
-	(*RemoveMembersResponse)(nil),     // 57: skein.v1.RemoveMembersResponse
-	(*LeaveGroupRequest)(nil),         // 58: skein.v1.LeaveGroupRequest
-	(*LeaveGroupResponse)(nil),        // 59: skein.v1.LeaveGroupResponse
-	(*SetRoleRequest)(nil),            // 60: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),           // 61: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),  // 62: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil), // 63: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),         // 64: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),        // 65: skein.v1.MuteMemberResponse
-	(*SendMessageRequest)(nil),        // 66: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),       // 67: skein.v1.SendMessageResponse
-	(*RecallMessageRequest)(nil),      // 68: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),     // 69: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),        // 70: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),       // 71: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),          // 72: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),         // 73: skein.v1.ListEditsResponse
-	(*Edited)(nil),                    // 74: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),     // 75: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),    // 76: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),      // 77: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),     // 78: skein.v1.ListReactionsResponse
-	(*Reacted)(nil),                   // 79: skein.v1.Reacted
-	(*ListEntriesRequest)(nil),        // 80: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 81: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 82: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 83: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 84: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 85: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 86: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 87: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 88: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 89: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 90: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 91: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 92: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 93: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 94: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 95: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 96: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 97: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 98: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 99: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 100: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 101: skein.v1.CreateGroupForResponse
-	nil,                               // 102: skein.v1.Group.ExtraEntry
-	nil,                               // 103: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 104: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 105: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 106: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 107: skein.v1.Device
-	(Role)(0),                         // 108: skein.v1.Role
-	(GroupPower)(0),                   // 109: skein.v1.GroupPower
-	(JoinMode)(0),                     // 110: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 111: skein.v1.GroupHistory
-	(*Content)(nil),                   // 112: skein.v1.Content
-	(*Entry)(nil),                     // 113: skein.v1.Entry
-	(*Newest)(nil),                    // 114: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 115: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 116: skein.v1.MyState
-	(*GroupChange)(nil),               // 117: skein.v1.GroupChange
+	(GroupPolicy)(0),                  // 1: skein.v1.GroupPolicy
+	(ContactState)(0),                 // 2: skein.v1.ContactState
+	(*Tokens)(nil),                    // 3: skein.v1.Tokens
+	(*RegisterRequest)(nil),           // 4: skein.v1.RegisterRequest
+	(*RegisterResponse)(nil),          // 5: skein.v1.RegisterResponse
+	(*LoginRequest)(nil),              // 6: skein.v1.LoginRequest
+	(*LoginResponse)(nil),             // 7: skein.v1.LoginResponse
+	(*RefreshRequest)(nil),            // 8: skein.v1.RefreshRequest
+	(*RefreshResponse)(nil),           // 9: skein.v1.RefreshResponse
+	(*LogoutRequest)(nil),             // 10: skein.v1.LogoutRequest
+	(*LogoutResponse)(nil),            // 11: skein.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),       // 12: skein.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),      // 13: skein.v1.ListSessionsResponse
+	(*Session)(nil),                   // 14: skein.v1.Session
+	(*RevokeSessionRequest)(nil),      // 15: skein.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),     // 16: skein.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),     // 17: skein.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),    // 18: skein.v1.ChangePasswordResponse
+	(*User)(nil),                      // 19: skein.v1.User
+	(*GetUsersRequest)(nil),           // 20: skein.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),          // 21: skein.v1.GetUsersResponse
+	(*FindUserRequest)(nil),           // 22: skein.v1.FindUserRequest
+	(*FindUserResponse)(nil),          // 23: skein.v1.FindUserResponse
+	(*UpdateProfileRequest)(nil),      // 24: skein.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),     // 25: skein.v1.UpdateProfileResponse
+	(*Contact)(nil),                   // 26: skein.v1.Contact
+	(*RequestContactRequest)(nil),     // 27: skein.v1.RequestContactRequest
+	(*RequestContactResponse)(nil),    // 28: skein.v1.RequestContactResponse
+	(*AcceptContactRequest)(nil),      // 29: skein.v1.AcceptContactRequest
+	(*AcceptContactResponse)(nil),     // 30: skein.v1.AcceptContactResponse
+	(*RefuseContactRequest)(nil),      // 31: skein.v1.RefuseContactRequest
+	(*RefuseContactResponse)(nil),     // 32: skein.v1.RefuseContactResponse
+	(*RemoveContactRequest)(nil),      // 33: skein.v1.RemoveContactRequest
+	(*RemoveContactResponse)(nil),     // 34: skein.v1.RemoveContactResponse
+	(*BlockUserRequest)(nil),          // 35: skein.v1.BlockUserRequest
+	(*BlockUserResponse)(nil),         // 36: skein.v1.BlockUserResponse
+	(*UnblockUserRequest)(nil),        // 37: skein.v1.UnblockUserRequest
+	(*UnblockUserResponse)(nil),       // 38: skein.v1.UnblockUserResponse
+	(*SetRemarkRequest)(nil),          // 39: skein.v1.SetRemarkRequest
+	(*SetRemarkResponse)(nil),         // 40: skein.v1.SetRemarkResponse
+	(*ListContactsRequest)(nil),       // 41: skein.v1.ListContactsRequest
+	(*ListContactsResponse)(nil),      // 42: skein.v1.ListContactsResponse
+	(*Group)(nil),                     // 43: skein.v1.Group
+	(*Member)(nil),                    // 44: skein.v1.Member
+	(*CreateGroupRequest)(nil),        // 45: skein.v1.CreateGroupRequest
+	(*CreateGroupResponse)(nil),       // 46: skein.v1.CreateGroupResponse
+	(*GetGroupRequest)(nil),           // 47: skein.v1.GetGroupRequest
+	(*GetGroupResponse)(nil),          // 48: skein.v1.GetGroupResponse
+	(*RenameGroupRequest)(nil),        // 49: skein.v1.RenameGroupRequest
+	(*RenameGroupResponse)(nil),       // 50: skein.v1.RenameGroupResponse
+	(*UpdateGroupRequest)(nil),        // 51: skein.v1.UpdateGroupRequest
+	(*UpdateGroupResponse)(nil),       // 52: skein.v1.UpdateGroupResponse
+	(*ListMembersRequest)(nil),        // 53: skein.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),       // 54: skein.v1.ListMembersResponse
+	(*AddMembersRequest)(nil),         // 55: skein.v1.AddMembersRequest
+	(*AddMembersResponse)(nil),        // 56: skein.v1.AddMembersResponse
+	(*RemoveMembersRequest)(nil),      // 57: skein.v1.RemoveMembersRequest
+	(*RemoveMembersResponse)(nil),     // 58: skein.v1.RemoveMembersResponse
+	(*LeaveGroupRequest)(nil),         // 59: skein.v1.LeaveGroupRequest
+	(*LeaveGroupResponse)(nil),        // 60: skein.v1.LeaveGroupResponse
+	(*SetRoleRequest)(nil),            // 61: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),           // 62: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),  // 63: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil), // 64: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),         // 65: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),        // 66: skein.v1.MuteMemberResponse
+	(*Invitation)(nil),                // 67: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),    // 68: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),   // 69: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),   // 70: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),  // 71: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),   // 72: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),  // 73: skein.v1.RefuseInvitationResponse
+	(*SendMessageRequest)(nil),        // 74: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),       // 75: skein.v1.SendMessageResponse
+	(*RecallMessageRequest)(nil),      // 76: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),     // 77: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),        // 78: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),       // 79: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),          // 80: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),         // 81: skein.v1.ListEditsResponse
+	(*Edited)(nil),                    // 82: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),     // 83: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),    // 84: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),      // 85: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),     // 86: skein.v1.ListReactionsResponse
+	(*Reacted)(nil),                   // 87: skein.v1.Reacted
+	(*ListEntriesRequest)(nil),        // 88: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 89: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 90: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 91: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 92: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 93: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 94: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 95: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 96: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 97: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 98: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 99: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 100: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 101: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 102: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 103: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 104: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 105: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 106: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 107: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 108: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 109: skein.v1.CreateGroupForResponse
+	nil,                               // 110: skein.v1.Group.ExtraEntry
+	nil,                               // 111: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 112: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 113: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 114: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 115: skein.v1.Device
+	(Role)(0),                         // 116: skein.v1.Role
+	(GroupPower)(0),                   // 117: skein.v1.GroupPower
+	(JoinMode)(0),                     // 118: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 119: skein.v1.GroupHistory
+	(*Content)(nil),                   // 120: skein.v1.Content
+	(*Entry)(nil),                     // 121: skein.v1.Entry
+	(*Newest)(nil),                    // 122: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 123: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 124: skein.v1.MyState
+	(*GroupChange)(nil),               // 125: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	107, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
-	2,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	107, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
-	2,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
-	2,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
-	13,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	107, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	18,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	18,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	115, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	3,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
+	115, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	3,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
+	3,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
+	14,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
+	115, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	19,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	19,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	0,   // 9: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
-	18,  // 10: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
-	0,   // 11: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
-	18,  // 12: skein.v1.Contact.user:type_name -> skein.v1.User
-	1,   // 13: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	25,  // 14: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	25,  // 15: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	25,  // 16: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	108, // 17: skein.v1.Group.role:type_name -> skein.v1.Role
-	102, // 18: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	109, // 19: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	109, // 20: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	109, // 21: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	110, // 22: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	111, // 23: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	108, // 24: skein.v1.Member.role:type_name -> skein.v1.Role
-	42,  // 25: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	42,  // 26: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	42,  // 27: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	103, // 28: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	109, // 29: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	109, // 30: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	109, // 31: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	110, // 32: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	111, // 33: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	42,  // 34: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	43,  // 35: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	108, // 36: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	112, // 37: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	104, // 38: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	112, // 39: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	105, // 40: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	74,  // 41: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	112, // 42: skein.v1.Edited.content:type_name -> skein.v1.Content
-	106, // 43: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	79,  // 44: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	113, // 45: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	113, // 46: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	114, // 47: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	115, // 48: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	116, // 49: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	2,   // 50: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	107, // 51: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	2,   // 52: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	18,  // 53: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	18,  // 54: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	13,  // 55: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	117, // 56: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	42,  // 57: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	3,   // 58: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	5,   // 59: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	7,   // 60: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	9,   // 61: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	11,  // 62: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	14,  // 63: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	16,  // 64: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	19,  // 65: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	21,  // 66: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	23,  // 67: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	26,  // 68: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	28,  // 69: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	30,  // 70: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	32,  // 71: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	34,  // 72: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	36,  // 73: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	38,  // 74: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	40,  // 75: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	44,  // 76: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	46,  // 77: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	48,  // 78: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	50,  // 79: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	52,  // 80: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	54,  // 81: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	56,  // 82: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	58,  // 83: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	60,  // 84: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	62,  // 85: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	64,  // 86: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	66,  // 87: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	68,  // 88: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	70,  // 89: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	72,  // 90: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	75,  // 91: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	77,  // 92: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	80,  // 93: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	82,  // 94: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	84,  // 95: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	86,  // 96: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	88,  // 97: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	90,  // 98: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	92,  // 99: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	94,  // 100: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	96,  // 101: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	98,  // 102: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	100, // 103: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	4,   // 104: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	6,   // 105: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	8,   // 106: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	10,  // 107: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	12,  // 108: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	15,  // 109: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	17,  // 110: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	20,  // 111: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	22,  // 112: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	24,  // 113: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	27,  // 114: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	29,  // 115: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	31,  // 116: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	33,  // 117: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	35,  // 118: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	37,  // 119: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	39,  // 120: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	41,  // 121: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	45,  // 122: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	47,  // 123: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	49,  // 124: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	51,  // 125: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	53,  // 126: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	55,  // 127: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	57,  // 128: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	59,  // 129: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	61,  // 130: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	63,  // 131: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	65,  // 132: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	67,  // 133: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	69,  // 134: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	71,  // 135: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	73,  // 136: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	76,  // 137: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	78,  // 138: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	81,  // 139: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	83,  // 140: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	85,  // 141: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	87,  // 142: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	89,  // 143: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	91,  // 144: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	93,  // 145: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	95,  // 146: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	97,  // 147: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	99,  // 148: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	101, // 149: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	104, // [104:150] is the sub-list for method output_type
-	58,  // [58:104] is the sub-list for method input_type
-	58,  // [58:58] is the sub-list for extension type_name
-	58,  // [58:58] is the sub-list for extension extendee
-	0,   // [0:58] is the sub-list for field type_name
+	1,   // 10: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
+	19,  // 11: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	0,   // 12: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
+	1,   // 13: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
+	19,  // 14: skein.v1.Contact.user:type_name -> skein.v1.User
+	2,   // 15: skein.v1.Contact.state:type_name -> skein.v1.ContactState
+	26,  // 16: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	26,  // 17: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	26,  // 18: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	116, // 19: skein.v1.Group.role:type_name -> skein.v1.Role
+	110, // 20: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	117, // 21: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	117, // 22: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	117, // 23: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	118, // 24: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	119, // 25: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	116, // 26: skein.v1.Member.role:type_name -> skein.v1.Role
+	43,  // 27: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	43,  // 28: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	43,  // 29: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	111, // 30: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	117, // 31: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	117, // 32: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	117, // 33: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	118, // 34: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	119, // 35: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	43,  // 36: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	44,  // 37: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	116, // 38: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	67,  // 39: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	43,  // 40: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	120, // 41: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	112, // 42: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	120, // 43: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	113, // 44: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	82,  // 45: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	120, // 46: skein.v1.Edited.content:type_name -> skein.v1.Content
+	114, // 47: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	87,  // 48: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	121, // 49: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	121, // 50: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	122, // 51: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	123, // 52: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	124, // 53: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	3,   // 54: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	115, // 55: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	3,   // 56: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	19,  // 57: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	19,  // 58: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	14,  // 59: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	125, // 60: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	43,  // 61: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	4,   // 62: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	6,   // 63: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	8,   // 64: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	10,  // 65: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	12,  // 66: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	15,  // 67: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	17,  // 68: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	20,  // 69: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	22,  // 70: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	24,  // 71: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	27,  // 72: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	29,  // 73: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	31,  // 74: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	33,  // 75: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	35,  // 76: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	37,  // 77: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	39,  // 78: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	41,  // 79: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	45,  // 80: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	47,  // 81: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	49,  // 82: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	51,  // 83: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	53,  // 84: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	55,  // 85: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	57,  // 86: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	59,  // 87: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	61,  // 88: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	63,  // 89: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	65,  // 90: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	68,  // 91: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	70,  // 92: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	72,  // 93: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	74,  // 94: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	76,  // 95: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	78,  // 96: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	80,  // 97: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	83,  // 98: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	85,  // 99: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	88,  // 100: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	90,  // 101: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	92,  // 102: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	94,  // 103: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	96,  // 104: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	98,  // 105: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	100, // 106: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	102, // 107: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	104, // 108: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	106, // 109: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	108, // 110: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	5,   // 111: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	7,   // 112: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	9,   // 113: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	11,  // 114: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	13,  // 115: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	16,  // 116: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	18,  // 117: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	21,  // 118: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	23,  // 119: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	25,  // 120: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	28,  // 121: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	30,  // 122: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	32,  // 123: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	34,  // 124: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	36,  // 125: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	38,  // 126: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	40,  // 127: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	42,  // 128: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	46,  // 129: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	48,  // 130: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	50,  // 131: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	52,  // 132: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	54,  // 133: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	56,  // 134: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	58,  // 135: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	60,  // 136: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	62,  // 137: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	64,  // 138: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	66,  // 139: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	69,  // 140: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	71,  // 141: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	73,  // 142: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	75,  // 143: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	77,  // 144: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	79,  // 145: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	81,  // 146: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	84,  // 147: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	86,  // 148: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	89,  // 149: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	91,  // 150: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	93,  // 151: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	95,  // 152: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	97,  // 153: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	99,  // 154: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	101, // 155: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	103, // 156: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	105, // 157: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	107, // 158: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	109, // 159: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	111, // [111:160] is the sub-list for method output_type
+	62,  // [62:111] is the sub-list for method input_type
+	62,  // [62:62] is the sub-list for extension type_name
+	62,  // [62:62] is the sub-list for extension extendee
+	0,   // [0:62] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -6357,14 +6864,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[21].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[48].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[84].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[91].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   105,
+			NumEnums:      3,
+			NumMessages:   112,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

@@ -148,7 +148,7 @@ func TestAuthenticateAdminKey(t *testing.T) {
 	// What needs a user's own session refuses the key.
 	want(t, f.Logout(t.Context(), actor), im.CodePermissionDenied)
 	want(t, f.ChangePassword(t.Context(), actor, password, "another password"), im.CodePermissionDenied)
-	_, err = f.UpdateProfile(t.Context(), actor, nil, account.DMEveryone)
+	_, err = f.UpdateProfile(t.Context(), actor, im.ProfileChange{DM: account.DMEveryone})
 	want(t, err, im.CodePermissionDenied)
 }
 

@@ -187,21 +187,21 @@ func TestProfiles(t *testing.T) {
 	f := start(t)
 	alice, bobby := f.register("alice", phone("d1")), f.register("bobby", phone("d1"))
 	name := "  Älice 👩‍🚀 "
-	user, err := f.UpdateProfile(t.Context(), actorOf(alice), &name, account.DMEveryone)
+	user, err := f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{DisplayName: &name, DM: account.DMEveryone, Groups: im.GroupsNobody})
 	if err != nil || user.DisplayName != "Älice 👩‍🚀" || user.DMPolicy != account.DMEveryone {
 		t.Errorf("user %+v, %v", user, err)
 	}
 	// What is absent stays.
-	if again, err := f.UpdateProfile(t.Context(), actorOf(alice), nil, 0); err != nil || again != user {
+	if again, err := f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{}); err != nil || again != user {
 		t.Errorf("user %+v, %v", again, err)
 	}
 	for _, bad := range []string{"", " ", long(65), "a\x07", "a\xff"} {
-		_, err := f.UpdateProfile(t.Context(), actorOf(alice), &bad, 0)
+		_, err := f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{DisplayName: &bad})
 		want(t, err, im.CodeInvalidArgument)
 	}
-	_, err = f.UpdateProfile(t.Context(), actorOf(alice), nil, 3)
+	_, err = f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{DM: 3})
 	want(t, err, im.CodeInvalidArgument)
-	_, err = f.UpdateProfile(t.Context(), im.Actor{User: "nobody"}, nil, 0)
+	_, err = f.UpdateProfile(t.Context(), im.Actor{User: "nobody"}, im.ProfileChange{})
 	want(t, err, im.CodeNotFound)
 	for _, unknown := range []string{"nobody", "", "al", "al ice"} {
 		_, err = f.FindUser(t.Context(), unknown)

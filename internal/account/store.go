@@ -28,7 +28,7 @@ type UserStore interface {
 	ListUsers(ctx context.Context, after im.UserID, limit int) ([]im.User, error)
 	// UpdateUser changes what is given; nil and 0 keep what is there. Notices are
 	// promised in the same transaction if that is a change.
-	UpdateUser(ctx context.Context, id im.UserID, displayName *string, policy im.DMPolicy, notices ...im.Promise) (im.User, error)
+	UpdateUser(ctx context.Context, id im.UserID, change im.ProfileChange, notices ...im.Promise) (im.User, error)
 	// ReplacePasswordHash sets the hash if the old one is there still.
 	ReplacePasswordHash(ctx context.Context, id im.UserID, old, hash string) (bool, error)
 	// ChangePassword sets the hash if the old one is there still (conflict

@@ -47,30 +47,33 @@ func (s *Service) ListUsers(ctx context.Context, after string, limit int) (users
 	return users, next, nil
 }
 
-// UpdateProfile changes the actor's display name and policy; nil and 0 keep
+// UpdateProfile changes the actor's display name and policies; nil and 0 keep
 // what is there.
-func (s *Service) UpdateProfile(ctx context.Context, actor im.Actor, displayName *string, policy DMPolicy) (User, error) {
+func (s *Service) UpdateProfile(ctx context.Context, actor im.Actor, change im.ProfileChange) (User, error) {
 	if actor.User == "" {
 		return User{}, noSession()
 	}
-	if policy > DMEveryone {
+	if change.DM > DMEveryone {
 		return User{}, im.Wrong("dmPolicy", "is not known")
 	}
-	if displayName != nil {
-		name, err := normalDisplayName(*displayName)
+	if change.Groups > im.GroupsNobody {
+		return User{}, im.Wrong("groupPolicy", "is not known")
+	}
+	if change.DisplayName != nil {
+		name, err := normalDisplayName(*change.DisplayName)
 		if err != nil {
 			return User{}, err
 		}
-		displayName = &name
+		change.DisplayName = &name
 	}
 	if s.o.Drive == nil {
-		return s.store.UpdateUser(ctx, actor.User, displayName, policy)
+		return s.store.UpdateUser(ctx, actor.User, change)
 	}
-	notice, err := s.profileNotice(actor.User, displayName)
+	notice, err := s.profileNotice(actor.User, change.DisplayName)
 	if err != nil {
 		return User{}, err
 	}
-	u, err := s.store.UpdateUser(ctx, actor.User, displayName, policy, notice)
+	u, err := s.store.UpdateUser(ctx, actor.User, change, notice)
 	if err == nil {
 		_ = s.o.Drive(ctx, im.Me(actor.User)) // the outbox counts the failure and repeats it
 	}

@@ -129,14 +129,19 @@ func (c *Calls) updateProfile(ctx context.Context, actor im.Actor, r *wire.Updat
 	if _, known := wire.DmPolicy_name[int32(r.GetDmPolicy())]; !known {
 		return nil, im.Wrong("dmPolicy", "must be DM_POLICY_CONTACTS or DM_POLICY_EVERYONE")
 	}
-	u, err := c.Accounts.UpdateProfile(ctx, actor, r.DisplayName, account.DMPolicy(r.GetDmPolicy()))
+	if _, known := wire.GroupPolicy_name[int32(r.GetGroupPolicy())]; !known {
+		return nil, im.Wrong("groupPolicy", "must be GROUP_POLICY_ANYONE, GROUP_POLICY_CONTACTS or GROUP_POLICY_NOBODY")
+	}
+	u, err := c.Accounts.UpdateProfile(ctx, actor, im.ProfileChange{
+		DisplayName: r.DisplayName, DM: account.DMPolicy(r.GetDmPolicy()), Groups: im.GroupPolicy(r.GetGroupPolicy()),
+	})
 	if err != nil {
 		return nil, err
 	}
 	if r.GetDmPolicy() != wire.DmPolicy_DM_POLICY_UNSPECIFIED {
 		c.Contacts.InvalidateUser(ctx, actor.User)
 	}
-	return &wire.UpdateProfileResponse{User: wireUser(u), DmPolicy: wire.DmPolicy(u.DMPolicy)}, nil
+	return &wire.UpdateProfileResponse{User: wireUser(u), DmPolicy: wire.DmPolicy(u.DMPolicy), GroupPolicy: wire.GroupPolicy(max(u.GroupPolicy, im.GroupsAnyone))}, nil
 }
 
 // sessions lists a user's sessions as seen by actor.

@@ -214,6 +214,8 @@ func accountBounds() map[string]Bounds {
 		"UpdateProfileRequest.display_name": title(maxNameChars),
 		"UpdateProfileResponse.user":        {Required: true},
 		"UpdateProfileResponse.dm_policy":   {Required: true},
+
+		"UpdateProfileResponse.group_policy": {Required: true},
 	}
 }
 
@@ -263,6 +265,8 @@ func groupBounds() map[string]Bounds {
 		"CreateGroupRequest.members":    userList(0, maxMembers).format("user"),
 		"CreateGroupRequest.request_id": optionalID(),
 		"CreateGroupResponse.group":     {Required: true},
+		"CreateGroupResponse.invited":   userList(0, maxMembers),
+		"AddMembersResponse.invited":    userList(0, maxMembers),
 		"GetGroupResponse.group":        {Required: true},
 		"RenameGroupRequest.name":       title(maxNameChars).required(),
 		"RenameGroupResponse.group":     {Required: true},
@@ -281,7 +285,24 @@ func groupBounds() map[string]Bounds {
 		"MuteMemberRequest.user":        id().required().format("user"),
 		"MuteMemberRequest.until_ms":    millis(),
 	}
-	for _, m := range []string{"GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers", "LeaveGroup", "SetRole", "TransferOwnership", "MuteMember"} {
+	for name, b := range map[string]Bounds{
+		"Invitation.conversation":  matching(groupPattern).required(),
+		"Invitation.name":          title(maxNameChars).required(),
+		"Invitation.picture":       {MaxLength: group.MaxPicture, MaxBytes: group.MaxPicture},
+		"Invitation.members":       number(1, math.MaxUint32),
+		"Invitation.inviter":       id().required(),
+		"Invitation.created_at_ms": millis().required(),
+		"Invitation.expires_at_ms": millis().required(),
+
+		"ListInvitationsRequest.limit":        page(group.DefaultInvitations, group.MaxInvitations),
+		"ListInvitationsRequest.cursor":       {Pattern: "^(grp:" + idChars + "{1,64})?$"},
+		"ListInvitationsResponse.invitations": list(group.MaxInvitations),
+		"ListInvitationsResponse.next":        {Pattern: "^(grp:" + idChars + "{1,64})?$"},
+		"AcceptInvitationResponse.group":      {Required: true},
+	} {
+		all[name] = b
+	}
+	for _, m := range []string{"AcceptInvitation", "RefuseInvitation", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers", "LeaveGroup", "SetRole", "TransferOwnership", "MuteMember"} {
 		all[m+"Request.conversation"] = matching(groupPattern).required().format("group")
 	}
 	for _, m := range []string{"UpdateGroupRequest", "GroupChange"} {
@@ -425,6 +446,7 @@ func stateBounds() map[string]Bounds {
 		"Event.type":         {Required: true},
 		"Event.users":        userList(0, maxMembers),
 		"Event.until_ms":     millis(),
+		"Event.conversation": {Pattern: "^(grp:" + idChars + "{1,64})?$"},
 		"Event.text":         {MaxLength: maxRequestChars},
 
 		"SyncDelta.number":        number(0, math.MaxUint32),

@@ -21,11 +21,11 @@ func (c *Calls) createGroup(ctx context.Context, actor im.Actor, r *wire.CreateG
 	if id := r.GetRequestId(); id != "" && !im.ValidID(id) {
 		return nil, im.Wrong("requestId", "must match [A-Za-z0-9_-]{1,64}")
 	}
-	g, err := c.Groups.Create(ctx, actor, r.GetName(), members, k.requestID(r.GetRequestId()))
+	g, invited, err := c.Groups.CreateNew(ctx, actor, group.NewGroup{Name: r.GetName(), Members: members, RequestID: k.requestID(r.GetRequestId())})
 	if err != nil {
 		return nil, err
 	}
-	return &wire.CreateGroupResponse{Group: wireGroup(g)}, nil
+	return &wire.CreateGroupResponse{Group: wireGroup(g), Invited: contract.Strings(invited)}, nil
 }
 
 func (c *Calls) getGroup(ctx context.Context, actor im.Actor, r *wire.GetGroupRequest) (*wire.GetGroupResponse, error) {
@@ -133,11 +133,11 @@ func (c *Calls) addMembers(ctx context.Context, actor im.Actor, r *wire.AddMembe
 	if err := first(err, errUsers); err != nil {
 		return nil, err
 	}
-	added, err := c.Groups.Add(ctx, actor, conv, users)
+	added, invited, err := c.Groups.Add(ctx, actor, conv, users)
 	if err != nil {
 		return nil, err
 	}
-	return &wire.AddMembersResponse{Added: contract.Strings(added)}, nil
+	return &wire.AddMembersResponse{Added: contract.Strings(added), Invited: contract.Strings(invited)}, nil
 }
 
 func (c *Calls) removeMembers(ctx context.Context, actor im.Actor, r *wire.RemoveMembersRequest) (*wire.RemoveMembersResponse, error) {
@@ -202,6 +202,49 @@ func (c *Calls) muteMember(ctx context.Context, actor im.Actor, r *wire.MuteMemb
 		return nil, err
 	}
 	return &wire.MuteMemberResponse{}, nil
+}
+
+func (c *Calls) listInvitations(ctx context.Context, actor im.Actor, r *wire.ListInvitationsRequest) (*wire.ListInvitationsResponse, error) {
+	limit, err := pageLimit(r.GetLimit(), group.DefaultInvitations, group.MaxInvitations)
+	after, errCursor := cursor(r.GetCursor())
+	if err := first(err, errCursor); err != nil {
+		return nil, err
+	}
+	list, next, err := c.Groups.Invitations(ctx, actor, limit, after)
+	if err != nil {
+		return nil, err
+	}
+	out := &wire.ListInvitationsResponse{Invitations: make([]*wire.Invitation, len(list)), Next: next}
+	for i, inv := range list {
+		out.Invitations[i] = &wire.Invitation{
+			Conversation: string(inv.Conversation), Name: inv.Group.Name, Picture: inv.Group.Settings.Picture, Members: uint32(inv.Group.Members),
+			Inviter: string(inv.Inviter), CreatedAtMs: contract.Millis(inv.Created), ExpiresAtMs: contract.Millis(inv.Expires),
+		}
+	}
+	return out, nil
+}
+
+func (c *Calls) acceptInvitation(ctx context.Context, actor im.Actor, r *wire.AcceptInvitationRequest) (*wire.AcceptInvitationResponse, error) {
+	conv, err := groupID(r.GetConversation())
+	if err != nil {
+		return nil, err
+	}
+	g, err := c.Groups.Accept(ctx, actor, conv)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.AcceptInvitationResponse{Group: wireGroup(g)}, nil
+}
+
+func (c *Calls) refuseInvitation(ctx context.Context, actor im.Actor, r *wire.RefuseInvitationRequest) (*wire.RefuseInvitationResponse, error) {
+	conv, err := groupID(r.GetConversation())
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Groups.Refuse(ctx, actor, conv); err != nil {
+		return nil, err
+	}
+	return &wire.RefuseInvitationResponse{}, nil
 }
 
 func wireGroup(g group.Group) *wire.Group {

@@ -137,6 +137,12 @@ var matrix = []cell{
 		return &wire.MuteMemberRequest{Conversation: s.group, User: s.bob.id, UntilMs: 4102444800000}
 	}},
 
+	{"GroupService/ListInvitations", "", users, func(*scene) proto.Message { return &wire.ListInvitationsRequest{} }},
+	{"GroupService/AcceptInvitation", "", users, func(s *scene) proto.Message { return &wire.AcceptInvitationRequest{Conversation: s.invitedTo()} }},
+	{"GroupService/AcceptInvitation", "without one", inGroup, func(s *scene) proto.Message { return &wire.AcceptInvitationRequest{Conversation: s.group} }},
+	{"GroupService/RefuseInvitation", "", users, func(s *scene) proto.Message { return &wire.RefuseInvitationRequest{Conversation: s.invitedTo()} }},
+	{"GroupService/RefuseInvitation", "without one", nobody, func(s *scene) proto.Message { return &wire.RefuseInvitationRequest{Conversation: s.group} }},
+
 	{"MessageService/SendMessage", "group", inGroup, func(s *scene) proto.Message {
 		return &wire.SendMessageRequest{Conversation: s.group, Content: text("hi")}
 	}},
@@ -323,6 +329,21 @@ func (w *world) scene(who string) *scene {
 		w.must(s.bob.token, "ContactService/BlockUser", &wire.BlockUserRequest{User: s.me.id}, nil)
 	}
 	return s
+}
+
+// invitedTo is a group that who calls is invited to.
+func (s *scene) invitedTo() string {
+	s.t.Helper()
+	if s.me.session == "" {
+		return "grp:none" // they are no user
+	}
+	s.must(s.me.token, "UserService/UpdateProfile", &wire.UpdateProfileRequest{GroupPolicy: wire.GroupPolicy_GROUP_POLICY_NOBODY}, nil)
+	var g wire.CreateGroupResponse
+	s.must(s.newcomer.token, "GroupService/CreateGroup", &wire.CreateGroupRequest{Name: "h", Members: []string{s.me.id}}, &g)
+	if len(g.GetInvited()) != 1 {
+		s.t.Fatalf("invited %v", g.GetInvited())
+	}
+	return g.GetGroup().GetConversation()
 }
 
 func (s *scene) says(p person, conversation string) uint64 {

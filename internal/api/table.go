@@ -55,6 +55,9 @@ func (c *Calls) table() []row {
 		newRow("GroupService/SetRole", User, ClassWrite, small, c.setRole),
 		newRow("GroupService/TransferOwnership", User, ClassWrite, small, c.transferOwnership),
 		newRow("GroupService/MuteMember", User, ClassWrite, small, c.muteMember),
+		newRow("GroupService/ListInvitations", User, ClassRead, small, c.listInvitations),
+		newRow("GroupService/AcceptInvitation", User, ClassWrite, small, c.acceptInvitation),
+		newRow("GroupService/RefuseInvitation", User, ClassWrite, small, c.refuseInvitation),
 
 		newMaker("MessageService/SendMessage", User, ClassSend, entry, c.sendMessage),
 		newRow("MessageService/RecallMessage", User, ClassSend, small, c.recallMessage),

@@ -161,8 +161,8 @@ func BenchmarkAddTenThousand(b *testing.B) {
 			for i := range users {
 				users[i] = name(from + i)
 			}
-			if added := must(l.members.groups.Add(b.Context(), owner, g.Conversation, users)); len(added) != 1000 {
-				b.Fatal(len(added))
+			if added, _, err := l.members.groups.Add(b.Context(), owner, g.Conversation, users); err != nil || len(added) != 1000 {
+				b.Fatal(len(added), err)
 			}
 		}
 	})

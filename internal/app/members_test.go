@@ -44,7 +44,7 @@ func TestWhatIsInRAMFollowsEveryChange(t *testing.T) {
 	ok(t, err)
 	c := g.Conversation
 	sees("without her", nil)
-	_, err = a.members.groups.Add(t.Context(), as("alice"), c, []im.UserID{"carol"})
+	_, _, err = a.members.groups.Add(t.Context(), as("alice"), c, []im.UserID{"carol"})
 	ok(t, err)
 	sees("added", []string{"grp:one"}, c)
 	_, err = a.members.groups.Rename(t.Context(), as("alice"), c, "two")
@@ -74,7 +74,7 @@ func TestWhatIsInRAMFollowsEveryChange(t *testing.T) {
 	if n := len(got.Entries); n != 4 || got.Entries[0].Seq != 2 || got.Head != 5 {
 		t.Errorf("reads %d entries to %d", n, got.Head)
 	}
-	_, err = a.members.groups.Add(t.Context(), as("alice"), c, []im.UserID{"carol"}) // entry 8
+	_, _, err = a.members.groups.Add(t.Context(), as("alice"), c, []im.UserID{"carol"}) // entry 8
 	ok(t, err)
 	sees("added again", []string{"grp:three", "dm:"}, c)
 	mark(8, "")

@@ -91,7 +91,9 @@ type Messaging struct {
 
 // Groups are the limits of groups.
 type Groups struct {
-	MaxMembers int `toml:"max_members" doc:"Members a group may have."`
+	MaxMembers     int `toml:"max_members" doc:"Members a group may have."`
+	MaxPerUser     int `toml:"max_per_user" doc:"Groups a user may be in; who is in as many can neither be added nor join."`
+	MaxAddsPerHour int `toml:"max_adds_per_hour" doc:"Users that somebody may add to groups, or invite, in an hour, on each node."`
 }
 
 // Gateway are the limits of connections.
@@ -139,7 +141,7 @@ func Default() Config {
 			DevicePolicy: "class", DMPolicy: "contacts",
 		},
 		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), EditWindow: Duration(48 * time.Hour), MaxQueued: 16384},
-		Groups:    Groups{MaxMembers: 10000},
+		Groups:    Groups{MaxMembers: 10000, MaxPerUser: 1000, MaxAddsPerHour: 10000},
 		Gateway: Gateway{
 			MaxConnections: 100_000, MaxPerUser: 50, MaxPerAddress: 2000, SendRate: 200, SendBurst: 1000, Deflate: true, DrainTime: Duration(5 * time.Second),
 		},
@@ -215,6 +217,7 @@ func (c *Config) Check() error {
 	positive := map[string]int64{
 		"accounts.access_lifetime": int64(c.Accounts.AccessLifetime), "accounts.refresh_lifetime": int64(c.Accounts.RefreshLifetime),
 		"messaging.max_queued": int64(c.Messaging.MaxQueued), "groups.max_members": int64(c.Groups.MaxMembers),
+		"groups.max_per_user": int64(c.Groups.MaxPerUser), "groups.max_adds_per_hour": int64(c.Groups.MaxAddsPerHour),
 		"gateway.max_connections": int64(c.Gateway.MaxConnections), "gateway.max_per_user": int64(c.Gateway.MaxPerUser),
 		"gateway.send_burst": int64(c.Gateway.SendBurst), "journal.cache": int64(c.Journal.CacheBytes), "postgres.connections": int64(c.Postgres.Connections),
 	}

@@ -385,7 +385,7 @@ func TestListPages(t *testing.T) {
 func TestMaySend(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	policy := func(u im.UserID, p im.DMPolicy) {
-		if _, err := w.db.UpdateUser(t.Context(), u, nil, p); err != nil {
+		if _, err := w.db.UpdateUser(t.Context(), u, im.ProfileChange{DM: p}); err != nil {
 			t.Fatal(err)
 		}
 		w.InvalidateUser(t.Context(), u)

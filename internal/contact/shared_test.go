@@ -96,7 +96,7 @@ func TestNewsFromElsewhere(t *testing.T) {
 	}
 	policy := func(policy im.DMPolicy) {
 		t.Helper()
-		if _, err := p.db.UpdateUser(t.Context(), "c", nil, policy); err != nil {
+		if _, err := p.db.UpdateUser(t.Context(), "c", im.ProfileChange{DM: policy}); err != nil {
 			t.Fatal(err)
 		}
 		p.InvalidateUser(t.Context(), "c")

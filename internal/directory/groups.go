@@ -185,12 +185,31 @@ func scanMember(r *sql.Rows) (im.Member, error) {
 	return m, err
 }
 
-// Addable returns those of users who exist and have not blocked the actor.
-func (d *DB) Addable(ctx context.Context, actor im.UserID, users []im.UserID) ([]im.UserID, error) {
-	return d.among(ctx, `
-		SELECT u.id FROM users u WHERE NOT EXISTS (
-			SELECT 1 FROM contacts c WHERE c.user_id = u.id AND c.peer_id = $1 AND c.blocked)
-		AND u.id IN `, actor, users)
+// Addable returns those of users who exist and have not blocked the actor, with
+// what decides whether they are added or asked.
+func (d *DB) Addable(ctx context.Context, actor im.UserID, users []im.UserID) (all []im.Addable, err error) {
+	const chunk = 1000
+	for len(users) > 0 {
+		part := users[:min(chunk, len(users))]
+		users = users[len(part):]
+		text, args := in(d, []any{actor}, part)
+		found, err := list(ctx, d, func(r *sql.Rows) (a im.Addable, err error) {
+			var policy im.GroupPolicy
+			var state im.ContactState
+			err = r.Scan(&a.User, &policy, &state, &a.Groups)
+			a.Ask = policy == im.GroupsNobody || policy == im.GroupsContacts && state != im.ContactFriend
+			return a, err
+		}, `
+			SELECT u.id, u.group_policy, COALESCE(c.state, 0),
+				(SELECT COUNT(*) FROM memberships m WHERE m.user_id = u.id AND m.role <> 0)
+			FROM users u LEFT JOIN contacts c ON c.user_id = u.id AND c.peer_id = $1
+			WHERE NOT COALESCE(c.blocked, FALSE) AND u.id IN `+text, args...)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, found...)
+	}
+	return all, nil
 }
 
 // among runs a query that ends with `IN ` for a list of users of any length.

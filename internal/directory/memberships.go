@@ -248,12 +248,24 @@ func join(tx *writeTx, p im.Promise, seq uint64) error {
 				joined_at = excluded.joined_at, role = excluded.role, muted_until = 0, title = ''`+update+`
 			WHERE memberships.role = 0`, args...)
 		joined += n
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec("DELETE FROM group_invitations WHERE conversation = $1 AND user_id IN ("+placeholders(2, len(part))+")", invited(p.Conversation, part)...)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	return countMembers(tx, p.Conversation, joined)
+}
+
+func invited(c im.ConversationID, users []im.UserID) []any {
+	args := []any{c}
+	for _, u := range users {
+		args = append(args, u)
+	}
+	return args
 }
 
 // part ends the membership of the event's users with the entry.

@@ -10,12 +10,12 @@ import (
 )
 
 // userColumns are what scanUser reads.
-const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at"
+const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at, group_policy"
 
 func scanUser(row interface{ Scan(...any) error }, more ...any) (im.User, error) {
 	var u im.User
 	var created int64
-	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created}, more...)...)
+	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created, &u.GroupPolicy}, more...)...)
 	u.Created = timeOf(created)
 	return u, err
 }
@@ -94,10 +94,10 @@ func (d *DB) ListUsers(ctx context.Context, after im.UserID, limit int) ([]im.Us
 // UpdateUser changes what is given (nil and 0 keep what is there) and returns
 // the user as it is then, or not_found. Notices are promised in the same
 // transaction if that is a change.
-func (d *DB) UpdateUser(ctx context.Context, id im.UserID, displayName *string, policy im.DMPolicy, notices ...im.Promise) (im.User, error) {
+func (d *DB) UpdateUser(ctx context.Context, id im.UserID, change im.ProfileChange, notices ...im.Promise) (im.User, error) {
 	var name sql.NullString
-	if displayName != nil {
-		name = sql.NullString{String: *displayName, Valid: true}
+	if change.DisplayName != nil {
+		name = sql.NullString{String: *change.DisplayName, Valid: true}
 	}
 	var u im.User
 	err := d.tx(ctx, func(tx *writeTx) error {
@@ -107,9 +107,10 @@ func (d *DB) UpdateUser(ctx context.Context, id im.UserID, displayName *string, 
 		}
 		u, err = scanUser(tx.QueryRow(`
 			UPDATE users SET display_name = COALESCE($2, display_name),
-				dm_policy = COALESCE(NULLIF(CAST($3 AS BIGINT), 0), dm_policy)
-			WHERE id = $1 RETURNING `+userColumns, id, name, int64(policy)))
-		if err != nil || u.DisplayName == was.DisplayName && u.DMPolicy == was.DMPolicy {
+				dm_policy = COALESCE(NULLIF(CAST($3 AS BIGINT), 0), dm_policy),
+				group_policy = COALESCE(NULLIF(CAST($4 AS BIGINT), 0), group_policy)
+			WHERE id = $1 RETURNING `+userColumns, id, name, int64(change.DM), int64(change.Groups)))
+		if err != nil || u.DisplayName == was.DisplayName && u.DMPolicy == was.DMPolicy && u.GroupPolicy == was.GroupPolicy {
 			return err
 		}
 		for _, p := range notices {

@@ -144,7 +144,7 @@ func Event(e *im.Event) []byte { return Encode(&wire.Entry{Event: EventToWire(e)
 
 // EventToWire translates what happened.
 func EventToWire(e *im.Event) *wire.Event {
-	w := &wire.Event{Type: wire.EventType(e.Type), Role: wire.Role(e.Role), Text: e.Text}
+	w := &wire.Event{Type: wire.EventType(e.Type), Role: wire.Role(e.Role), Text: e.Text, Conversation: string(e.Conversation)}
 	if !e.Until.IsZero() {
 		w.UntilMs = e.Until.UnixMilli()
 	}
@@ -187,7 +187,7 @@ func SetEvent(e *im.Entry) error {
 		return err
 	}
 	v := w.GetEvent()
-	out := &im.Event{Type: im.EventType(v.GetType()), Role: im.Role(v.GetRole()), Text: v.GetText()}
+	out := &im.Event{Type: im.EventType(v.GetType()), Role: im.Role(v.GetRole()), Text: v.GetText(), Conversation: im.ConversationID(v.GetConversation())}
 	if v.GetUntilMs() != 0 {
 		out.Until = time.UnixMilli(v.GetUntilMs()).UTC()
 	}

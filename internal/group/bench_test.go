@@ -26,7 +26,7 @@ func (w *world) grow(c im.ConversationID, n int) {
 		for i := range users {
 			users[i] = im.UserID(fmt.Sprintf("u%05d", (from+i)*7919%n))
 		}
-		_, err := w.Add(w.t.Context(), actor("o"), c, users)
+		_, _, err := w.Add(w.t.Context(), actor("o"), c, users)
 		w.ok(err)
 	}
 }
@@ -78,7 +78,7 @@ func BenchmarkChange(b *testing.B) {
 			if in {
 				_, err = w.Remove(b.Context(), actor("o"), c, []im.UserID{"u00007"})
 			} else {
-				_, err = w.Add(b.Context(), actor("o"), c, []im.UserID{"u00007"})
+				_, _, err = w.Add(b.Context(), actor("o"), c, []im.UserID{"u00007"})
 			}
 			in = !in
 			w.ok(err)

@@ -28,28 +28,40 @@ func (s *Service) Rename(ctx context.Context, actor im.Actor, c im.ConversationI
 	return s.Get(ctx, actor, c)
 }
 
-// Add adds users and returns those who are new. Those who are members, do not
-// exist or have blocked the caller are skipped. An error may come after a part
-// was added: added tells which.
-func (s *Service) Add(ctx context.Context, actor im.Actor, c im.ConversationID, users []im.UserID) (added []im.UserID, err error) {
+// Add adds users and returns those who are new, and those who are asked instead.
+// Those who are members, do not exist, have blocked the caller or are in as many
+// groups as they may be are skipped. An error may come after a part was added: added
+// tells which.
+func (s *Service) Add(ctx context.Context, actor im.Actor, c im.ConversationID, users []im.UserID) (added, invited []im.UserID, err error) {
 	users, err = checkUsers(users)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.changeUsers(ctx, actor, c, users, func(v *view, part []im.UserID) (*im.Event, error) {
+	counted := false // a part that is decided again is counted once
+	added, err = s.changeUsers(ctx, actor, c, users, func(v *view, part []im.UserID) (*im.Event, error) {
 		if err := v.Settings.Authorize(v.Role, im.GroupAdd, im.RoleNone); err != nil {
 			return nil, err
 		}
 		fresh := slices.DeleteFunc(slices.Clone(part), func(u im.UserID) bool { return v.roleOf(u) != im.RoleNone })
-		fresh, err := s.addable(ctx, actor.User, fresh)
+		who, err := s.addable(ctx, actor.User, fresh)
 		if err != nil {
 			return nil, err
 		}
-		if v.Members+len(fresh) > s.o.MaxMembers {
+		if v.Members+len(who.add) > s.o.MaxMembers {
 			return nil, s.tooMany()
 		}
-		return joining(v, fresh), nil
-	})
+		if err := s.count(actor.User, who, counted); err != nil {
+			return nil, err
+		}
+		counted = true
+		asked, err := s.invite(ctx, actor.User, &v.Group, who.ask)
+		if err != nil {
+			return nil, err
+		}
+		invited = append(invited, asked...)
+		return joining(v, who.add), nil
+	}, func() { counted = false })
+	return added, invited, err
 }
 
 // Remove removes members of a lower role than the caller's and returns them.
@@ -75,17 +87,18 @@ func (s *Service) Remove(ctx context.Context, actor im.Actor, c im.ConversationI
 			gone = append(gone, u)
 		}
 		return &im.Event{Type: im.EventMemberRemoved, Users: gone}, nil
-	})
+	}, func() {})
 }
 
 // changeUsers makes one change for every MaxPerEntry users and returns those it
 // happened to. It decides at least once, so that the caller's power is checked
-// for an empty list as well.
-func (s *Service) changeUsers(ctx context.Context, actor im.Actor, c im.ConversationID, users []im.UserID, decide func(*view, []im.UserID) (*im.Event, error)) (done []im.UserID, err error) {
+// for an empty list as well. next is called before each of them.
+func (s *Service) changeUsers(ctx context.Context, actor im.Actor, c im.ConversationID, users []im.UserID, decide func(*view, []im.UserID) (*im.Event, error), next func()) (done []im.UserID, err error) {
 	for first := true; first || len(users) > 0; first = false {
 		part := users[:min(len(users), MaxPerEntry)]
 		users = users[len(part):]
 		var happened []im.UserID
+		next()
 		err := s.change(ctx, actor, c, part, func(v *view) (*im.Event, error) {
 			happened = nil
 			event, err := decide(v, part)

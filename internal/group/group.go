@@ -27,8 +27,8 @@
 //
 // Goroutines: none. Locks: Service.turns lets one change of a group run at a
 // time in this process, which only saves repetition; rosters.mu guards the
-// cache and pace.mu who wrote when in slow mode; nothing is called while one of
-// them is held. A turn is taken before rosters.mu.
+// cache, pace.mu who wrote when in slow mode and adds.mu who added how many; nothing
+// is called while one of them is held. A turn is taken before rosters.mu.
 //
 // Invariants:
 //   - nobody acts beyond their role as of the revision the change was decided on;
@@ -95,14 +95,29 @@ type Store interface {
 	Roster(ctx context.Context, c im.ConversationID, each func(m im.Member, first uint64)) (im.GroupInfo, error)
 	// MembersPage returns at most limit members by user id, after one.
 	MembersPage(ctx context.Context, c im.ConversationID, after im.UserID, limit int) ([]im.Member, error)
-	// Addable returns those of users, in any order, who exist and have not blocked
-	// the actor.
-	Addable(ctx context.Context, actor im.UserID, users []im.UserID) ([]im.UserID, error)
 	// PromiseRoster stores a promise if the group's revision is p.IfRoster and
 	// nothing else is promised; otherwise it stores nothing and returns false.
 	PromiseRoster(ctx context.Context, p im.Promise) (bool, error)
 	// PendingOf returns the promises of a conversation.
 	PendingOf(ctx context.Context, c im.ConversationID) ([]im.Promise, error)
+}
+
+// People keeps who may be added, who is asked instead, and what they say.
+type People interface {
+	// Addable returns those of users, in any order, who exist and have not blocked
+	// the actor, with what decides whether they are added or asked.
+	Addable(ctx context.Context, actor im.UserID, users []im.UserID) ([]im.Addable, error)
+	// GroupsOf counts the groups a user is in.
+	GroupsOf(ctx context.Context, user im.UserID) (int, error)
+	// Invite keeps invitations, each with the promise of its notice, in one
+	// transaction, and returns the promises of those that are new.
+	Invite(ctx context.Context, all []im.Invitation, notices []im.Promise) ([]im.Promise, error)
+	// Invitation returns a user's open invitation to a group, false if there is none.
+	Invitation(ctx context.Context, user im.UserID, c im.ConversationID, now time.Time) (im.Invitation, bool, error)
+	// Invitations returns at most limit of a user by conversation, after one.
+	Invitations(ctx context.Context, user im.UserID, now time.Time, after im.ConversationID, limit int) ([]im.Invitation, error)
+	// Uninvite removes one with the promise of its notice; false: there was none.
+	Uninvite(ctx context.Context, user im.UserID, c im.ConversationID, now time.Time, notice im.Promise) (bool, error)
 }
 
 // Driver drives committed promises to the journal.
@@ -119,6 +134,11 @@ type Options struct {
 	Random func([]byte)
 	// MaxMembers is the largest group. Default 10,000.
 	MaxMembers int
+	// MaxGroups is how many groups a user may be in. Default 1,000.
+	MaxGroups int
+	// AddsPerHour is how many users somebody may add or invite in an hour, counted by
+	// this process. Default 10,000; below 0: no limit.
+	AddsPerHour int
 	// CachedMembers bounds the rosters kept in RAM by their members in all (about
 	// 150 bytes each). Default 1,000,000.
 	CachedMembers int
@@ -134,18 +154,20 @@ type Options struct {
 // Service is safe for concurrent use.
 type Service struct {
 	store   Store
+	people  People
 	outbox  Driver
 	o       Options
 	rosters *rosters
 	pace    pace
+	adds    adds
 	seed    maphash.Seed
 	turns   [256]chan struct{}
 	loads   prometheus.Counter
 	retries prometheus.Counter
 }
 
-// New makes a Service.
-func New(store Store, outbox Driver, o Options) *Service {
+// New makes a Service. store and people are of one directory.
+func New(store Store, people People, outbox Driver, o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -155,6 +177,12 @@ func New(store Store, outbox Driver, o Options) *Service {
 	if o.MaxMembers <= 0 {
 		o.MaxMembers = 10_000
 	}
+	if o.MaxGroups <= 0 {
+		o.MaxGroups = 1000
+	}
+	if o.AddsPerHour == 0 {
+		o.AddsPerHour = 10_000
+	}
 	if o.Help == nil {
 		o.Help = func(im.ConversationID) {}
 	}
@@ -163,8 +191,8 @@ func New(store Store, outbox Driver, o Options) *Service {
 	}
 	metrics := promauto.With(o.Registerer)
 	s := &Service{
-		store: store, outbox: outbox, o: o, seed: maphash.MakeSeed(),
-		rosters: newRosters(o.CachedMembers), pace: newPace(pacedMembers),
+		store: store, people: people, outbox: outbox, o: o, seed: maphash.MakeSeed(),
+		rosters: newRosters(o.CachedMembers), pace: newPace(pacedMembers), adds: newAdds(o.AddsPerHour),
 		loads: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "skein_group_roster_loads_total",
 			Help: "Rosters read from the directory because RAM had none.",
@@ -190,61 +218,57 @@ type NewGroup struct {
 	Conversation im.ConversationID
 	// Settings is what is not as in new groups, nil if nothing is.
 	Settings *im.GroupChange
+	// Unasked: all are added, also those who would be asked.
+	Unasked bool
 }
 
 // Create makes a group owned by the caller with its first members. Users who do
 // not exist or have blocked the caller are left out. The same owner and request
 // id give the same group; without a request id each call makes one.
 func (s *Service) Create(ctx context.Context, actor im.Actor, name string, members []im.UserID, requestID string) (Group, error) {
-	return s.CreateNew(ctx, actor, NewGroup{Name: name, Members: members, RequestID: requestID})
+	g, _, err := s.CreateNew(ctx, actor, NewGroup{Name: name, Members: members, RequestID: requestID})
+	return g, err
 }
 
 // CreateNew is Create with all that may be chosen, for the owner or on their
-// behalf: already_exists where there is a group with the conversation.
-func (s *Service) CreateNew(ctx context.Context, actor im.Actor, n NewGroup) (Group, error) {
-	if err := checkActor(actor); err != nil {
-		return Group{}, err
-	}
-	if err := checkName(n.Name); err != nil {
-		return Group{}, err
-	}
-	if n.RequestID != "" && !im.ValidID(n.RequestID) {
-		return Group{}, im.Wrong("requestId", "must match [A-Za-z0-9_-]{1,64}")
-	}
-	settings := im.NewGroupSettings()
-	if n.Settings != nil {
-		if err := checkChange(n.Settings); err != nil {
-			return Group{}, im.In("settings", err)
-		}
-		if n.Settings = n.Settings.Of(&settings); n.Settings != nil {
-			settings = settings.With(n.Settings)
-		}
-		if err := checkExtra(settings.Extra); err != nil {
-			return Group{}, im.In("settings", err)
-		}
+// behalf: already_exists where there is a group with the conversation. invited are
+// those who are asked before they are members.
+func (s *Service) CreateNew(ctx context.Context, actor im.Actor, n NewGroup) (g Group, invited []im.UserID, err error) {
+	settings, err := n.check(actor)
+	if err != nil {
+		return Group{}, nil, err
 	}
 	others, err := checkUsers(n.Members)
 	if err != nil {
-		return Group{}, err
+		return Group{}, nil, err
 	}
-	others, err = s.addable(ctx, actor.User, without(others, actor.User))
+	who, err := s.addable(ctx, actor.User, without(others, actor.User))
 	if err != nil {
-		return Group{}, err
+		return Group{}, nil, err
 	}
-	if len(others)+1 > s.o.MaxMembers {
-		return Group{}, s.tooMany()
+	if n.Unasked {
+		who.add, who.ask = who.all(), nil
+	}
+	if len(who.add)+1 > s.o.MaxMembers {
+		return Group{}, nil, s.tooMany()
+	}
+	if err := s.mayJoinOneMore(ctx, actor.User); err != nil {
+		return Group{}, nil, err
+	}
+	if err := s.count(actor.User, who, n.Unasked); err != nil {
+		return Group{}, nil, err
 	}
 	named := n.Conversation != ""
 	if !named {
 		n.Conversation = s.newConversation()
 	}
-	g := Group{Conversation: n.Conversation, Name: n.Name, Owner: actor.User, Created: s.o.Now(), Settings: settings}
+	g = Group{Conversation: n.Conversation, Name: n.Name, Owner: actor.User, Created: s.o.Now(), Settings: settings}
 	p := s.promise(g.Conversation, actor.User, 0, im.Event{
-		Type: im.EventGroupCreated, Users: append([]im.UserID{actor.User}, others...), Text: n.Name, Group: n.Settings,
+		Type: im.EventGroupCreated, Users: append([]im.UserID{actor.User}, who.add...), Text: n.Name, Group: n.Settings,
 	})
 	c, err := s.store.CreateGroup(ctx, g, n.RequestID, p)
 	if err != nil {
-		return Group{}, fmt.Errorf("create group: %w", err)
+		return Group{}, nil, fmt.Errorf("create group: %w", err)
 	}
 	if c == g.Conversation && !named {
 		err = s.drive(ctx, p)
@@ -252,21 +276,50 @@ func (s *Service) CreateNew(ctx context.Context, actor im.Actor, n NewGroup) (Gr
 		err = s.settle(ctx, c)
 	}
 	if err != nil {
-		return Group{}, unknown(err)
+		return Group{}, nil, unknown(err)
 	}
-	return s.Get(ctx, actor, c)
+	if g, err = s.Get(ctx, actor, c); err != nil {
+		return Group{}, nil, err
+	}
+	invited, err = s.invite(ctx, actor.User, &g, who.ask)
+	return g, invited, err
 }
 
-// CreateFor makes a group on behalf of its owner, who must exist.
+// check accepts a group from outside, and returns its settings.
+func (n *NewGroup) check(actor im.Actor) (im.GroupSettings, error) {
+	settings := im.NewGroupSettings()
+	if err := checkActor(actor); err != nil {
+		return settings, err
+	}
+	if err := checkName(n.Name); err != nil {
+		return settings, err
+	}
+	if n.RequestID != "" && !im.ValidID(n.RequestID) {
+		return settings, im.Wrong("requestId", "must match [A-Za-z0-9_-]{1,64}")
+	}
+	if n.Settings == nil {
+		return settings, nil
+	}
+	if err := checkChange(n.Settings); err != nil {
+		return settings, im.In("settings", err)
+	}
+	n.Settings = n.Settings.Of(&settings)
+	settings = settings.With(n.Settings)
+	return settings, im.In("settings", checkExtra(settings.Extra))
+}
+
+// CreateFor makes a group on behalf of its owner, who must exist. Its members are
+// not asked.
 func (s *Service) CreateFor(ctx context.Context, owner im.UserID, n NewGroup) (Group, error) {
-	there, err := s.addable(ctx, owner, []im.UserID{owner})
+	there, err := s.people.Addable(ctx, owner, []im.UserID{owner})
 	if err != nil {
-		return Group{}, err
+		return Group{}, fmt.Errorf("who may be added: %w", err)
 	}
 	if len(there) == 0 {
 		return Group{}, im.Errorf(im.CodeNotFound, "no such user")
 	}
-	g, err := s.CreateNew(ctx, im.Actor{User: owner}, n)
+	n.Unasked = true
+	g, _, err := s.CreateNew(ctx, im.Actor{User: owner}, n)
 	g.Role = im.RoleNone
 	return g, err
 }
@@ -449,28 +502,6 @@ func (s *Service) newConversation() im.ConversationID {
 	var random [10]byte
 	s.o.Random(random[:])
 	return im.Group(strings.ToLower(base32.StdEncoding.EncodeToString(random[:])))
-}
-
-// addable keeps those of users who may be added, in their order.
-func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserID) ([]im.UserID, error) {
-	if len(users) == 0 {
-		return nil, nil
-	}
-	may, err := s.store.Addable(ctx, actor, users)
-	if err != nil {
-		return nil, fmt.Errorf("who may be added: %w", err)
-	}
-	ok := make(map[im.UserID]bool, len(may))
-	for _, u := range may {
-		ok[u] = true
-	}
-	kept := make([]im.UserID, 0, len(may))
-	for _, u := range users {
-		if ok[u] {
-			kept = append(kept, u)
-		}
-	}
-	return kept, nil
 }
 
 func (s *Service) tooMany() error {

@@ -33,7 +33,7 @@ func TestLife(t *testing.T) {
 	if e.Event.Type != im.EventGroupCreated || e.Sender != "o" || e.Event.Text != "friends" || !slices.Equal(e.Event.Users, []im.UserID{"o", "a", "b"}) {
 		t.Fatalf("entry %+v", e)
 	}
-	added, err := w.Add(t.Context(), actor("o"), c, []im.UserID{"c", "a"})
+	added, _, err := w.Add(t.Context(), actor("o"), c, []im.UserID{"c", "a"})
 	if err != nil || !slices.Equal(added, []im.UserID{"c"}) {
 		t.Fatal(added, err)
 	}
@@ -65,7 +65,7 @@ func TestNothingToDoMakesNoEntry(t *testing.T) {
 	c := w.create("o", "a")
 	_, err := w.Rename(t.Context(), actor("o"), c, "friends")
 	w.ok(err)
-	_, err = w.Add(t.Context(), actor("o"), c, []im.UserID{"a", "o", "ghost"})
+	_, _, err = w.Add(t.Context(), actor("o"), c, []im.UserID{"a", "o", "ghost"})
 	w.ok(err)
 	w.ok(w.SetRole(t.Context(), actor("o"), c, "a", im.RoleMember))
 	w.ok(w.Mute(t.Context(), actor("o"), c, "a", time.Time{}))
@@ -83,7 +83,7 @@ func TestBadArguments(t *testing.T) {
 		return err
 	}
 	add := func(users ...im.UserID) error {
-		_, err := w.Add(t.Context(), actor("o"), c, users)
+		_, _, err := w.Add(t.Context(), actor("o"), c, users)
 		return err
 	}
 	list := func(limit int, cursor string) error {
@@ -138,7 +138,7 @@ func TestBlockedAreSkipped(t *testing.T) {
 	w.block("o", "blocked")
 	g, err := w.Create(t.Context(), actor("o"), "x", []im.UserID{"blocks", "ghost", "a"}, "")
 	w.ok(err)
-	added, err := w.Add(t.Context(), actor("o"), g.Conversation, []im.UserID{"blocks", "ghost", "blocked"})
+	added, _, err := w.Add(t.Context(), actor("o"), g.Conversation, []im.UserID{"blocks", "ghost", "blocked"})
 	if err != nil || !slices.Equal(added, []im.UserID{"blocked"}) {
 		t.Fatal(added, err)
 	}
@@ -155,7 +155,7 @@ func TestThousandsInOneCall(t *testing.T) {
 	w := newWorld(t, group.Options{}, "o")
 	w.store.everyone = true
 	c := w.create("o")
-	added, err := w.Add(t.Context(), actor("o"), c, users)
+	added, _, err := w.Add(t.Context(), actor("o"), c, users)
 	if err != nil || !slices.Equal(added, users) {
 		t.Fatal(len(added), err)
 	}
@@ -215,7 +215,7 @@ func TestAddedAgain(t *testing.T) {
 	w := newWorld(t, group.Options{}, "o", "m")
 	c := w.create("o", "m")
 	w.ok(w.Leave(t.Context(), actor("m"), c))
-	_, err := w.Add(t.Context(), actor("o"), c, []im.UserID{"m"})
+	_, _, err := w.Add(t.Context(), actor("o"), c, []im.UserID{"m"})
 	w.ok(err)
 	place, _, err := w.store.Membership(t.Context(), "m", c)
 	w.ok(err)
@@ -265,7 +265,7 @@ var changes = []struct {
 		return err
 	}},
 	{"add", func(ctx context.Context, s *group.Service, c im.ConversationID) error {
-		_, err := s.Add(ctx, actor("o"), c, []im.UserID{"x", "y"})
+		_, _, err := s.Add(ctx, actor("o"), c, []im.UserID{"x", "y"})
 		return err
 	}},
 	{"remove", func(ctx context.Context, s *group.Service, c im.ConversationID) error {
@@ -475,7 +475,7 @@ func TestConcurrentAdds(t *testing.T) {
 			// Each adds its own two and two of its neighbour's.
 			mine := []im.UserID{users[2*i], users[2*i+1], users[(2*i+2)%24], users[(2*i+3)%24]}
 			for tries := 1; ; tries++ {
-				got, err := services[i%2].Add(t.Context(), actor("o"), c, mine)
+				got, _, err := services[i%2].Add(t.Context(), actor("o"), c, mine)
 				mu.Lock()
 				added = append(added, got...)
 				mu.Unlock()
@@ -521,7 +521,7 @@ func TestRandomHistories(t *testing.T) {
 				case 0:
 					_, err = s.Rename(t.Context(), by, c, fmt.Sprint(r.IntN(100)))
 				case 1, 2:
-					_, err = s.Add(t.Context(), by, c, []im.UserID{u, users[r.IntN(6)]})
+					_, _, err = s.Add(t.Context(), by, c, []im.UserID{u, users[r.IntN(6)]})
 				case 3:
 					_, err = s.Remove(t.Context(), by, c, []im.UserID{u})
 				case 4:

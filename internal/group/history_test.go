@@ -56,7 +56,7 @@ func TestNoWhilePromised(t *testing.T) {
 	}
 
 	w.journal.Stop = stopped
-	_, err = w.Add(ctx, actor("o"), c, []im.UserID{"late"})
+	_, _, err = w.Add(ctx, actor("o"), c, []im.UserID{"late"})
 	w.wantCode(err, im.CodeUnknown)
 	refused("late", c, im.CodeUnavailable)
 	refused("stranger", c, im.CodeNotFound)

@@ -72,7 +72,7 @@ func comeAndGo(ctx context.Context, here, there *world, c im.ConversationID, use
 		}
 	}
 	if err := patient(func() error {
-		_, err := here.Add(ctx, actor("o"), c, []im.UserID{user})
+		_, _, err := here.Add(ctx, actor("o"), c, []im.UserID{user})
 		return err
 	}); err != nil {
 		return fmt.Errorf("add: %w", err)

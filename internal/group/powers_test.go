@@ -55,11 +55,11 @@ func groupPowers() []power {
 			return err
 		}},
 		{"add", "++PNN", func(ctx context.Context, s *group.Service, by im.Actor, c im.ConversationID) error {
-			_, err := s.Add(ctx, by, c, []im.UserID{"newcomer"})
+			_, _, err := s.Add(ctx, by, c, []im.UserID{"newcomer"})
 			return err
 		}},
 		{"add nobody", "++PNN", func(ctx context.Context, s *group.Service, by im.Actor, c im.ConversationID) error {
-			_, err := s.Add(ctx, by, c, nil)
+			_, _, err := s.Add(ctx, by, c, nil)
 			return err
 		}},
 		{"remove a member", "++PNN", remove(member2)},

@@ -20,10 +20,10 @@ func (w *world) lossy() im.ConversationID {
 	ctx := w.t.Context()
 	c := w.create("o", "m", "gone")
 	steps := []func() error{
-		func() error { _, err := w.Add(ctx, actor("o"), c, []im.UserID{"early"}); return err },
+		func() error { _, _, err := w.Add(ctx, actor("o"), c, []im.UserID{"early"}); return err },
 		func() error { _, err := w.Remove(ctx, actor("o"), c, []im.UserID{"early"}); return err },
 		func() error { _, err := w.Remove(ctx, actor("o"), c, []im.UserID{"gone"}); return err },
-		func() error { _, err := w.Add(ctx, actor("o"), c, []im.UserID{"late"}); return err },
+		func() error { _, _, err := w.Add(ctx, actor("o"), c, []im.UserID{"late"}); return err },
 	}
 	for _, step := range steps {
 		w.ok(step())
@@ -192,7 +192,7 @@ func TestReconcileLeavesPromisesAlone(t *testing.T) {
 		w := newWorld(t, group.Options{}, "o", "m")
 		c := w.create("o")
 		w.journal.Stop = func(s outboxtest.Step, _ im.Promise) bool { return s == at }
-		_, err := w.Add(t.Context(), actor("o"), c, []im.UserID{"m"})
+		_, _, err := w.Add(t.Context(), actor("o"), c, []im.UserID{"m"})
 		w.wantCode(err, im.CodeUnknown)
 		_, err = w.Create(t.Context(), actor("o"), "new", nil, "r")
 		w.wantCode(err, im.CodeUnknown)

@@ -73,7 +73,7 @@ func TestMembershipFromRAM(t *testing.T) {
 	tell("m", 2, "not known")
 	tell("x", 1, "not known")
 	other := w.another(group.Options{})
-	_, err := other.Add(t.Context(), actor("o"), c, []im.UserID{"n"})
+	_, _, err := other.Add(t.Context(), actor("o"), c, []im.UserID{"n"})
 	w.ok(err)
 	_, err = other.Rename(t.Context(), actor("o"), c, "enemies")
 	w.ok(err)

@@ -126,12 +126,12 @@ func TestSwitches(t *testing.T) {
 	w.update("a", c, im.GroupChange{MutedAll: ptr(false)})
 	may(all)
 
-	_, err := w.Add(t.Context(), actor("m"), c, []im.UserID{"n"})
+	_, _, err := w.Add(t.Context(), actor("m"), c, []im.UserID{"n"})
 	w.wantCode(err, im.CodePermissionDenied)
 	w.update("o", c, im.GroupChange{Add: im.GroupPowerAll})
-	_, err = w.Add(t.Context(), actor("s"), c, []im.UserID{"n"})
+	_, _, err = w.Add(t.Context(), actor("s"), c, []im.UserID{"n"})
 	w.wantCode(err, im.CodeNotFound)
-	got, err := w.Add(t.Context(), actor("m"), c, []im.UserID{"n"})
+	got, _, err := w.Add(t.Context(), actor("m"), c, []im.UserID{"n"})
 	w.ok(err)
 	if !reflect.DeepEqual(got, []im.UserID{"n"}) {
 		t.Fatalf("added %v", got)
@@ -221,7 +221,7 @@ func TestHistoryForNewMembers(t *testing.T) {
 	}
 	add := func(users ...im.UserID) {
 		t.Helper()
-		_, err := w.Add(t.Context(), actor("o"), c, users)
+		_, _, err := w.Add(t.Context(), actor("o"), c, users)
 		w.ok(err)
 	}
 	w.ok(w.Leave(t.Context(), actor("a"), c)) // 2

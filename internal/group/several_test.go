@@ -16,7 +16,7 @@ func TestSeveralAtOnce(t *testing.T) {
 	c := w.create("o")
 	_, err := w.MaySend(ctx, "o", c) // it is in RAM from here on
 	w.ok(err)
-	if _, err := w.Add(ctx, actor("o"), c, several); err != nil {
+	if _, _, err := w.Add(ctx, actor("o"), c, several); err != nil {
 		t.Fatal(err)
 	}
 	for _, u := range several {

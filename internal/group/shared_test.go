@@ -33,7 +33,7 @@ func TestNoIsConfirmed(t *testing.T) {
 	}
 	may("m", 1)
 
-	_, err := other.Add(ctx, actor("o"), c, []im.UserID{"late"})
+	_, _, err := other.Add(ctx, actor("o"), c, []im.UserID{"late"})
 	w.ok(err)
 	may("late", 2)
 
@@ -86,7 +86,7 @@ func TestNoIsConfirmedWhileOthersChange(t *testing.T) {
 	c := w.create("o")
 	users := []im.UserID{"a", "b", "c", "d", "e", "f"}
 	for i, u := range users {
-		_, err := other.Add(t.Context(), actor("o"), c, []im.UserID{u})
+		_, _, err := other.Add(t.Context(), actor("o"), c, []im.UserID{u})
 		w.ok(err)
 		var all sync.WaitGroup
 		for _, in := range users[:i+1] {
@@ -130,7 +130,7 @@ func TestAppliedByAnother(t *testing.T) {
 			id := g.Conversation
 			steps := []func() error{
 				func() error { _, err := other.Rename(ctx, actor("o"), id, "others"); return err },
-				func() error { _, err := other.Add(ctx, actor("o"), id, []im.UserID{"late"}); return err },
+				func() error { _, _, err := other.Add(ctx, actor("o"), id, []im.UserID{"late"}); return err },
 				func() error { return other.Leave(ctx, actor("m"), id) },
 			}
 			for _, step := range steps[:c.changes] {

@@ -69,11 +69,15 @@ func (s *store) PromiseRoster(ctx context.Context, p im.Promise) (bool, error) {
 	return accepted, err
 }
 
-func (s *store) Addable(ctx context.Context, by im.UserID, users []im.UserID) ([]im.UserID, error) {
-	if s.everyone {
-		return users, nil
+func (s *store) Addable(ctx context.Context, by im.UserID, users []im.UserID) ([]im.Addable, error) {
+	if !s.everyone {
+		return s.DB.Addable(ctx, by, users)
 	}
-	return s.DB.Addable(ctx, by, users)
+	all := make([]im.Addable, len(users))
+	for i, u := range users {
+		all[i].User = u
+	}
+	return all, nil
 }
 
 func newWorld(t testing.TB, o group.Options, users ...im.UserID) *world {
@@ -97,7 +101,7 @@ func (w *world) another(o group.Options) *group.Service {
 	}
 	var s *group.Service
 	applied := func(p im.Promise, seq uint64) { s.Applied(p, seq) }
-	s = group.New(w.store, outbox.New(w.store, w.journal, outbox.Options{Applied: applied}), o)
+	s = group.New(w.store, w.store, outbox.New(w.store, w.journal, outbox.Options{Applied: applied}), o)
 	return s
 }
 
@@ -198,6 +202,9 @@ func (m *model) tell(p im.Promise, seq uint64) error {
 			targets = e.Users
 		}
 		for _, u := range targets {
+			if e.Type == im.EventMemberAdded && slices.Equal(e.Users, []im.UserID{p.Sender}) {
+				continue // they were invited
+			}
 			if err := m.set.Authorize(m.members[p.Sender].Role, action, m.members[u].Role); err != nil {
 				return fmt.Errorf("entry %d: %s had no power to do %d to %q: %w", seq, p.Sender, e.Type, u, err)
 			}

@@ -12,6 +12,23 @@ const (
 	DMEveryone DMPolicy = 2
 )
 
+// GroupPolicy is who may add a user to groups. The numbers are the contract's.
+type GroupPolicy uint8
+
+// The policies.
+const (
+	GroupsAnyone   GroupPolicy = 1
+	GroupsContacts GroupPolicy = 2
+	GroupsNobody   GroupPolicy = 3
+)
+
+// ProfileChange is a change of a user's profile: what is nil or 0 stays as it is.
+type ProfileChange struct {
+	DisplayName *string
+	DM          DMPolicy
+	Groups      GroupPolicy
+}
+
 // User is who somebody is.
 type User struct {
 	ID UserID
@@ -20,6 +37,8 @@ type User struct {
 	DisplayName string
 	Admin       bool
 	DMPolicy    DMPolicy
+	// GroupPolicy is 0 for a new user: GroupsAnyone.
+	GroupPolicy GroupPolicy
 	Created     time.Time
 }
 

@@ -80,6 +80,9 @@ const (
 	EventContactUnblocked EventType = 25
 	EventContactRemarked  EventType = 26
 	EventProfileChanged   EventType = 27
+	// What a group does in a user's own feed.
+	EventGroupInvited           EventType = 28
+	EventGroupInvitationRefused EventType = 29
 )
 
 // Event is something that happened to a conversation (group events) or to a
@@ -93,6 +96,8 @@ type Event struct {
 	// Group is what changed of a group's settings; of EventMemberAdded History alone,
 	// if those who are added see what was before.
 	Group *GroupChange `json:"g,omitempty"`
+	// Conversation is the group that an event of a me feed is about.
+	Conversation ConversationID `json:"c,omitempty"`
 }
 
 // Role is a member's role in a group. The numbers are the contract's; a

@@ -47,3 +47,22 @@ type Member struct {
 	MutedUntil time.Time
 	Joined     time.Time
 }
+
+// Addable is a user whom somebody may add to a group, or ask.
+type Addable struct {
+	User UserID
+	// Ask: their profile says that they are asked first.
+	Ask bool
+	// Groups is how many they are in.
+	Groups int
+}
+
+// Invitation asks a user whether they want to be a member of a group.
+type Invitation struct {
+	User             UserID
+	Conversation     ConversationID
+	Inviter          UserID
+	Created, Expires time.Time
+	// Group is what is told of the group.
+	Group GroupInfo
+}

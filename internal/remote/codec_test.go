@@ -39,6 +39,16 @@ func fill(t *rapid.T, v reflect.Value, depth int) {
 		v.SetBool(rapid.Bool().Draw(t, "bool"))
 	case reflect.Uint8:
 		v.SetUint(uint64(rapid.Uint8().Draw(t, "byte")))
+	case reflect.Uint32:
+		v.SetUint(uint64(rapid.Uint32().Draw(t, "uint32")))
+	case reflect.Map:
+		if rapid.Bool().Draw(t, "map") {
+			v.Set(reflect.MakeMap(v.Type()))
+			key, value := reflect.New(v.Type().Key()).Elem(), reflect.New(v.Type().Elem()).Elem()
+			fill(t, key, depth+1)
+			fill(t, value, depth+1)
+			v.SetMapIndex(key, value)
+		}
 	case reflect.Uint64:
 		v.SetUint(rapid.Uint64().Draw(t, "uint"))
 	case reflect.Int:

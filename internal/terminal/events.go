@@ -29,6 +29,8 @@ func (c *Chat) onEvent(ctx context.Context, e skein.Event) {
 		}
 	case *skein.GroupEvent:
 		c.onTimeline(ctx, e.Conversation, e.Message)
+	case *skein.InvitationEvent:
+		c.onInvitation(ctx, e)
 	case *skein.ContactEvent:
 		c.onContact(ctx, e)
 	case *skein.ProfileEvent:
@@ -103,6 +105,12 @@ func (c *Chat) onTimeline(ctx context.Context, conversation string, m *skein.Mes
 	}
 	if m.Kind == wire.EntryKind_ENTRY_KIND_EVENT {
 		c.printf("        ● %s: %s\n", c.title(ctx, conversation), c.describe(ctx, m.Sender, m.Event))
+	}
+}
+
+func (c *Chat) onInvitation(ctx context.Context, e *skein.InvitationEvent) {
+	if e.Event.GetType() == wire.EventType_EVENT_TYPE_GROUP_INVITED {
+		c.printf("        ● %s invites you to “%s”  (/join %s or /decline %s)\n", c.name(ctx, e.By), clean(e.Event.Text), e.Conversation, e.Conversation)
 	}
 }
 

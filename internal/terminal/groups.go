@@ -53,6 +53,37 @@ func (c *Chat) inviteCmd(ctx context.Context, args []string) error {
 	return c.withMembers(ctx, args, c.client.Groups().Add)
 }
 
+func (c *Chat) invitationsCmd(ctx context.Context, _ []string) error {
+	all, err := c.client.Groups().Invitations(ctx)
+	if err != nil {
+		return err
+	}
+	for _, i := range all {
+		c.printf("  %s  “%s”, %d members, from %s, until %s\n", i.Conversation, clean(i.Name), i.Members, c.name(ctx, i.Inviter), time.UnixMilli(i.ExpiresAtMs).Local().Format("Jan 2"))
+	}
+	return nil
+}
+
+func (c *Chat) joinCmd(ctx context.Context, args []string) error {
+	g, err := c.client.Groups().Accept(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.titles[g.Conversation] = clean(g.Name)
+	c.mu.Unlock()
+	return c.openID(ctx, g.Conversation)
+}
+
+func (c *Chat) groupsCmd(ctx context.Context, args []string) error {
+	policy := wire.GroupPolicy(wire.GroupPolicy_value["GROUP_POLICY_"+strings.ToUpper(args[0])])
+	if policy == wire.GroupPolicy_GROUP_POLICY_UNSPECIFIED {
+		return fmt.Errorf("%q: want anyone, contacts or nobody", args[0])
+	}
+	_, err := c.client.Users().Update(ctx, &wire.UpdateProfileRequest{GroupPolicy: policy})
+	return err
+}
+
 func (c *Chat) kickCmd(ctx context.Context, args []string) error {
 	return c.withMembers(ctx, args, c.client.Groups().Remove)
 }

@@ -175,11 +175,41 @@ func (g Groups) Members(ctx context.Context, conversation string) ([]*wire.Membe
 	}
 }
 
-// Add adds users and returns those who are new.
+// Add adds users and returns those who are new. Who wants to be asked is invited
+// instead, and gets an InvitationEvent.
 func (g Groups) Add(ctx context.Context, conversation string, users ...string) ([]string, error) {
 	var resp wire.AddMembersResponse
 	err := g.c.Call(ctx, groupService+"AddMembers", &wire.AddMembersRequest{Conversation: conversation, Users: users}, &resp)
 	return resp.Added, err
+}
+
+// Invitations returns the groups that the user is invited to, by conversation.
+func (g Groups) Invitations(ctx context.Context) ([]*wire.Invitation, error) {
+	var all []*wire.Invitation
+	req := &wire.ListInvitationsRequest{Limit: 200}
+	for {
+		var resp wire.ListInvitationsResponse
+		if err := g.c.Call(ctx, groupService+"ListInvitations", req, &resp); err != nil {
+			return nil, err
+		}
+		all = append(all, resp.Invitations...)
+		if resp.Next == "" || resp.Next == req.Cursor {
+			return all, nil
+		}
+		req.Cursor = resp.Next
+	}
+}
+
+// Accept makes the user a member of a group that they are invited to.
+func (g Groups) Accept(ctx context.Context, conversation string) (*wire.Group, error) {
+	var resp wire.AcceptInvitationResponse
+	err := g.c.Call(ctx, groupService+"AcceptInvitation", &wire.AcceptInvitationRequest{Conversation: conversation}, &resp)
+	return resp.Group, err
+}
+
+// Refuse ends an invitation.
+func (g Groups) Refuse(ctx context.Context, conversation string) error {
+	return g.c.Call(ctx, groupService+"RefuseInvitation", &wire.RefuseInvitationRequest{Conversation: conversation}, &wire.RefuseInvitationResponse{})
 }
 
 // Remove removes users of a lower role.

@@ -53,6 +53,15 @@ type (
 		Event   *wire.Event
 		Message *Message
 	}
+	// InvitationEvent: somebody would like to have the user in a group
+	// (Groups.Accept, Refuse), or the user refused that, here or on another device.
+	InvitationEvent struct {
+		Conversation string
+		// By is who invited them, the user themselves if they refused.
+		By      string
+		Event   *wire.Event
+		Message *Message
+	}
 	// ProfileEvent: the user's own name or settings were changed, here or on
 	// another device.
 	ProfileEvent struct {
@@ -103,22 +112,23 @@ type (
 	}
 )
 
-func (*MessageEvent) event()  {}
-func (*AckEvent) event()      {}
-func (*FailedEvent) event()   {}
-func (*RecallEvent) event()   {}
-func (*ChangedEvent) event()  {}
-func (*GroupEvent) event()    {}
-func (*ContactEvent) event()  {}
-func (*ProfileEvent) event()  {}
-func (*GapEvent) event()      {}
-func (*ResetEvent) event()    {}
-func (*ReceiptEvent) event()  {}
-func (*MyStateEvent) event()  {}
-func (*TypingEvent) event()   {}
-func (*SignalEvent) event()   {}
-func (*PresenceEvent) event() {}
-func (*StateEvent) event()    {}
+func (*MessageEvent) event()    {}
+func (*AckEvent) event()        {}
+func (*FailedEvent) event()     {}
+func (*RecallEvent) event()     {}
+func (*ChangedEvent) event()    {}
+func (*GroupEvent) event()      {}
+func (*ContactEvent) event()    {}
+func (*ProfileEvent) event()    {}
+func (*InvitationEvent) event() {}
+func (*GapEvent) event()        {}
+func (*ResetEvent) event()      {}
+func (*ReceiptEvent) event()    {}
+func (*MyStateEvent) event()    {}
+func (*TypingEvent) event()     {}
+func (*SignalEvent) event()     {}
+func (*PresenceEvent) event()   {}
+func (*StateEvent) event()      {}
 
 // hub takes events to the program. Events about stored things come from the
 // store's feed; the hub only says that there are new ones. Passing events
@@ -331,8 +341,11 @@ func (c *Client) entryEvent(e *wire.Entry) Event {
 		if kindOf(e.Conversation) != KindMe {
 			return &GroupEvent{Conversation: e.Conversation, By: e.Sender, Event: e.Event, Message: m}
 		}
-		if e.GetEvent().GetType() == wire.EventType_EVENT_TYPE_PROFILE_CHANGED {
+		switch e.GetEvent().GetType() {
+		case wire.EventType_EVENT_TYPE_PROFILE_CHANGED:
 			return &ProfileEvent{Event: e.Event, Message: m}
+		case wire.EventType_EVENT_TYPE_GROUP_INVITED, wire.EventType_EVENT_TYPE_GROUP_INVITATION_REFUSED:
+			return &InvitationEvent{Conversation: e.Event.Conversation, By: e.Sender, Event: e.Event, Message: m}
 		}
 		ev := &ContactEvent{User: e.Sender, Event: e.Event, Message: m}
 		for _, u := range e.GetEvent().GetUsers() {

@@ -112,6 +112,31 @@ var people = []Mutant{
 		Package: sqliteDir, Test: "TestConformance/People/GroupSettings",
 	},
 	{
+		Name: "asked-is-added", Breaks: "groups: who wants to be asked is asked",
+		Hunks:   []Hunk{{directoryDir + "/groups.go", "a.Ask = policy == im.GroupsNobody || policy == im.GroupsContacts && state != im.ContactFriend", "a.Ask = policy == im.GroupsContacts && state != im.ContactFriend"}},
+		Package: groupDir, Test: "TestInvited",
+	},
+	{
+		Name: "invitation-for-ever", Breaks: "invitations: one that is over lets nobody in",
+		Hunks:   []Hunk{{directoryDir + "/invitations.go", "WHERE i.user_id = $1 AND i.expires_at > $2 AND NOT", "WHERE i.user_id = $1 AND $2 > 0 AND NOT"}},
+		Package: groupDir, Test: "TestInvitationEnds",
+	},
+	{
+		Name: "invited-by-nobody", Breaks: "invitations: who invited must still be allowed to add",
+		Hunks:   []Hunk{{groupDir + "/invitations.go", "if v.Settings.Authorize(v.roleOf(inv.Inviter), im.GroupAdd, im.RoleNone) != nil {", "if inv.Inviter == \"\" {"}},
+		Package: groupDir, Test: "TestInvitationEnds",
+	},
+	{
+		Name: "any-number-of-groups", Breaks: "groups: a user is in a bounded number of them",
+		Hunks:   []Hunk{{groupDir + "/invitations.go", "if may[i].Groups < s.o.MaxGroups {", "if may[i].Groups >= 0 {"}},
+		Package: groupDir, Test: "TestGroupsOfAUser",
+	},
+	{
+		Name: "adds-are-free", Breaks: "groups: who adds very many waits",
+		Hunks:   []Hunk{{groupDir + "/invitations.go", "\tb.full -= float64(n)\n", ""}},
+		Package: groupDir, Test: "TestAddsPerHour",
+	},
+	{
 		Name: "doubt-is-forgotten", Breaks: "4: a roster that may be old is looked at again",
 		Hunks:   []Hunk{{groupDir + "/roster.go", "\tif l.doubt == doubt {\n\t\tl.doubt = 0\n\t}", "\tl.doubt = 0"}},
 		Package: groupDir, Test: "TestDoubtOutrunsAConfirmation",

@@ -49,6 +49,8 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"GroupSettings", groupSettings},
 		{"HistoryForNewMembers", historyForNewMembers},
 		{"TakenID", takenID},
+		{"Invitations", invitations},
+		{"InvitationsAreBounded", invitationsAreBounded},
 		{"Addable", addable},
 		{"OpenDM", openDM},
 		{"EveryWindowIsKept", everyWindowIsKept},
@@ -250,7 +252,7 @@ func contactGate(p *people) {
 	p.pair(im.Contact{User: "b", State: im.ContactFriend}, im.Contact{User: "a", State: im.ContactFriend, Blocked: true})
 	equal(p, "to one who blocks", gate("a", "b"), "everyone=false state=1 blocked=true found=true")
 	equal(p, "to one who is blocked", gate("b", "a"), "everyone=false state=1 blocked=false found=true")
-	_, err := p.db.UpdateUser(p.ctx, "a", nil, im.DMEveryone)
+	_, err := p.db.UpdateUser(p.ctx, "a", im.ProfileChange{DM: im.DMEveryone})
 	p.ok(err)
 	equal(p, "to one who takes all", gate("b", "a"), "everyone=true state=1 blocked=false found=true")
 	_, _, found, err := p.db.Gate(p.ctx, "a", "ghost")

@@ -3,6 +3,7 @@ package directorytest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -265,13 +266,26 @@ func groupOfThousands(p *people) {
 }
 
 func addable(p *people) {
-	p.users("me", "friend", "blocks", "blocked")
+	p.users("me", "friend", "blocks", "blocked", "fan", "busy")
+	p.pair(im.Contact{User: "friend", State: im.ContactFriend}, im.Contact{User: "me", State: im.ContactFriend})
+	p.pair(im.Contact{User: "fan", State: im.ContactAsked}, im.Contact{User: "me", State: im.ContactAsksMe})
 	p.pair(im.Contact{User: "blocks", State: im.ContactFriend}, im.Contact{User: "me", State: im.ContactFriend, Blocked: true})
 	p.pair(im.Contact{User: "blocked", State: im.ContactNone, Blocked: true}, im.Contact{User: "me", State: im.ContactNone})
-	got, err := p.db.Addable(p.ctx, "me", []im.UserID{"blocked", "ghost", "blocks", "friend"})
+	for u, policy := range map[im.UserID]im.GroupPolicy{"friend": im.GroupsContacts, "fan": im.GroupsContacts, "busy": im.GroupsNobody} {
+		_, err := p.db.UpdateUser(p.ctx, u, im.ProfileChange{Groups: policy})
+		p.ok(err)
+	}
+	for i := range 3 {
+		p.group(im.Group(fmt.Sprint(i)), "g", "busy", "fan")
+	}
+	p.change("grp:0", "fan", 1, 2, im.Event{Type: im.EventMemberLeft, Users: []im.UserID{"fan"}})
+	got, err := p.db.Addable(p.ctx, "me", []im.UserID{"blocked", "ghost", "blocks", "friend", "fan", "busy"})
 	p.ok(err)
-	slices.Sort(got)
-	equal(p, "addable", got, []im.UserID{"blocked", "friend"})
+	slices.SortFunc(got, func(a, b im.Addable) int { return strings.Compare(string(a.User), string(b.User)) })
+	equal(p, "addable", got, []im.Addable{{User: "blocked"}, {User: "busy", Ask: true, Groups: 3}, {User: "fan", Ask: true, Groups: 2}, {User: "friend"}})
+	n, err := p.db.GroupsOf(p.ctx, "fan")
+	p.ok(err)
+	equal(p, "groups", n, 2)
 	got, err = p.db.Addable(p.ctx, "me", nil)
 	p.ok(err)
 	equal(p, "nobody", got, nil)

@@ -113,7 +113,7 @@ func updateUser(a *accounts) {
 		{&empty, im.DMContacts, func(u *im.User) { u.DisplayName, u.DMPolicy = "", im.DMContacts }},
 	} {
 		c.change(&before)
-		if got := get(a.db.UpdateUser(a.Context(), "u1", c.name, c.policy)); !sameUser(got, before) {
+		if got := get(a.db.UpdateUser(a.Context(), "u1", im.ProfileChange{DisplayName: c.name, DM: c.policy})); !sameUser(got, before) {
 			a.Errorf("got %+v, want %+v", got, before)
 		}
 		if got := get(a.db.UserCredentials(a.Context(), "u1")); !sameUser(got.User, before) || got.PasswordHash != "hash of u1" {
@@ -123,7 +123,7 @@ func updateUser(a *accounts) {
 	if got := get(a.db.UserCredentials(a.Context(), "u2")); !sameUser(got.User, someone("u2").User) {
 		a.Errorf("the other user is %+v now", got)
 	}
-	_, err := a.db.UpdateUser(a.Context(), "nobody", &name, 0)
+	_, err := a.db.UpdateUser(a.Context(), "nobody", im.ProfileChange{DisplayName: &name})
 	a.code(err, im.CodeNotFound)
 
 	// A notice is promised with a change, and with nothing else.
@@ -132,7 +132,7 @@ func updateUser(a *accounts) {
 	}
 	another := "another"
 	for n, policy := range []im.DMPolicy{0, 0, im.DMEveryone, im.DMEveryone} {
-		get(a.db.UpdateUser(a.Context(), "u1", &another, policy, notice(byte(n))))
+		get(a.db.UpdateUser(a.Context(), "u1", im.ProfileChange{DisplayName: &another, DM: policy}, notice(byte(n))))
 	}
 	waiting := get(a.db.PendingOf(a.Context(), im.Me("u1")))
 	if len(waiting) != 2 || waiting[0].ID != notice(0).ID || waiting[1].ID != notice(2).ID {

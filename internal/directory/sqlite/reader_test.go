@@ -33,13 +33,13 @@ func TestReader(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	exec("INSERT INTO users VALUES ('u', NULL, 'U', '', TRUE, 1, -5)")
+	exec("INSERT INTO users (id, username, display_name, password_hash, admin, dm_policy, created_at) VALUES ('u', NULL, 'U', '', TRUE, 1, -5)")
 	r, err := OpenReader(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	columns, err := r.Columns(t.Context(), "users")
-	if err != nil || len(columns) != 7 {
+	if err != nil || len(columns) != 8 {
 		t.Fatalf("%v: %v", columns, err)
 	}
 	var rows [][]any

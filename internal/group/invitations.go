@@ -1,0 +1,234 @@
+package group
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/skein-im/skein/internal/cache"
+	"github.com/skein-im/skein/internal/im"
+)
+
+// An invitation is what becomes of adding somebody who wants to be asked first (their
+// profile says who need not ask). It stands in their me feed, is open for a time, and
+// ends when they accept or refuse it, or become a member in another way. Whom they
+// blocked can neither add nor invite them.
+
+const (
+	// InvitationTime is how long an invitation is open.
+	InvitationTime = 30 * 24 * time.Hour
+	// DefaultInvitations and MaxInvitations are the limits of a page of them.
+	DefaultInvitations = 100
+	MaxInvitations     = 200
+)
+
+// Invitation asks a user whether they want to be a member.
+type Invitation = im.Invitation
+
+// ways are users who may be added, and those who are asked, in their order.
+type ways struct{ add, ask []im.UserID }
+
+func (w ways) all() []im.UserID { return append(w.add[:len(w.add):len(w.add)], w.ask...) }
+
+// addable tells which of users may be added or asked.
+func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserID) (w ways, err error) {
+	if len(users) == 0 {
+		return w, nil
+	}
+	may, err := s.people.Addable(ctx, actor, users)
+	if err != nil {
+		return w, fmt.Errorf("who may be added: %w", err)
+	}
+	of := make(map[im.UserID]*im.Addable, len(may))
+	for i := range may {
+		if may[i].Groups < s.o.MaxGroups {
+			of[may[i].User] = &may[i]
+		}
+	}
+	for _, u := range users {
+		switch a := of[u]; {
+		case a == nil:
+		case a.Ask:
+			w.ask = append(w.ask, u)
+		default:
+			w.add = append(w.add, u)
+		}
+	}
+	return w, nil
+}
+
+// mayJoinOneMore refuses who is in as many groups as they may be. Two at once may
+// both be let through: the bound is against thousands.
+func (s *Service) mayJoinOneMore(ctx context.Context, user im.UserID) error {
+	n, err := s.people.GroupsOf(ctx, user)
+	if err != nil {
+		return fmt.Errorf("groups of a user: %w", err)
+	}
+	if n >= s.o.MaxGroups {
+		return im.Errorf(im.CodeTooLarge, "you are in %d groups; at most %d are allowed", n, s.o.MaxGroups)
+	}
+	return nil
+}
+
+// count counts whom somebody adds or asks, unless that was done: rate_limited.
+func (s *Service) count(actor im.UserID, w ways, done bool) error {
+	n := len(w.add) + len(w.ask)
+	if done || n == 0 || s.o.AddsPerHour < 0 {
+		return nil
+	}
+	if wait := s.adds.take(actor, n, s.o.Now()); wait > 0 {
+		e := im.Errorf(im.CodeRateLimited, "you may add %d users an hour", s.o.AddsPerHour)
+		e.RetryAfter = wait
+		return e
+	}
+	return nil
+}
+
+// invite asks users whether they want to be members, and returns those who were not
+// asked before.
+func (s *Service) invite(ctx context.Context, by im.UserID, g *Group, users []im.UserID) ([]im.UserID, error) {
+	if len(users) == 0 {
+		return nil, nil
+	}
+	now := s.o.Now()
+	expires := now.Add(InvitationTime).Truncate(time.Millisecond)
+	all, notices := make([]im.Invitation, len(users)), make([]im.Promise, len(users))
+	for i, u := range users {
+		all[i] = im.Invitation{User: u, Conversation: g.Conversation, Inviter: by, Created: now, Expires: expires}
+		notices[i] = s.notice(u, by, im.Event{Type: im.EventGroupInvited, Users: []im.UserID{u}, Text: g.Name, Until: expires, Conversation: g.Conversation})
+	}
+	made, err := s.people.Invite(ctx, all, notices)
+	if err != nil {
+		return nil, fmt.Errorf("invite: %w", err)
+	}
+	asked := make([]im.UserID, len(made))
+	for i, p := range made {
+		asked[i] = p.Event.Users[0]
+		_ = s.outbox.Drive(ctx, p) // the outbox counts the failure and repeats it
+	}
+	return asked, nil
+}
+
+// notice is an entry of a user's own feed.
+func (s *Service) notice(user, by im.UserID, e im.Event) im.Promise {
+	p := s.promise(im.Me(user), by, 0, e)
+	p.IfRoster, p.SetRoster = 0, 0
+	return p
+}
+
+// Invitations returns a page of the caller's open invitations, by conversation, and
+// the cursor of the next one, "" after the last.
+func (s *Service) Invitations(ctx context.Context, actor im.Actor, limit int, cursor string) (list []Invitation, next string, err error) {
+	switch {
+	case cursor != "" && im.ConversationID(cursor).Kind() != im.KindGroup:
+		return nil, "", im.Wrong("cursor", "is not one of this list")
+	case limit < 0 || limit > MaxInvitations:
+		return nil, "", im.Wrong("limit", "must be 1 to %d", MaxInvitations)
+	case limit == 0:
+		limit = DefaultInvitations
+	}
+	if err := checkActor(actor); err != nil {
+		return nil, "", err
+	}
+	list, err = s.people.Invitations(ctx, actor.User, s.o.Now(), im.ConversationID(cursor), limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("list invitations: %w", err)
+	}
+	if len(list) > limit {
+		list = list[:limit]
+		next = string(list[limit-1].Conversation)
+	}
+	return list, next, nil
+}
+
+// Accept makes the caller a member of a group that they are invited to, if who
+// invited them may still add members.
+func (s *Service) Accept(ctx context.Context, actor im.Actor, c im.ConversationID) (Group, error) {
+	if err := checkActor(actor); err != nil {
+		return Group{}, err
+	}
+	inv, open, err := s.people.Invitation(ctx, actor.User, c, s.o.Now())
+	if err != nil {
+		return Group{}, fmt.Errorf("read an invitation: %w", err)
+	}
+	if !open {
+		return s.Get(ctx, actor, c) // a member, perhaps by the same call before
+	}
+	if err := s.mayJoinOneMore(ctx, actor.User); err != nil {
+		return Group{}, err
+	}
+	err = s.change(ctx, actor, c, []im.UserID{inv.Inviter}, func(v *view) (*im.Event, error) {
+		if v.Role != im.RoleNone {
+			return nil, nil
+		}
+		if v.Settings.Authorize(v.roleOf(inv.Inviter), im.GroupAdd, im.RoleNone) != nil {
+			return nil, im.Errorf(im.CodePermissionDenied, "who invited you may not add members any more")
+		}
+		if v.Members >= s.o.MaxMembers {
+			return nil, s.tooMany()
+		}
+		return joining(v, []im.UserID{actor.User}), nil
+	})
+	if err != nil {
+		return Group{}, err
+	}
+	return s.Get(ctx, actor, c)
+}
+
+// Refuse ends an invitation of the caller's. Their own devices are told, nobody else.
+func (s *Service) Refuse(ctx context.Context, actor im.Actor, c im.ConversationID) error {
+	if err := checkActor(actor); err != nil {
+		return err
+	}
+	p := s.notice(actor.User, actor.User, im.Event{Type: im.EventGroupInvitationRefused, Users: []im.UserID{actor.User}, Conversation: c})
+	done, err := s.people.Uninvite(ctx, actor.User, c, s.o.Now(), p)
+	if err != nil {
+		return fmt.Errorf("refuse an invitation: %w", err)
+	}
+	if !done {
+		return im.Errorf(im.CodeNotFound, "no such invitation")
+	}
+	_ = s.outbox.Drive(ctx, p) // the outbox counts the failure and repeats it
+	return nil
+}
+
+// adds counts whom users added lately: a bucket for each that holds an hour's worth.
+type adds struct {
+	mu   sync.Mutex
+	most float64
+	of   cache.Cache[im.UserID, bucket]
+}
+
+type bucket struct {
+	full float64 // what may still be taken, below 0 after more than the whole
+	at   time.Time
+}
+
+// countedAdders bounds the buckets.
+const countedAdders = 50_000
+
+func newAdds(perHour int) adds {
+	return adds{most: float64(perHour), of: cache.New[im.UserID, bucket](countedAdders)}
+}
+
+// take takes n, or tells how long to wait. Who asks for more than the whole bucket
+// gets it when it is full, and waits the longer for the next.
+func (a *adds) take(user im.UserID, n int, now time.Time) (wait time.Duration) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	b, known := a.of.Get(user)
+	if !known {
+		b = bucket{a.most, now}
+	}
+	perSecond := a.most / 3600
+	b.full = min(a.most, b.full+max(0, now.Sub(b.at).Seconds())*perSecond)
+	b.at = now
+	if missing := min(float64(n), a.most) - b.full; missing > 1e-9 {
+		a.of.Put(user, b)
+		return time.Duration(missing/perSecond*float64(time.Second)) + time.Millisecond
+	}
+	b.full -= float64(n)
+	a.of.Put(user, b)
+	return 0
+}
