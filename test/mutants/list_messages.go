@@ -85,7 +85,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "a-message-keeps-all-reactions", Breaks: "what a message carries is bounded, however many react",
-		Hunks:   []Hunk{{"internal/entrycodec/react.go", "if len(s.recent) <= recentRecords {", "if len(s.recent) <= 100*recentRecords {"}},
+		Hunks:   []Hunk{{"internal/entrycodec/react.go", "if len(s.recent) <= recentRecords {", "if len(s.recent) <= 8*recentRecords {"}},
 		Package: "internal/entrycodec", Test: "TestReactionsAreBounded",
 	},
 	{
@@ -100,7 +100,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "own-reactions-of-nobody", Breaks: "who reads a message is told their own reactions",
-		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\tstate.Mine(r.user, bucket)\n", ""}},
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "state.Mine(r.user, bucket)", "state.Mine(\"\", bucket)"}},
 		Package: messagingDir, Test: "TestReactionsAreTold",
 	},
 	{
