@@ -71,15 +71,19 @@ func wrongJSON(data []byte, md protoreflect.MessageDescriptor, err error) *Frame
 	if pos == nil && strings.Contains(text, "recursion") {
 		return &FrameError{cause: errDepth}
 	}
-	if pos == nil { // it ended too soon
+	whole := json.Valid(data)
+	if pos == nil && !whole { // it ended too soon
 		return jsonFault(data, md, len(data), errNotJSON)
 	}
-	line, _ := strconv.Atoi(text[pos[2]:pos[3]]) // digits, both
-	column, _ := strconv.Atoi(text[pos[4]:pos[5]])
-	said := strings.TrimLeft(text[pos[1]:], ": ")
-	e := jsonFault(data, md, jsonOffset(data, line, column), errValue)
+	at, said := lastString(data), "" // the second half of its last surrogate was to follow
+	if pos != nil {
+		line, _ := strconv.Atoi(text[pos[2]:pos[3]]) // digits, both
+		column, _ := strconv.Atoi(text[pos[4]:pos[5]])
+		at, said = jsonOffset(data, line, column), strings.TrimLeft(text[pos[1]:], ": ")
+	}
+	e := jsonFault(data, md, at, errValue)
 	switch {
-	case !json.Valid(data):
+	case !whole:
 		e.cause = errNotJSON
 	case e.Field == "":
 		e.cause = errNotObject
@@ -95,6 +99,17 @@ func jsonFault(data []byte, md protoreflect.MessageDescriptor, at int, cause err
 	e := &FrameError{Line: 1 + bytes.Count(before, []byte("\n")), cause: cause}
 	e.Column = 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 	return e.named(jsonPath(data, at, md))
+}
+
+// lastString is where the last string of a JSON text begins.
+func lastString(data []byte) (at int) {
+	for i := 0; i < len(data); i++ {
+		if data[i] == '"' {
+			at = i
+			i = stringEnd(data, i) - 1
+		}
+	}
+	return at
 }
 
 // jsonOffset is the byte at a line and a column.

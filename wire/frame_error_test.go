@@ -28,6 +28,10 @@ func TestFrameErrors(t *testing.T) {
 		{wire.JSON(), `{"read":{"seq":"1","seq":"2"}}`, "read", "read.seq", 1, 20},
 		{wire.JSON(), `{"call":{"json":{"secret":` + deep, "call", "call.json", 1, 84},
 		{wire.JSON(), `{"pulls":{"pulls":[{},{"from":-1}]}}`, "pulls", "pulls.pulls[1].from", 1, 31},
+		// Half a surrogate, with more behind it and as the last thing said.
+		{wire.JSON(), `{"renew":{"token":"\ud800","secret":"more than enough"}}`, "renew", "renew.token", 1, 19},
+		{wire.JSON(), `{"renew":{"token":"\ud800"}}`, "renew", "renew.token", 1, 19},
+		{wire.JSON(), `{"watchPresence":{"users":["a","\ud800"]}}`, "watchPresence", "watchPresence.users[1]", 1, 32},
 		{wire.Protobuf(), "\x52\x05\x01", "ping", "ping", 0, 0},
 		{wire.Protobuf(), "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", "", "", 0, 0},
 		{wire.Protobuf(), "\x12\x08\x2a\x03bob\x2a\x01\xff", "send", "send.mentions[1]", 0, 0},
