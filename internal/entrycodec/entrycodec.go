@@ -70,8 +70,12 @@ func ordered(body []byte) ([]byte, error) {
 }
 
 // Message returns the body of what a member sends, and the hash that tells it from
-// another message under the same id.
+// another message under the same id. Of the content only what this version knows is
+// kept (SPEC §1.4): the rest is no part of the hash, so nobody could tell two of them apart.
 func Message(c im.ConversationID, s *wire.Send) (body []byte, hash uint64) {
+	if m := s.GetContent().ProtoReflect(); len(m.GetUnknown()) > 0 {
+		m.SetUnknown(nil)
+	}
 	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra()}
 	return Encode(&w), hashOf(c, im.EntryMessage, 0, &w)
 }
