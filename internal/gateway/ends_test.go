@@ -67,3 +67,28 @@ func TestDrainAnswersCalls(t *testing.T) {
 		}
 	})
 }
+
+// After a GoAway everything goes on for as long as it says, wherever between two ticks
+// it came, and soon after that it ends.
+func TestDrainTakesItsTime(t *testing.T) {
+	for phase := time.Duration(0); phase < 250*time.Millisecond; phase += 40 * time.Millisecond {
+		bubble(t, func(t *testing.T) {
+			w := newWorld(t)
+			p := w.login("ann", "d1")
+			time.Sleep(phase)
+			go func() { _ = w.g.Drain(context.Background(), 0) }()
+			told := p.want("go_away").GetGoAway()
+			begin, says := time.Now(), time.Duration(told.GetRetryAfterMs())*time.Millisecond
+			if says != goAwayRetry {
+				t.Fatalf("it says %v", says)
+			}
+			time.Sleep(says - time.Millisecond)
+			p.send(wire.NewClientFrame(&wire.Pull{Number: 1, Conversation: "dm:ann:bob"}))
+			p.want("range 1 dm:ann:bob 7 ")
+			p.wantClosed()
+			if d := time.Since(begin); d < says || d > says+500*time.Millisecond {
+				t.Errorf("ended after %v, it said %v", d, says)
+			}
+		})
+	}
+}
