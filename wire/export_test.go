@@ -22,3 +22,6 @@ func DecodeJSON(data []byte, frame proto.Message) error {
 func ReadIDs(m proto.Message) { readIDs(m) }
 
 func Plain(b []byte) (int, bool) { return plain(b) }
+
+// Repeats are the methods that need no idempotency key.
+func Repeats() map[string]Repeat { return repeats }
