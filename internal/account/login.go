@@ -37,7 +37,11 @@ func (s *Service) register(ctx context.Context, addr string, r Registration) (To
 		return Tokens{}, err
 	}
 	if made {
-		if opening.IfPasswordHash, err = s.checkPassword(ctx, user.Username, addr, r.Password, user); err != nil {
+		opening.IfPasswordHash, err = s.checkPassword(ctx, user.Username, addr, r.Password, user)
+		if im.CodeOf(err) == im.CodeBadCredentials { // somebody else, who came by the key
+			return Tokens{}, usernameTaken()
+		}
+		if err != nil {
 			return Tokens{}, err
 		}
 	} else {
@@ -65,6 +69,8 @@ func (s *Service) CreateUser(ctx context.Context, r Registration) (User, error) 
 	return user.User, nil
 }
 
+func usernameTaken() error { return im.Errorf(im.CodeAlreadyExists, "the username is taken") }
+
 // newUser makes a user from checked input. A name that is taken is refused
 // before the work of hashing; the store decides in the end. made: the same
 // registration has made the user before (Registration.Key).
@@ -82,7 +88,7 @@ func (s *Service) newUser(ctx context.Context, r Registration, admin bool) (c im
 		if r.Key != nil && c.ID == id {
 			return c, true, nil
 		}
-		return im.Credentials{}, false, im.Errorf(im.CodeAlreadyExists, "the username is taken")
+		return im.Credentials{}, false, usernameTaken()
 	case im.CodeNotFound:
 	default:
 		return im.Credentials{}, false, err

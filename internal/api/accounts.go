@@ -21,7 +21,7 @@ func (c *Calls) register(ctx context.Context, actor im.Actor, r *wire.RegisterRe
 	}
 	t, err := c.Accounts.Register(ctx, actor.Address, account.Registration{
 		Username: r.GetUsername(), Password: r.GetPassword(), DisplayName: r.GetDisplayName(),
-		Device: device, StayLoggedIn: r.GetStayLoggedIn(), Key: k.seed("user"),
+		Device: device, StayLoggedIn: r.GetStayLoggedIn(), Key: k.seed("user " + r.GetUsername()),
 	})
 	if err != nil {
 		return nil, err

@@ -57,6 +57,8 @@ const IdempotencyHeader = "Idempotency-Key"
 // something takes its id from here: made again, after a crash, it is the same. The
 // methods of nil are of a call without a key.
 type keyed struct {
+	// id is a hash of the caller and the key, and of nothing else: what is made of it is
+	// seen by everybody.
 	id    [32]byte
 	begun time.Time
 }
@@ -106,9 +108,12 @@ func (c *Calls) once(ctx context.Context, actor im.Actor, r row, call im.Call) (
 	now := c.Now()
 	caller, most := keyedCaller(actor)
 	secret := keySecret{key: call.Key, request: append([]byte(call.Method+"\x00"), canonical...)}
-	mine := im.KeyedCall{
-		ID: sha256.Sum256([]byte("skein call\x00" + caller + "\x00" + call.Key)), Caller: caller,
-		Request: secret.tag(), Begun: now, Held: now.Add(keyedHeld),
+	id := sha256.Sum256([]byte("skein call\x00" + caller + "\x00" + call.Key))
+	mine := im.KeyedCall{ID: id, Caller: caller, Request: secret.tag(), Begun: now, Held: now.Add(keyedHeld)}
+	if caller == "" {
+		// Strangers may choose the same key, or guess each other's: one of theirs is the
+		// key with the request, so nobody's is in another's way.
+		mine.ID = sha256.Sum256(append([]byte("skein stranger\x00"+call.Key+"\x00"), mine.Request[:]...))
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, im.Wrap(err, im.CodeUnavailable, "the caller is gone; nothing was done")
@@ -126,7 +131,7 @@ func (c *Calls) once(ctx context.Context, actor im.Actor, r row, call im.Call) (
 		return nil, err
 	case began:
 		mine.Begun = kept.Begun
-		answer, err := r.call(run, actor, call.Payload, &keyed{id: mine.ID, begun: mine.Begun})
+		answer, err := r.call(run, actor, call.Payload, &keyed{id: id, begun: mine.Begun})
 		return c.keep(ctx, r, answer, err, mine, secret)
 	case kept.Request != mine.Request:
 		return nil, im.Errorf(im.CodeIdConflict, "this idempotency key came with another request")

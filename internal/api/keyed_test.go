@@ -86,7 +86,8 @@ func TestRepeatedWithAKey(t *testing.T) {
 			if got := s.trace(); got != after {
 				t.Errorf("%s: the repeat changed %+v to %+v", name, after, got)
 			}
-			if kinds["skein.v1."+c.method] == wire.RepeatKey {
+			// A stranger's key with another request is another one's: TestStrangersKeys.
+			if kinds["skein.v1."+c.method] == wire.RepeatKey && s.me.token != "" {
 				other := w.keyedCall(s.me.token, c.method, key, another(in))
 				if code, _ := errorOf(t, other); code != im.CodeIdConflict || s.trace() != after {
 					t.Errorf("%s, with another request: %s", name, other.Body)
@@ -343,6 +344,15 @@ func TestKeyedCallerLeavesEarly(t *testing.T) {
 	}
 	if third, err := w.calls.Call(t.Context(), actor, call); err != nil || bytes.Equal(first, third) {
 		t.Errorf("of who came again: %q, %v", third, err)
+	}
+}
+
+// What is counted as reading changes nothing: its repeat needs no key.
+func TestReadsNeedNoKeys(t *testing.T) {
+	for _, m := range Methods() {
+		if m.Class == ClassRead && m.Repeat != wire.RepeatReads {
+			t.Errorf("%s counts as reading; say so in wire/repeat.go", m.Name)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/schema"
 )
@@ -62,8 +63,8 @@ type DB struct {
 	// schema is the range that was last seen.
 	schema atomic.Pointer[schema.Range]
 
-	// keyed counts calls with idempotency keys: tidyKeyed.
-	keyed atomic.Uint64
+	// keyed counts calls with idempotency keys.
+	keyed keyedCounts
 
 	// mu guards prepared, the statements of reads by their text.
 	mu       sync.RWMutex
@@ -85,6 +86,7 @@ func New(sqlDB *sql.DB, dialect Dialect) *DB {
 		dialect.Place = "(SELECT COALESCE(MAX(place), 0) + 1 FROM outbox)"
 	}
 	d := &DB{write: sqlDB, read: sqlDB, dialect: dialect, prepared: map[string]*sql.Stmt{}}
+	d.keyed.of = cache.New[string, int](keyedCallers)
 	if dialect.Embedded {
 		d.together, d.places = &together{d: d}, newPlaces(placesBytes)
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"sync"
 	"time"
 
+	"github.com/skein-im/skein/internal/cache"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -13,11 +15,30 @@ import (
 const KeyedFor = 24 * time.Hour
 
 const (
-	// tidyKeyed is after how many new calls what is too old, or too much of one
-	// caller, is removed; keyedTidied how many at a time.
+	// tidyKeyed is after how many new calls what is too old is removed, keyedTidied at a
+	// time; and after how many of one caller what is too much of theirs.
 	tidyKeyed   = 32
 	keyedTidied = 512
+	// keyedCallers is how many callers are counted.
+	keyedCallers = 4096
 )
+
+// keyedCounts counts new calls, so that some remove what is kept no more. Each caller
+// is counted apart: who makes many cannot have others' calls do the removing of theirs.
+type keyedCounts struct {
+	mu  sync.Mutex
+	all int
+	of  cache.Cache[string, int]
+}
+
+func (k *keyedCounts) add(caller string) (tidyOld, tidyCaller bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	n, _ := k.of.Get(caller)
+	k.of.Put(caller, n+1)
+	k.all++
+	return k.all%tidyKeyed == 0, (n+1)%tidyKeyed == 0
+}
 
 // BeginCall notes a call with an idempotency key. mine: whoever asks carries it
 // out, until c.Held, and kept is c, with the time at which it came first. Otherwise
@@ -25,7 +46,7 @@ const (
 // or neither: it is under way. A call that is held no longer and has no answer is
 // given to the next who asks. Of a caller at least the newest most are kept.
 func (d *DB) BeginCall(ctx context.Context, c im.KeyedCall, now time.Time, most int) (kept im.KeyedCall, mine bool, err error) {
-	tidy := d.keyed.Add(1)%tidyKeyed == 0
+	tidyOld, tidyCaller := d.keyed.add(c.Caller)
 	err = d.tx(ctx, func(tx *writeTx) error {
 		kept, mine = c, false
 		old := msOf(now.Add(-KeyedFor))
@@ -38,10 +59,7 @@ func (d *DB) BeginCall(ctx context.Context, c im.KeyedCall, now time.Time, most 
 			return err
 		}
 		if mine = n == 1; mine {
-			if tidy {
-				return tidyCalls(tx, c.Caller, old, most)
-			}
-			return nil
+			return tidyCalls(tx, c.Caller, old, most, tidyOld, tidyCaller)
 		}
 		n, err = tx.Exec("UPDATE keyed_calls SET held = $3 WHERE id = $1 AND request = $2 AND answer IS NULL AND held <= $4",
 			c.ID[:], c.Request[:], msOf(c.Held), msOf(now))
@@ -63,12 +81,17 @@ func (d *DB) BeginCall(ctx context.Context, c im.KeyedCall, now time.Time, most 
 }
 
 // tidyCalls removes what is too old, and what is beyond the newest most of a caller.
-func tidyCalls(tx *writeTx, caller string, old int64, most int) error {
-	_, err := tx.Exec("DELETE FROM keyed_calls WHERE id IN (SELECT id FROM keyed_calls WHERE begun < $1 ORDER BY begun LIMIT $2)", old, keyedTidied)
-	if err != nil {
-		return err
+func tidyCalls(tx *writeTx, caller string, old int64, most int, tidyOld, tidyCaller bool) error {
+	if tidyOld {
+		_, err := tx.Exec("DELETE FROM keyed_calls WHERE id IN (SELECT id FROM keyed_calls WHERE begun < $1 ORDER BY begun LIMIT $2)", old, keyedTidied)
+		if err != nil {
+			return err
+		}
 	}
-	_, err = tx.Exec(`
+	if !tidyCaller {
+		return nil
+	}
+	_, err := tx.Exec(`
 		DELETE FROM keyed_calls WHERE caller = $1
 		AND begun < (SELECT begun FROM keyed_calls WHERE caller = $1 ORDER BY begun DESC LIMIT 1 OFFSET $2)`, caller, max(most-1, 0))
 	return err

@@ -92,7 +92,9 @@ func keyedCallRaced(p *people) {
 // Of a caller the newest are kept, and of nobody what is a day old.
 func keyedCallsAreBounded(p *people) {
 	const most, all = 20, 200
+	calls := 0
 	begin := func(caller string, i int, now time.Time) bool {
+		calls++
 		c := im.KeyedCall{Caller: caller, Begun: now, Held: now}
 		copy(c.ID[:], fmt.Sprint(caller, " ", i))
 		_, mine, err := p.db.BeginCall(p.ctx, c, now, most)
@@ -110,6 +112,14 @@ func keyedCallsAreBounded(p *people) {
 		equal(p, "of the newest", begin("ann", i, at), false)
 	}
 	equal(p, "the oldest", begin("ann", 0, at.Add(time.Second)), true)
+	// Nobody has more because somebody else makes each 32nd call.
+	for i := range all {
+		begin("eve", i, at.Add(time.Duration(i)*time.Millisecond))
+		if calls%32 == 31 {
+			begin("mallory", i, at)
+		}
+	}
+	equal(p, "eve's oldest", begin("eve", 0, at.Add(time.Second)), true)
 	// Those of others go as well when they are old, whoever calls.
 	day := at.Add(directory.KeyedFor + time.Hour)
 	for i := range 2 * 32 {
