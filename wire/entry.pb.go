@@ -263,6 +263,9 @@ const (
 	EventType_EVENT_TYPE_GROUP_RESTORED EventType = 10
 	// Settings of the group are others: `group`.
 	EventType_EVENT_TYPE_GROUP_CHANGED EventType = 11
+	// Somebody who is no member was banned, as MEMBER_REMOVED with `banned` tells of a member.
+	EventType_EVENT_TYPE_MEMBER_BANNED   EventType = 12
+	EventType_EVENT_TYPE_MEMBER_UNBANNED EventType = 13
 	// The following stand in `me:` feeds only.
 	EventType_EVENT_TYPE_CONTACT_REQUESTED EventType = 20
 	EventType_EVENT_TYPE_CONTACT_ACCEPTED  EventType = 21
@@ -296,6 +299,8 @@ var (
 		9:  "EVENT_TYPE_GROUP_DISMISSED",
 		10: "EVENT_TYPE_GROUP_RESTORED",
 		11: "EVENT_TYPE_GROUP_CHANGED",
+		12: "EVENT_TYPE_MEMBER_BANNED",
+		13: "EVENT_TYPE_MEMBER_UNBANNED",
 		20: "EVENT_TYPE_CONTACT_REQUESTED",
 		21: "EVENT_TYPE_CONTACT_ACCEPTED",
 		22: "EVENT_TYPE_CONTACT_REFUSED",
@@ -320,6 +325,8 @@ var (
 		"EVENT_TYPE_GROUP_DISMISSED":          9,
 		"EVENT_TYPE_GROUP_RESTORED":           10,
 		"EVENT_TYPE_GROUP_CHANGED":            11,
+		"EVENT_TYPE_MEMBER_BANNED":            12,
+		"EVENT_TYPE_MEMBER_UNBANNED":          13,
 		"EVENT_TYPE_CONTACT_REQUESTED":        20,
 		"EVENT_TYPE_CONTACT_ACCEPTED":         21,
 		"EVENT_TYPE_CONTACT_REFUSED":          22,
@@ -948,7 +955,9 @@ type Event struct {
 	// GROUP_CHANGED: what is other now; without it, read the group again. MEMBER_ADDED: `history` alone, if those who were added see what was before, too.
 	Group *GroupChange `protobuf:"bytes,6,opt,name=group,proto3" json:"group,omitempty"`
 	// The group that a user's own feed tells of: GROUP_INVITED, GROUP_INVITATION_REFUSED.
-	Conversation  string `protobuf:"bytes,7,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Conversation string `protobuf:"bytes,7,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// MEMBER_REMOVED: they were banned, too, until `until_ms` (0: for ever), for the reason in `text`.
+	Banned        bool `protobuf:"varint,8,opt,name=banned,proto3" json:"banned,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1030,6 +1039,13 @@ func (x *Event) GetConversation() string {
 		return x.Conversation
 	}
 	return ""
+}
+
+func (x *Event) GetBanned() bool {
+	if x != nil {
+		return x.Banned
+	}
+	return false
 }
 
 // What was changed of a group's settings. What is absent stayed as it was.
@@ -1212,7 +1228,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12\x14\n" +
 	"\x04data\x18\x03 \x01(\fH\x00R\x04data\x12\x1a\n" +
 	"\bfallback\x18\x04 \x01(\tR\bfallbackB\x06\n" +
-	"\x04body\"\xea\x01\n" +
+	"\x04body\"\x82\x02\n" +
 	"\x05Event\x12'\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x13.skein.v1.EventTypeR\x04type\x12\x14\n" +
 	"\x05users\x18\x02 \x03(\tR\x05users\x12\"\n" +
@@ -1220,7 +1236,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\buntil_ms\x18\x04 \x01(\x03R\auntilMs\x12\x12\n" +
 	"\x04text\x18\x05 \x01(\tR\x04text\x12+\n" +
 	"\x05group\x18\x06 \x01(\v2\x15.skein.v1.GroupChangeR\x05group\x12\"\n" +
-	"\fconversation\x18\a \x01(\tR\fconversation\"\x8d\x05\n" +
+	"\fconversation\x18\a \x01(\tR\fconversation\x12\x16\n" +
+	"\x06banned\x18\b \x01(\bR\x06banned\"\x8d\x05\n" +
 	"\vGroupChange\x12\x1d\n" +
 	"\apicture\x18\x01 \x01(\tH\x00R\apicture\x88\x01\x01\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12'\n" +
@@ -1266,7 +1283,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\fGroupHistory\x12\x1d\n" +
 	"\x19GROUP_HISTORY_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aGROUP_HISTORY_FROM_JOINING\x10\x01\x12\x15\n" +
-	"\x11GROUP_HISTORY_ALL\x10\x02*\xbd\x05\n" +
+	"\x11GROUP_HISTORY_ALL\x10\x02*\xfb\x05\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CREATED\x10\x01\x12\x1c\n" +
@@ -1280,7 +1297,9 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x1aEVENT_TYPE_GROUP_DISMISSED\x10\t\x12\x1d\n" +
 	"\x19EVENT_TYPE_GROUP_RESTORED\x10\n" +
 	"\x12\x1c\n" +
-	"\x18EVENT_TYPE_GROUP_CHANGED\x10\v\x12 \n" +
+	"\x18EVENT_TYPE_GROUP_CHANGED\x10\v\x12\x1c\n" +
+	"\x18EVENT_TYPE_MEMBER_BANNED\x10\f\x12\x1e\n" +
+	"\x1aEVENT_TYPE_MEMBER_UNBANNED\x10\r\x12 \n" +
 	"\x1cEVENT_TYPE_CONTACT_REQUESTED\x10\x14\x12\x1f\n" +
 	"\x1bEVENT_TYPE_CONTACT_ACCEPTED\x10\x15\x12\x1e\n" +
 	"\x1aEVENT_TYPE_CONTACT_REFUSED\x10\x16\x12\x1e\n" +

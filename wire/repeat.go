@@ -31,7 +31,7 @@ var repeats = map[string]Repeat{
 	"AccountService/ListSessions": RepeatReads,
 	"UserService/GetUsers":        RepeatReads, "UserService/FindUser": RepeatReads,
 	"ContactService/ListContacts": RepeatReads,
-	"GroupService/GetGroup":       RepeatReads, "GroupService/ListMembers": RepeatReads, "GroupService/ListInvitations": RepeatReads,
+	"GroupService/GetGroup":       RepeatReads, "GroupService/ListMembers": RepeatReads, "GroupService/ListInvitations": RepeatReads, "GroupService/ListBans": RepeatReads,
 	"MessageService/ListEdits": RepeatReads, "MessageService/ListReactions": RepeatReads, "MessageService/ListEntries": RepeatReads, "MessageService/ListConversations": RepeatReads,
 	"AdminService/ListUsers": RepeatReads, "AdminService/ListUserSessions": RepeatReads,
 }

@@ -3560,6 +3560,391 @@ func (*MuteMemberResponse) Descriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
 }
 
+type Ban struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// Who banned them.
+	By          string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
+	Reason      string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	CreatedAtMs int64  `protobuf:"varint,4,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	// 0: for ever.
+	UntilMs       int64 `protobuf:"varint,5,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Ban) Reset() {
+	*x = Ban{}
+	mi := &file_skein_v1_services_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Ban) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Ban) ProtoMessage() {}
+
+func (x *Ban) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Ban.ProtoReflect.Descriptor instead.
+func (*Ban) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *Ban) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *Ban) GetBy() string {
+	if x != nil {
+		return x.By
+	}
+	return ""
+}
+
+func (x *Ban) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Ban) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *Ban) GetUntilMs() int64 {
+	if x != nil {
+		return x.UntilMs
+	}
+	return 0
+}
+
+type BanMemberRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	User         string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	// At most 200 characters. All members see it.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Unix milliseconds; 0: for ever.
+	UntilMs       int64 `protobuf:"varint,4,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BanMemberRequest) Reset() {
+	*x = BanMemberRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[65]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BanMemberRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BanMemberRequest) ProtoMessage() {}
+
+func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[65]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BanMemberRequest.ProtoReflect.Descriptor instead.
+func (*BanMemberRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+}
+
+func (x *BanMemberRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *BanMemberRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *BanMemberRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *BanMemberRequest) GetUntilMs() int64 {
+	if x != nil {
+		return x.UntilMs
+	}
+	return 0
+}
+
+type BanMemberResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BanMemberResponse) Reset() {
+	*x = BanMemberResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[66]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BanMemberResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BanMemberResponse) ProtoMessage() {}
+
+func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[66]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BanMemberResponse.ProtoReflect.Descriptor instead.
+func (*BanMemberResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+}
+
+type UnbanMemberRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	User          string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnbanMemberRequest) Reset() {
+	*x = UnbanMemberRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[67]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnbanMemberRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnbanMemberRequest) ProtoMessage() {}
+
+func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[67]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnbanMemberRequest.ProtoReflect.Descriptor instead.
+func (*UnbanMemberRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+}
+
+func (x *UnbanMemberRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *UnbanMemberRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+type UnbanMemberResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnbanMemberResponse) Reset() {
+	*x = UnbanMemberResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[68]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnbanMemberResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnbanMemberResponse) ProtoMessage() {}
+
+func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[68]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnbanMemberResponse.ProtoReflect.Descriptor instead.
+func (*UnbanMemberResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+}
+
+type ListBansRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// At most 1000, default 200.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Cursor        string `protobuf:"bytes,3,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListBansRequest) Reset() {
+	*x = ListBansRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[69]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListBansRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListBansRequest) ProtoMessage() {}
+
+func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[69]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListBansRequest.ProtoReflect.Descriptor instead.
+func (*ListBansRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+}
+
+func (x *ListBansRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ListBansRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListBansRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+type ListBansResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Bans          []*Ban                 `protobuf:"bytes,1,rep,name=bans,proto3" json:"bans,omitempty"`
+	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListBansResponse) Reset() {
+	*x = ListBansResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[70]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListBansResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListBansResponse) ProtoMessage() {}
+
+func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[70]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListBansResponse.ProtoReflect.Descriptor instead.
+func (*ListBansResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+}
+
+func (x *ListBansResponse) GetBans() []*Ban {
+	if x != nil {
+		return x.Bans
+	}
+	return nil
+}
+
+func (x *ListBansResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
 type Invitation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The group.
@@ -3578,7 +3963,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3590,7 +3975,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3603,7 +3988,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Invitation) GetConversation() string {
@@ -3666,7 +4051,7 @@ type ListInvitationsRequest struct {
 
 func (x *ListInvitationsRequest) Reset() {
 	*x = ListInvitationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3678,7 +4063,7 @@ func (x *ListInvitationsRequest) String() string {
 func (*ListInvitationsRequest) ProtoMessage() {}
 
 func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3691,7 +4076,7 @@ func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsRequest.ProtoReflect.Descriptor instead.
 func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ListInvitationsRequest) GetLimit() uint32 {
@@ -3718,7 +4103,7 @@ type ListInvitationsResponse struct {
 
 func (x *ListInvitationsResponse) Reset() {
 	*x = ListInvitationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3730,7 +4115,7 @@ func (x *ListInvitationsResponse) String() string {
 func (*ListInvitationsResponse) ProtoMessage() {}
 
 func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3743,7 +4128,7 @@ func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsResponse.ProtoReflect.Descriptor instead.
 func (*ListInvitationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ListInvitationsResponse) GetInvitations() []*Invitation {
@@ -3769,7 +4154,7 @@ type AcceptInvitationRequest struct {
 
 func (x *AcceptInvitationRequest) Reset() {
 	*x = AcceptInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3781,7 +4166,7 @@ func (x *AcceptInvitationRequest) String() string {
 func (*AcceptInvitationRequest) ProtoMessage() {}
 
 func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3794,7 +4179,7 @@ func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationRequest.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *AcceptInvitationRequest) GetConversation() string {
@@ -3813,7 +4198,7 @@ type AcceptInvitationResponse struct {
 
 func (x *AcceptInvitationResponse) Reset() {
 	*x = AcceptInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3825,7 +4210,7 @@ func (x *AcceptInvitationResponse) String() string {
 func (*AcceptInvitationResponse) ProtoMessage() {}
 
 func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3838,7 +4223,7 @@ func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationResponse.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *AcceptInvitationResponse) GetGroup() *Group {
@@ -3857,7 +4242,7 @@ type RefuseInvitationRequest struct {
 
 func (x *RefuseInvitationRequest) Reset() {
 	*x = RefuseInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3869,7 +4254,7 @@ func (x *RefuseInvitationRequest) String() string {
 func (*RefuseInvitationRequest) ProtoMessage() {}
 
 func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3882,7 +4267,7 @@ func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationRequest.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *RefuseInvitationRequest) GetConversation() string {
@@ -3900,7 +4285,7 @@ type RefuseInvitationResponse struct {
 
 func (x *RefuseInvitationResponse) Reset() {
 	*x = RefuseInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3912,7 +4297,7 @@ func (x *RefuseInvitationResponse) String() string {
 func (*RefuseInvitationResponse) ProtoMessage() {}
 
 func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3925,7 +4310,7 @@ func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationResponse.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 type SendMessageRequest struct {
@@ -3943,7 +4328,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3955,7 +4340,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3968,7 +4353,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -4024,7 +4409,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4036,7 +4421,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4049,7 +4434,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -4083,7 +4468,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4095,7 +4480,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4108,7 +4493,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -4135,7 +4520,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4147,7 +4532,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4160,7 +4545,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -4186,7 +4571,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4198,7 +4583,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4211,7 +4596,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -4268,7 +4653,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4280,7 +4665,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4293,7 +4678,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -4331,7 +4716,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4343,7 +4728,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4356,7 +4741,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -4398,7 +4783,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4410,7 +4795,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4423,7 +4808,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -4456,7 +4841,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4468,7 +4853,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4481,7 +4866,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -4534,7 +4919,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4546,7 +4931,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4559,7 +4944,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -4608,7 +4993,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4620,7 +5005,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4633,7 +5018,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -4666,7 +5051,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4678,7 +5063,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4691,7 +5076,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -4740,7 +5125,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4752,7 +5137,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4765,7 +5150,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -4793,7 +5178,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4805,7 +5190,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4818,7 +5203,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Reacted) GetUser() string {
@@ -4848,7 +5233,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4860,7 +5245,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4873,7 +5258,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -4918,7 +5303,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4930,7 +5315,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4943,7 +5328,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -4995,7 +5380,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5007,7 +5392,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5020,7 +5405,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -5067,7 +5452,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5079,7 +5464,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5092,7 +5477,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -5112,7 +5497,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5124,7 +5509,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5137,7 +5522,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -5162,7 +5547,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5174,7 +5559,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5187,7 +5572,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
 }
 
 type SetMyStateRequest struct {
@@ -5208,7 +5593,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5220,7 +5605,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5233,7 +5618,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -5294,7 +5679,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5306,7 +5691,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5319,7 +5704,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -5340,7 +5725,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5352,7 +5737,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5365,7 +5750,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -5398,7 +5783,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5410,7 +5795,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5423,7 +5808,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -5449,7 +5834,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5461,7 +5846,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5474,7 +5859,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -5514,7 +5899,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5526,7 +5911,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5539,7 +5924,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -5560,7 +5945,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5572,7 +5957,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5585,7 +5970,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -5618,7 +6003,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5630,7 +6015,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5643,7 +6028,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -5664,7 +6049,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5676,7 +6061,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5689,7 +6074,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -5716,7 +6101,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5728,7 +6113,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5741,7 +6126,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -5767,7 +6152,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5779,7 +6164,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5792,7 +6177,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -5811,7 +6196,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5823,7 +6208,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5836,7 +6221,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -5857,7 +6242,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5869,7 +6254,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5882,7 +6267,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -5908,7 +6293,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5920,7 +6305,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5933,7 +6318,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -5960,7 +6345,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5972,7 +6357,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5985,7 +6370,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -6032,7 +6417,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6044,7 +6429,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6057,7 +6442,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -6287,7 +6672,30 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x19\n" +
 	"\buntil_ms\x18\x03 \x01(\x03R\auntilMs\"\x14\n" +
-	"\x12MuteMemberResponse\"\xda\x01\n" +
+	"\x12MuteMemberResponse\"\x80\x01\n" +
+	"\x03Ban\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x0e\n" +
+	"\x02by\x18\x02 \x01(\tR\x02by\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\"\n" +
+	"\rcreated_at_ms\x18\x04 \x01(\x03R\vcreatedAtMs\x12\x19\n" +
+	"\buntil_ms\x18\x05 \x01(\x03R\auntilMs\"}\n" +
+	"\x10BanMemberRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\x12\x16\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x19\n" +
+	"\buntil_ms\x18\x04 \x01(\x03R\auntilMs\"\x13\n" +
+	"\x11BanMemberResponse\"L\n" +
+	"\x12UnbanMemberRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\"\x15\n" +
+	"\x13UnbanMemberResponse\"c\n" +
+	"\x0fListBansRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"I\n" +
+	"\x10ListBansResponse\x12!\n" +
+	"\x04bans\x18\x01 \x03(\v2\r.skein.v1.BanR\x04bans\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\xda\x01\n" +
 	"\n" +
 	"Invitation\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
@@ -6503,7 +6911,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\tBlockUser\x12\x1a.skein.v1.BlockUserRequest\x1a\x1b.skein.v1.BlockUserResponse\x12J\n" +
 	"\vUnblockUser\x12\x1c.skein.v1.UnblockUserRequest\x1a\x1d.skein.v1.UnblockUserResponse\x12D\n" +
 	"\tSetRemark\x12\x1a.skein.v1.SetRemarkRequest\x1a\x1b.skein.v1.SetRemarkResponse\x12M\n" +
-	"\fListContacts\x12\x1d.skein.v1.ListContactsRequest\x1a\x1e.skein.v1.ListContactsResponse2\xda\b\n" +
+	"\fListContacts\x12\x1d.skein.v1.ListContactsRequest\x1a\x1e.skein.v1.ListContactsResponse2\xaf\n" +
+	"\n" +
 	"\fGroupService\x12J\n" +
 	"\vCreateGroup\x12\x1c.skein.v1.CreateGroupRequest\x1a\x1d.skein.v1.CreateGroupResponse\x12A\n" +
 	"\bGetGroup\x12\x19.skein.v1.GetGroupRequest\x1a\x1a.skein.v1.GetGroupResponse\x12J\n" +
@@ -6518,7 +6927,10 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\aSetRole\x12\x18.skein.v1.SetRoleRequest\x1a\x19.skein.v1.SetRoleResponse\x12\\\n" +
 	"\x11TransferOwnership\x12\".skein.v1.TransferOwnershipRequest\x1a#.skein.v1.TransferOwnershipResponse\x12G\n" +
 	"\n" +
-	"MuteMember\x12\x1b.skein.v1.MuteMemberRequest\x1a\x1c.skein.v1.MuteMemberResponse\x12V\n" +
+	"MuteMember\x12\x1b.skein.v1.MuteMemberRequest\x1a\x1c.skein.v1.MuteMemberResponse\x12D\n" +
+	"\tBanMember\x12\x1a.skein.v1.BanMemberRequest\x1a\x1b.skein.v1.BanMemberResponse\x12J\n" +
+	"\vUnbanMember\x12\x1c.skein.v1.UnbanMemberRequest\x1a\x1d.skein.v1.UnbanMemberResponse\x12A\n" +
+	"\bListBans\x12\x19.skein.v1.ListBansRequest\x1a\x1a.skein.v1.ListBansResponse\x12V\n" +
 	"\x0fListInvitations\x12 .skein.v1.ListInvitationsRequest\x1a!.skein.v1.ListInvitationsResponse\x12Y\n" +
 	"\x10AcceptInvitation\x12!.skein.v1.AcceptInvitationRequest\x1a\".skein.v1.AcceptInvitationResponse\x12Y\n" +
 	"\x10RefuseInvitation\x12!.skein.v1.RefuseInvitationRequest\x1a\".skein.v1.RefuseInvitationResponse2\x9d\x06\n" +
@@ -6558,7 +6970,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 112)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 119)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(GroupPolicy)(0),                  // 1: skein.v1.GroupPolicy
@@ -6627,74 +7039,81 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*TransferOwnershipResponse)(nil), // 64: skein.v1.TransferOwnershipResponse
 	(*MuteMemberRequest)(nil),         // 65: skein.v1.MuteMemberRequest
 	(*MuteMemberResponse)(nil),        // 66: skein.v1.MuteMemberResponse
-	(*Invitation)(nil),                // 67: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),    // 68: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),   // 69: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),   // 70: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),  // 71: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),   // 72: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),  // 73: skein.v1.RefuseInvitationResponse
-	(*SendMessageRequest)(nil),        // 74: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),       // 75: skein.v1.SendMessageResponse
-	(*RecallMessageRequest)(nil),      // 76: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),     // 77: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),        // 78: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),       // 79: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),          // 80: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),         // 81: skein.v1.ListEditsResponse
-	(*Edited)(nil),                    // 82: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),     // 83: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),    // 84: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),      // 85: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),     // 86: skein.v1.ListReactionsResponse
-	(*Reacted)(nil),                   // 87: skein.v1.Reacted
-	(*ListEntriesRequest)(nil),        // 88: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 89: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 90: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 91: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 92: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 93: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 94: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 95: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 96: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 97: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 98: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 99: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 100: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 101: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 102: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 103: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 104: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 105: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 106: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 107: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 108: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 109: skein.v1.CreateGroupForResponse
-	nil,                               // 110: skein.v1.Group.ExtraEntry
-	nil,                               // 111: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 112: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 113: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 114: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 115: skein.v1.Device
-	(Role)(0),                         // 116: skein.v1.Role
-	(GroupPower)(0),                   // 117: skein.v1.GroupPower
-	(JoinMode)(0),                     // 118: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 119: skein.v1.GroupHistory
-	(*Content)(nil),                   // 120: skein.v1.Content
-	(*Entry)(nil),                     // 121: skein.v1.Entry
-	(*Newest)(nil),                    // 122: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 123: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 124: skein.v1.MyState
-	(*GroupChange)(nil),               // 125: skein.v1.GroupChange
+	(*Ban)(nil),                       // 67: skein.v1.Ban
+	(*BanMemberRequest)(nil),          // 68: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),         // 69: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),        // 70: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),       // 71: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),           // 72: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),          // 73: skein.v1.ListBansResponse
+	(*Invitation)(nil),                // 74: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),    // 75: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),   // 76: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),   // 77: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),  // 78: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),   // 79: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),  // 80: skein.v1.RefuseInvitationResponse
+	(*SendMessageRequest)(nil),        // 81: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),       // 82: skein.v1.SendMessageResponse
+	(*RecallMessageRequest)(nil),      // 83: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),     // 84: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),        // 85: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),       // 86: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),          // 87: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),         // 88: skein.v1.ListEditsResponse
+	(*Edited)(nil),                    // 89: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),     // 90: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),    // 91: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),      // 92: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),     // 93: skein.v1.ListReactionsResponse
+	(*Reacted)(nil),                   // 94: skein.v1.Reacted
+	(*ListEntriesRequest)(nil),        // 95: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 96: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 97: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 98: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 99: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 100: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 101: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 102: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 103: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 104: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 105: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 106: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 107: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 108: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 109: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 110: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 111: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 112: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 113: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 114: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 115: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 116: skein.v1.CreateGroupForResponse
+	nil,                               // 117: skein.v1.Group.ExtraEntry
+	nil,                               // 118: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 119: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 120: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 121: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 122: skein.v1.Device
+	(Role)(0),                         // 123: skein.v1.Role
+	(GroupPower)(0),                   // 124: skein.v1.GroupPower
+	(JoinMode)(0),                     // 125: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 126: skein.v1.GroupHistory
+	(*Content)(nil),                   // 127: skein.v1.Content
+	(*Entry)(nil),                     // 128: skein.v1.Entry
+	(*Newest)(nil),                    // 129: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 130: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 131: skein.v1.MyState
+	(*GroupChange)(nil),               // 132: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	115, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	122, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	3,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	115, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	122, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	3,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	3,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	14,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	115, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	122, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
 	19,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	19,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	0,   // 9: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
@@ -6707,152 +7126,159 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	26,  // 16: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	26,  // 17: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	26,  // 18: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	116, // 19: skein.v1.Group.role:type_name -> skein.v1.Role
-	110, // 20: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	117, // 21: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	117, // 22: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	117, // 23: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	118, // 24: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	119, // 25: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	116, // 26: skein.v1.Member.role:type_name -> skein.v1.Role
+	123, // 19: skein.v1.Group.role:type_name -> skein.v1.Role
+	117, // 20: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	124, // 21: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	124, // 22: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	124, // 23: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	125, // 24: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	126, // 25: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	123, // 26: skein.v1.Member.role:type_name -> skein.v1.Role
 	43,  // 27: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	43,  // 28: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	43,  // 29: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	111, // 30: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	117, // 31: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	117, // 32: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	117, // 33: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	118, // 34: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	119, // 35: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	118, // 30: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	124, // 31: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	124, // 32: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	124, // 33: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	125, // 34: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	126, // 35: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
 	43,  // 36: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
 	44,  // 37: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	116, // 38: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	67,  // 39: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	43,  // 40: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	120, // 41: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	112, // 42: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	120, // 43: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	113, // 44: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	82,  // 45: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	120, // 46: skein.v1.Edited.content:type_name -> skein.v1.Content
-	114, // 47: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	87,  // 48: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	121, // 49: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	121, // 50: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	122, // 51: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	123, // 52: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	124, // 53: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	3,   // 54: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	115, // 55: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	3,   // 56: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	19,  // 57: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	19,  // 58: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	14,  // 59: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	125, // 60: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	43,  // 61: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	4,   // 62: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	6,   // 63: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	8,   // 64: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	10,  // 65: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	12,  // 66: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	15,  // 67: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	17,  // 68: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	20,  // 69: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	22,  // 70: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	24,  // 71: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	27,  // 72: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	29,  // 73: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	31,  // 74: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	33,  // 75: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	35,  // 76: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	37,  // 77: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	39,  // 78: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	41,  // 79: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	45,  // 80: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	47,  // 81: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	49,  // 82: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	51,  // 83: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	53,  // 84: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	55,  // 85: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	57,  // 86: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	59,  // 87: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	61,  // 88: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	63,  // 89: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	65,  // 90: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	68,  // 91: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	70,  // 92: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	72,  // 93: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	74,  // 94: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	76,  // 95: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	78,  // 96: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	80,  // 97: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	83,  // 98: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	85,  // 99: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	88,  // 100: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	90,  // 101: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	92,  // 102: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	94,  // 103: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	96,  // 104: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	98,  // 105: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	100, // 106: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	102, // 107: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	104, // 108: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	106, // 109: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	108, // 110: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	5,   // 111: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	7,   // 112: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	9,   // 113: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	11,  // 114: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	13,  // 115: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	16,  // 116: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	18,  // 117: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	21,  // 118: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	23,  // 119: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	25,  // 120: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	28,  // 121: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	30,  // 122: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	32,  // 123: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	34,  // 124: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	36,  // 125: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	38,  // 126: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	40,  // 127: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	42,  // 128: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	46,  // 129: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	48,  // 130: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	50,  // 131: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	52,  // 132: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	54,  // 133: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	56,  // 134: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	58,  // 135: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	60,  // 136: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	62,  // 137: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	64,  // 138: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	66,  // 139: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	69,  // 140: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	71,  // 141: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	73,  // 142: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	75,  // 143: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	77,  // 144: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	79,  // 145: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	81,  // 146: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	84,  // 147: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	86,  // 148: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	89,  // 149: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	91,  // 150: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	93,  // 151: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	95,  // 152: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	97,  // 153: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	99,  // 154: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	101, // 155: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	103, // 156: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	105, // 157: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	107, // 158: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	109, // 159: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	111, // [111:160] is the sub-list for method output_type
-	62,  // [62:111] is the sub-list for method input_type
-	62,  // [62:62] is the sub-list for extension type_name
-	62,  // [62:62] is the sub-list for extension extendee
-	0,   // [0:62] is the sub-list for field type_name
+	123, // 38: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	67,  // 39: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	74,  // 40: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	43,  // 41: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	127, // 42: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	119, // 43: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	127, // 44: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	120, // 45: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	89,  // 46: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	127, // 47: skein.v1.Edited.content:type_name -> skein.v1.Content
+	121, // 48: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	94,  // 49: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	128, // 50: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	128, // 51: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	129, // 52: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	130, // 53: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	131, // 54: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	3,   // 55: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	122, // 56: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	3,   // 57: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	19,  // 58: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	19,  // 59: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	14,  // 60: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	132, // 61: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	43,  // 62: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	4,   // 63: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	6,   // 64: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	8,   // 65: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	10,  // 66: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	12,  // 67: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	15,  // 68: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	17,  // 69: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	20,  // 70: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	22,  // 71: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	24,  // 72: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	27,  // 73: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	29,  // 74: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	31,  // 75: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	33,  // 76: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	35,  // 77: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	37,  // 78: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	39,  // 79: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	41,  // 80: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	45,  // 81: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	47,  // 82: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	49,  // 83: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	51,  // 84: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	53,  // 85: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	55,  // 86: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	57,  // 87: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	59,  // 88: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	61,  // 89: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	63,  // 90: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	65,  // 91: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	68,  // 92: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	70,  // 93: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	72,  // 94: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	75,  // 95: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	77,  // 96: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	79,  // 97: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	81,  // 98: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	83,  // 99: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	85,  // 100: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	87,  // 101: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	90,  // 102: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	92,  // 103: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	95,  // 104: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	97,  // 105: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	99,  // 106: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	101, // 107: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	103, // 108: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	105, // 109: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	107, // 110: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	109, // 111: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	111, // 112: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	113, // 113: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	115, // 114: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	5,   // 115: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	7,   // 116: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	9,   // 117: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	11,  // 118: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	13,  // 119: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	16,  // 120: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	18,  // 121: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	21,  // 122: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	23,  // 123: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	25,  // 124: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	28,  // 125: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	30,  // 126: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	32,  // 127: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	34,  // 128: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	36,  // 129: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	38,  // 130: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	40,  // 131: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	42,  // 132: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	46,  // 133: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	48,  // 134: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	50,  // 135: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	52,  // 136: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	54,  // 137: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	56,  // 138: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	58,  // 139: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	60,  // 140: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	62,  // 141: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	64,  // 142: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	66,  // 143: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	69,  // 144: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	71,  // 145: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	73,  // 146: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	76,  // 147: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	78,  // 148: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	80,  // 149: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	82,  // 150: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	84,  // 151: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	86,  // 152: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	88,  // 153: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	91,  // 154: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	93,  // 155: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	96,  // 156: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	98,  // 157: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	100, // 158: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	102, // 159: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	104, // 160: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	106, // 161: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	108, // 162: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	110, // 163: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	112, // 164: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	114, // 165: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	116, // 166: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	115, // [115:167] is the sub-list for method output_type
+	63,  // [63:115] is the sub-list for method input_type
+	63,  // [63:63] is the sub-list for extension type_name
+	63,  // [63:63] is the sub-list for extension extendee
+	0,   // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -6864,14 +7290,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[21].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[48].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[91].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[98].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   112,
+			NumMessages:   119,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

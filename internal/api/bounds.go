@@ -160,7 +160,7 @@ func digits(least, most int) string {
 // that their type describes (see Bounds). TestEveryFieldHasBounds holds it.
 func fieldBounds() map[string]Bounds {
 	all := make(map[string]Bounds, 200)
-	for _, part := range []map[string]Bounds{accountBounds(), contactBounds(), groupBounds(), messageBounds(), amendBounds(), adminBounds(), stateBounds()} {
+	for _, part := range []map[string]Bounds{accountBounds(), contactBounds(), groupBounds(), joinBounds(), messageBounds(), amendBounds(), adminBounds(), stateBounds()} {
 		for name, b := range part {
 			all[name] = b
 		}
@@ -285,7 +285,20 @@ func groupBounds() map[string]Bounds {
 		"MuteMemberRequest.user":        id().required().format("user"),
 		"MuteMemberRequest.until_ms":    millis(),
 	}
-	for name, b := range map[string]Bounds{
+	for _, m := range []string{"BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers", "LeaveGroup", "SetRole", "TransferOwnership", "MuteMember"} {
+		all[m+"Request.conversation"] = matching(groupPattern).required().format("group")
+	}
+	for _, m := range []string{"UpdateGroupRequest", "GroupChange"} {
+		all[m+".picture"] = matching(picturePattern)
+		all[m+".description"], all[m+".announcement"] = lines(group.MaxDescription), lines(group.MaxAnnouncement)
+		all[m+".extra"], all[m+".slow_mode_s"] = groupExtra(), number(0, group.MaxSlowMode)
+	}
+	return all
+}
+
+// joinBounds is of who becomes a member, and who may not.
+func joinBounds() map[string]Bounds {
+	return map[string]Bounds{
 		"Invitation.conversation":  matching(groupPattern).required(),
 		"Invitation.name":          title(maxNameChars).required(),
 		"Invitation.picture":       {MaxLength: group.MaxPicture, MaxBytes: group.MaxPicture},
@@ -299,18 +312,22 @@ func groupBounds() map[string]Bounds {
 		"ListInvitationsResponse.invitations": list(group.MaxInvitations),
 		"ListInvitationsResponse.next":        {Pattern: "^(grp:" + idChars + "{1,64})?$"},
 		"AcceptInvitationResponse.group":      {Required: true},
-	} {
-		all[name] = b
+
+		"Ban.user":          id().required(),
+		"Ban.by":            id().required(),
+		"Ban.reason":        lines(group.MaxReason),
+		"Ban.created_at_ms": millis().required(),
+		"Ban.until_ms":      millis(),
+
+		"BanMemberRequest.user":     id().required().format("user"),
+		"BanMemberRequest.reason":   lines(group.MaxReason),
+		"BanMemberRequest.until_ms": millis(),
+		"UnbanMemberRequest.user":   id().required().format("user"),
+		"ListBansRequest.limit":     page(group.DefaultPage, group.MaxPage),
+		"ListBansRequest.cursor":    optionalID(),
+		"ListBansResponse.bans":     list(group.MaxPage),
+		"ListBansResponse.next":     optionalID(),
 	}
-	for _, m := range []string{"AcceptInvitation", "RefuseInvitation", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers", "LeaveGroup", "SetRole", "TransferOwnership", "MuteMember"} {
-		all[m+"Request.conversation"] = matching(groupPattern).required().format("group")
-	}
-	for _, m := range []string{"UpdateGroupRequest", "GroupChange"} {
-		all[m+".picture"] = matching(picturePattern)
-		all[m+".description"], all[m+".announcement"] = lines(group.MaxDescription), lines(group.MaxAnnouncement)
-		all[m+".extra"], all[m+".slow_mode_s"] = groupExtra(), number(0, group.MaxSlowMode)
-	}
-	return all
 }
 
 func groupExtra() Bounds {

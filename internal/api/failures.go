@@ -53,7 +53,7 @@ func ownFailures() map[string][]im.Code {
 	say("UserService", one(im.CodeNotFound), "FindUser")
 	say("ContactService", one(im.CodeNotFound), "RequestContact", "AcceptContact", "RefuseContact", "RemoveContact", "BlockUser", "UnblockUser", "SetRemark")
 	say("GroupService", one(im.CodeNotFound), "CreateGroup", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers",
-		"LeaveGroup", "SetRole", "TransferOwnership", "MuteMember", "AcceptInvitation", "RefuseInvitation")
+		"LeaveGroup", "SetRole", "TransferOwnership", "MuteMember", "BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation")
 	say("MessageService", one(im.CodeNotFound), "SendMessage", "RecallMessage", "EditMessage", "ReactToMessage", "ListEdits", "ListReactions", "ListEntries", "MarkRead", "SetMyState")
 	say("MessageService", one(im.CodeMuted, im.CodeNotContact), "SendMessage", "EditMessage", "ReactToMessage", "RecallMessage")
 	say("MessageService", one(im.CodeClockSkew), "SendMessage", "EditMessage", "ReactToMessage")

@@ -204,6 +204,49 @@ func (c *Calls) muteMember(ctx context.Context, actor im.Actor, r *wire.MuteMemb
 	return &wire.MuteMemberResponse{}, nil
 }
 
+func (c *Calls) banMember(ctx context.Context, actor im.Actor, r *wire.BanMemberRequest) (*wire.BanMemberResponse, error) {
+	conv, err := groupID(r.GetConversation())
+	user, errUser := userID("user", r.GetUser())
+	until, errUntil := moment("untilMs", r.GetUntilMs())
+	if err := first(err, errUser, errUntil); err != nil {
+		return nil, err
+	}
+	if err := c.Groups.Ban(ctx, actor, conv, user, r.GetReason(), until); err != nil {
+		return nil, err
+	}
+	return &wire.BanMemberResponse{}, nil
+}
+
+func (c *Calls) unbanMember(ctx context.Context, actor im.Actor, r *wire.UnbanMemberRequest) (*wire.UnbanMemberResponse, error) {
+	conv, err := groupID(r.GetConversation())
+	user, errUser := userID("user", r.GetUser())
+	if err := first(err, errUser); err != nil {
+		return nil, err
+	}
+	if err := c.Groups.Unban(ctx, actor, conv, user); err != nil {
+		return nil, err
+	}
+	return &wire.UnbanMemberResponse{}, nil
+}
+
+func (c *Calls) listBans(ctx context.Context, actor im.Actor, r *wire.ListBansRequest) (*wire.ListBansResponse, error) {
+	conv, err := groupID(r.GetConversation())
+	limit, errLimit := pageLimit(r.GetLimit(), group.DefaultPage, group.MaxPage)
+	after, errCursor := cursor(r.GetCursor())
+	if err := first(err, errLimit, errCursor); err != nil {
+		return nil, err
+	}
+	bans, next, err := c.Groups.ListBans(ctx, actor, conv, limit, after)
+	if err != nil {
+		return nil, err
+	}
+	out := &wire.ListBansResponse{Bans: make([]*wire.Ban, len(bans)), Next: next}
+	for i, b := range bans {
+		out.Bans[i] = &wire.Ban{User: string(b.User), By: string(b.By), Reason: b.Reason, CreatedAtMs: contract.Millis(b.Created), UntilMs: contract.Millis(b.Until)}
+	}
+	return out, nil
+}
+
 func (c *Calls) listInvitations(ctx context.Context, actor im.Actor, r *wire.ListInvitationsRequest) (*wire.ListInvitationsResponse, error) {
 	limit, err := pageLimit(r.GetLimit(), group.DefaultInvitations, group.MaxInvitations)
 	after, errCursor := cursor(r.GetCursor())

@@ -58,6 +58,7 @@ const (
 type scene struct {
 	*world
 	bob, newcomer person
+	owner         person // of bob's group
 	// me is who calls; its zero value has no token.
 	me person
 	// friend is bob's.
@@ -137,6 +138,17 @@ var matrix = []cell{
 		return &wire.MuteMemberRequest{Conversation: s.group, User: s.bob.id, UntilMs: 4102444800000}
 	}},
 
+	{"GroupService/BanMember", "", groupMgr, func(s *scene) proto.Message {
+		return &wire.BanMemberRequest{Conversation: s.group, User: s.bob.id, Reason: "spam", UntilMs: 4102444800000}
+	}},
+	{"GroupService/BanMember", "who is none", groupMgr, func(s *scene) proto.Message {
+		return &wire.BanMemberRequest{Conversation: s.group, User: s.newcomer.id}
+	}},
+	{"GroupService/UnbanMember", "", groupMgr, func(s *scene) proto.Message {
+		s.must(s.owner.token, "GroupService/BanMember", &wire.BanMemberRequest{Conversation: s.group, User: s.newcomer.id}, nil)
+		return &wire.UnbanMemberRequest{Conversation: s.group, User: s.newcomer.id}
+	}},
+	{"GroupService/ListBans", "", groupMgr, func(s *scene) proto.Message { return &wire.ListBansRequest{Conversation: s.group} }},
 	{"GroupService/ListInvitations", "", users, func(*scene) proto.Message { return &wire.ListInvitationsRequest{} }},
 	{"GroupService/AcceptInvitation", "", users, func(s *scene) proto.Message { return &wire.AcceptInvitationRequest{Conversation: s.invitedTo()} }},
 	{"GroupService/AcceptInvitation", "without one", inGroup, func(s *scene) proto.Message { return &wire.AcceptInvitationRequest{Conversation: s.group} }},
@@ -270,9 +282,10 @@ func TestAuthorisationMatrix(t *testing.T) {
 				scenes[who] = s
 			}
 			want := outcomes[strings.Fields(c.want)[i]]
+			in := c.in(s) // it may prepare something
 			before := s.trace()
 			m, _ := wire.LookupMethod("skein.v1." + c.method)
-			if got := w.call(s.me.token, c.method, c.in(s), m.NewResponse()); got != want {
+			if got := w.call(s.me.token, c.method, in, m.NewResponse()); got != want {
 				t.Errorf("%s as %s: %q, want %q", name, who, got, want)
 			}
 			if after := s.trace(); want != "" && after != before {
@@ -309,6 +322,7 @@ func (w *world) scene(who string) *scene {
 	default:
 		s.me = w.person(who)
 	}
+	s.owner = owner
 	w.befriend(s.friend, s.bob)
 	members := []string{s.bob.id, admin.id}
 	if who == asMember || who == asEx {

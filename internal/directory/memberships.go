@@ -191,7 +191,14 @@ func applyRoster(tx *writeTx, p im.Promise, seq uint64) error {
 	case im.EventMemberAdded:
 		return join(tx, p, seq)
 	case im.EventMemberLeft, im.EventMemberRemoved:
-		return part(tx, p, seq)
+		if err := part(tx, p, seq); err != nil || !e.Banned {
+			return err
+		}
+		return ban(tx, p)
+	case im.EventMemberBanned:
+		return ban(tx, p)
+	case im.EventMemberUnbanned:
+		return exec("DELETE FROM group_bans WHERE conversation = $1 AND user_id = $2", c, e.Users[0])
 	case im.EventRoleChanged:
 		return setRole(tx, c, e.Users[0], e.Role)
 	case im.EventMemberMuted:

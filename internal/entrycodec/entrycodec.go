@@ -148,7 +148,7 @@ func Event(e *im.Event) []byte { return Encode(&wire.Entry{Event: EventToWire(e)
 
 // EventToWire translates what happened.
 func EventToWire(e *im.Event) *wire.Event {
-	w := &wire.Event{Type: wire.EventType(e.Type), Role: wire.Role(e.Role), Text: e.Text, Conversation: string(e.Conversation)}
+	w := &wire.Event{Type: wire.EventType(e.Type), Role: wire.Role(e.Role), Text: e.Text, Conversation: string(e.Conversation), Banned: e.Banned}
 	if !e.Until.IsZero() {
 		w.UntilMs = e.Until.UnixMilli()
 	}
@@ -191,7 +191,7 @@ func SetEvent(e *im.Entry) error {
 		return err
 	}
 	v := w.GetEvent()
-	out := &im.Event{Type: im.EventType(v.GetType()), Role: im.Role(v.GetRole()), Text: v.GetText(), Conversation: im.ConversationID(v.GetConversation())}
+	out := &im.Event{Type: im.EventType(v.GetType()), Role: im.Role(v.GetRole()), Text: v.GetText(), Conversation: im.ConversationID(v.GetConversation()), Banned: v.GetBanned()}
 	if v.GetUntilMs() != 0 {
 		out.Until = time.UnixMilli(v.GetUntilMs()).UTC()
 	}

@@ -29,8 +29,8 @@ func (s *Service) Rename(ctx context.Context, actor im.Actor, c im.ConversationI
 }
 
 // Add adds users and returns those who are new, and those who are asked instead.
-// Those who are members, do not exist, have blocked the caller or are in as many
-// groups as they may be are skipped. An error may come after a part was added: added
+// Those who are members, do not exist, are banned, have blocked the caller or are in
+// as many groups as they may be are skipped. An error may come after a part was added: added
 // tells which.
 func (s *Service) Add(ctx context.Context, actor im.Actor, c im.ConversationID, users []im.UserID) (added, invited []im.UserID, err error) {
 	users, err = checkUsers(users)
@@ -43,6 +43,10 @@ func (s *Service) Add(ctx context.Context, actor im.Actor, c im.ConversationID, 
 			return nil, err
 		}
 		fresh := slices.DeleteFunc(slices.Clone(part), func(u im.UserID) bool { return v.roleOf(u) != im.RoleNone })
+		fresh, err := s.welcome(ctx, c, fresh)
+		if err != nil {
+			return nil, err
+		}
 		who, err := s.addable(ctx, actor.User, fresh)
 		if err != nil {
 			return nil, err

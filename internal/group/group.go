@@ -102,7 +102,8 @@ type Store interface {
 	PendingOf(ctx context.Context, c im.ConversationID) ([]im.Promise, error)
 }
 
-// People keeps who may be added, who is asked instead, and what they say.
+// People keeps who may be added, who is asked instead and what they say, and who may
+// not come (back).
 type People interface {
 	// Addable returns those of users, in any order, who exist and have not blocked
 	// the actor, with what decides whether they are added or asked.
@@ -118,6 +119,11 @@ type People interface {
 	Invitations(ctx context.Context, user im.UserID, now time.Time, after im.ConversationID, limit int) ([]im.Invitation, error)
 	// Uninvite removes one with the promise of its notice; false: there was none.
 	Uninvite(ctx context.Context, user im.UserID, c im.ConversationID, now time.Time, notice im.Promise) (bool, error)
+	// Banned returns those of users, in any order, who are banned at a time. What was
+	// applied before it was called is seen.
+	Banned(ctx context.Context, c im.ConversationID, users []im.UserID, now time.Time) ([]im.Ban, error)
+	// BansPage returns at most limit bans by user id, after one.
+	BansPage(ctx context.Context, c im.ConversationID, now time.Time, after im.UserID, limit int) ([]im.Ban, error)
 }
 
 // Driver drives committed promises to the journal.

@@ -76,12 +76,16 @@ func TestInvited(t *testing.T) {
 	if len(list) != 1 || list[0].Group.Name != "tea" || list[0].Group.Members != 3 || list[0].Inviter != "o" || !list[0].Expires.Equal(w.now.Add(group.InvitationTime)) {
 		t.Fatalf("got %+v", list)
 	}
+	read := w.store.rosters.Load()
 	for range 2 { // the second time as a repeat
 		got, err := w.Accept(t.Context(), actor("asked"), c)
 		w.ok(err)
 		if got.Role != im.RoleMember || got.Members != 4 {
 			t.Fatalf("got %+v", got)
 		}
+	}
+	if n := w.store.rosters.Load() - read; n != 0 {
+		t.Fatalf("to join read all members %d times", n)
 	}
 	if left := w.invitations("asked"); left != nil {
 		t.Fatalf("left %v", left)

@@ -195,6 +195,7 @@ func (m *model) tell(p im.Promise, seq uint64) error {
 		im.EventGroupRenamed: im.GroupRename, im.EventMemberAdded: im.GroupAdd, im.EventMemberRemoved: im.GroupRemove,
 		im.EventRoleChanged: im.GroupSetRole, im.EventMemberMuted: im.GroupMute, im.EventOwnerChanged: im.GroupTransfer,
 		im.EventMemberLeft: im.GroupRead, im.EventGroupChanged: im.GroupChangeSettings,
+		im.EventMemberBanned: im.GroupBan, im.EventMemberUnbanned: im.GroupBan,
 	}[e.Type], e.Type == im.EventMemberRemoved || e.Type == im.EventRoleChanged || e.Type == im.EventMemberMuted || e.Type == im.EventOwnerChanged
 	if e.Type != im.EventGroupCreated {
 		targets := []im.UserID{""}
@@ -212,6 +213,12 @@ func (m *model) tell(p im.Promise, seq uint64) error {
 	}
 	for _, u := range e.Users {
 		old, in := m.members[u]
+		if e.Type == im.EventMemberBanned || e.Type == im.EventMemberUnbanned {
+			if in {
+				return fmt.Errorf("entry %d tells of %s, who is in, as of somebody who is not", seq, u)
+			}
+			continue
+		}
 		switch e.Type {
 		case im.EventGroupCreated, im.EventMemberAdded:
 			if in {

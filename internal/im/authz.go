@@ -16,6 +16,7 @@ const (
 	GroupRecallOthers
 	GroupChangeSettings
 	GroupMentionAll
+	GroupBan
 )
 
 // groupPowers is the least role for each action. An action without a row is
@@ -33,6 +34,7 @@ var groupPowers = [...]Role{
 
 	GroupChangeSettings: RoleAdmin,
 	GroupMentionAll:     RoleAdmin,
+	GroupBan:            RoleAdmin,
 }
 
 // Authorize is the function Authorize under the group's switches: who may add,

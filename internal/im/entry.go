@@ -71,6 +71,8 @@ const (
 	EventGroupDismissed   EventType = 9
 	EventGroupRestored    EventType = 10
 	EventGroupChanged     EventType = 11
+	EventMemberBanned     EventType = 12
+	EventMemberUnbanned   EventType = 13
 	EventContactRequested EventType = 20
 	EventContactAccepted  EventType = 21
 	EventContactRefused   EventType = 22
@@ -98,6 +100,8 @@ type Event struct {
 	Group *GroupChange `json:"g,omitempty"`
 	// Conversation is the group that an event of a me feed is about.
 	Conversation ConversationID `json:"c,omitempty"`
+	// Banned: who is removed may not come back until Until, zero = for ever.
+	Banned bool `json:"b,omitempty"`
 }
 
 // Role is a member's role in a group. The numbers are the contract's; a

@@ -66,3 +66,12 @@ type Invitation struct {
 	// Group is what is told of the group.
 	Group GroupInfo
 }
+
+// Ban keeps a user out of a group.
+type Ban struct {
+	User, By UserID
+	Reason   string
+	Created  time.Time
+	// Until is zero for ever.
+	Until time.Time
+}

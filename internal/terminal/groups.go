@@ -84,6 +84,57 @@ func (c *Chat) groupsCmd(ctx context.Context, args []string) error {
 	return err
 }
 
+func (c *Chat) banCmd(ctx context.Context, args []string) error {
+	g, err := c.group()
+	if err != nil {
+		return err
+	}
+	user, err := c.userID(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return c.client.Groups().Ban(ctx, g, user, strings.Join(args[1:], " "), time.Time{})
+}
+
+func (c *Chat) unbanCmd(ctx context.Context, args []string) error {
+	g, err := c.group()
+	if err != nil {
+		return err
+	}
+	user, err := c.userID(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return c.client.Groups().Unban(ctx, g, user)
+}
+
+func (c *Chat) bansCmd(ctx context.Context, _ []string) error {
+	g, err := c.group()
+	if err != nil {
+		return err
+	}
+	all, err := c.client.Groups().Bans(ctx, g)
+	if err != nil {
+		return err
+	}
+	for _, b := range all {
+		c.printf("  %-20s by %s%s\n", c.name(ctx, b.User), c.name(ctx, b.By), because(b.Reason, b.UntilMs))
+	}
+	return nil
+}
+
+// because tells a reason and an end, if there are such.
+func because(reason string, untilMs int64) string {
+	text := ""
+	if untilMs != 0 {
+		text = " until " + time.UnixMilli(untilMs).Local().Format("Jan 2 15:04")
+	}
+	if reason != "" {
+		text += ": " + clean(reason)
+	}
+	return text
+}
+
 func (c *Chat) kickCmd(ctx context.Context, args []string) error {
 	return c.withMembers(ctx, args, c.client.Groups().Remove)
 }

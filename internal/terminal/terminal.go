@@ -291,7 +291,14 @@ func (c *Chat) describe(ctx context.Context, by string, e *wire.Event) string {
 	case wire.EventType_EVENT_TYPE_MEMBER_LEFT:
 		return fmt.Sprintf("%s left", actor)
 	case wire.EventType_EVENT_TYPE_MEMBER_REMOVED:
+		if e.Banned {
+			return fmt.Sprintf("%s banned %s%s", actor, whom, because(e.Text, e.UntilMs))
+		}
 		return fmt.Sprintf("%s removed %s", actor, whom)
+	case wire.EventType_EVENT_TYPE_MEMBER_BANNED:
+		return fmt.Sprintf("%s banned %s%s", actor, whom, because(e.Text, e.UntilMs))
+	case wire.EventType_EVENT_TYPE_MEMBER_UNBANNED:
+		return fmt.Sprintf("%s unbanned %s", actor, whom)
 	case wire.EventType_EVENT_TYPE_ROLE_CHANGED:
 		return fmt.Sprintf("%s made %s %s", actor, whom, strings.ToLower(strings.TrimPrefix(e.Role.String(), "ROLE_")))
 	case wire.EventType_EVENT_TYPE_MEMBER_MUTED:

@@ -183,6 +183,38 @@ func (g Groups) Add(ctx context.Context, conversation string, users ...string) (
 	return resp.Added, err
 }
 
+// Ban removes a member of a lower role, or keeps out who is none, until a time; the
+// zero time: for ever. All members see the reason.
+func (g Groups) Ban(ctx context.Context, conversation, user, reason string, until time.Time) error {
+	req := &wire.BanMemberRequest{Conversation: conversation, User: user, Reason: reason}
+	if !until.IsZero() {
+		req.UntilMs = until.UnixMilli()
+	}
+	return g.c.Call(ctx, groupService+"BanMember", req, &wire.BanMemberResponse{})
+}
+
+// Unban lets a user be added again.
+func (g Groups) Unban(ctx context.Context, conversation, user string) error {
+	return g.c.Call(ctx, groupService+"UnbanMember", &wire.UnbanMemberRequest{Conversation: conversation, User: user}, &wire.UnbanMemberResponse{})
+}
+
+// Bans returns who is banned, by user id.
+func (g Groups) Bans(ctx context.Context, conversation string) ([]*wire.Ban, error) {
+	var all []*wire.Ban
+	req := &wire.ListBansRequest{Conversation: conversation, Limit: 1000}
+	for {
+		var resp wire.ListBansResponse
+		if err := g.c.Call(ctx, groupService+"ListBans", req, &resp); err != nil {
+			return nil, err
+		}
+		all = append(all, resp.Bans...)
+		if resp.Next == "" || resp.Next == req.Cursor {
+			return all, nil
+		}
+		req.Cursor = resp.Next
+	}
+}
+
 // Invitations returns the groups that the user is invited to, by conversation.
 func (g Groups) Invitations(ctx context.Context) ([]*wire.Invitation, error) {
 	var all []*wire.Invitation

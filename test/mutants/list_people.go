@@ -137,6 +137,21 @@ var people = []Mutant{
 		Package: groupDir, Test: "TestAddsPerHour",
 	},
 	{
+		Name: "banned-is-added", Breaks: "bans: nobody adds who is banned",
+		Hunks:   []Hunk{{groupDir + "/change.go", "fresh, err := s.welcome(ctx, c, fresh)", "_, err := s.welcome(ctx, c, fresh)"}},
+		Package: groupDir, Test: "TestBan",
+	},
+	{
+		Name: "ban-has-no-end", Breaks: "bans: one that has an end ends",
+		Hunks:   []Hunk{{directoryDir + "/bans.go", "(until_at = 0 OR until_at > $2)", "(until_at >= 0 OR until_at > $2)"}},
+		Package: groupDir, Test: "TestBan",
+	},
+	{
+		Name: "ban-keeps-the-invitation", Breaks: "bans: what a banned user was invited to is over",
+		Hunks:   []Hunk{{directoryDir + "/bans.go", "\"DELETE FROM group_invitations WHERE user_id = $1 AND conversation = $2\", u,", "\"DELETE FROM group_invitations WHERE user_id = $1 AND conversation = $2\", p.Sender,"}},
+		Package: groupDir, Test: "TestBan",
+	},
+	{
 		Name: "doubt-is-forgotten", Breaks: "4: a roster that may be old is looked at again",
 		Hunks:   []Hunk{{groupDir + "/roster.go", "\tif l.doubt == doubt {\n\t\tl.doubt = 0\n\t}", "\tl.doubt = 0"}},
 		Package: groupDir, Test: "TestDoubtOutrunsAConfirmation",

@@ -51,6 +51,7 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"TakenID", takenID},
 		{"Invitations", invitations},
 		{"InvitationsAreBounded", invitationsAreBounded},
+		{"Bans", bans},
 		{"Addable", addable},
 		{"OpenDM", openDM},
 		{"EveryWindowIsKept", everyWindowIsKept},

@@ -1,0 +1,10 @@
+-- +goose Up
+
+-- Ids are ordered by their bytes, as in the other tables (version 5).
+ALTER TABLE group_bans
+    ALTER COLUMN conversation TYPE TEXT COLLATE "C",
+    ALTER COLUMN user_id TYPE TEXT COLLATE "C",
+    ALTER COLUMN banned_by TYPE TEXT COLLATE "C";
+
+-- +goose Down
+SELECT 1;
