@@ -45,7 +45,7 @@ func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, 
 	return c, err
 }
 
-// formatSettings is how settings are stored: ” for those of a new group.
+// formatSettings is how settings are stored: those of a new group as nothing.
 func formatSettings(s *im.GroupSettings) (string, error) {
 	same := s.GroupSwitches == im.NewGroupSettings().GroupSwitches || s.GroupSwitches == im.GroupSwitches{}
 	if same && s.Picture == "" && s.Description == "" && s.Announcement == "" && len(s.Extra) == 0 {
