@@ -3,6 +3,7 @@ package account
 import (
 	"bytes"
 	"context"
+	"strings"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -300,7 +301,7 @@ func (s *Service) mint(ctx context.Context, m Minting) (Tokens, error) {
 	if err != nil {
 		return Tokens{}, err
 	}
-	if m.DisplayName == "" {
+	if strings.TrimSpace(m.DisplayName) == "" {
 		m.DisplayName = string(id)
 	}
 	name, err := normalDisplayName(m.DisplayName)

@@ -186,6 +186,14 @@ func TestMint(t *testing.T) {
 	if err != nil || len(users) != 1 || users[0].DisplayName != "Seven" || users[0].Username != "" {
 		t.Errorf("users %+v, %v", users, err)
 	}
+	// A name of nothing but space is none, as when somebody registers.
+	if _, err := f.Mint(t.Context(), account.Minting{User: "Customer-8", DisplayName: " \u00a0"}); err != nil {
+		t.Error(err)
+	}
+	users, err = f.Users(t.Context(), []im.UserID{"Customer-8"})
+	if err != nil || len(users) != 1 || users[0].DisplayName != "Customer-8" {
+		t.Errorf("users %+v, %v", users, err)
+	}
 	for _, m := range []account.Minting{
 		{User: ""}, {User: "a.b"}, {User: im.UserID(long(65))},
 		{User: "a", Lifetime: -1}, {User: "a", Lifetime: 366*24*time.Hour + 1}, {User: "a", Lifetime: time.Millisecond},

@@ -152,6 +152,9 @@ func edges(b Bounds, f protoreflect.FieldDescriptor) (outside, inside []any) {
 		if b.Pattern == titlePattern {
 			outside = append(outside, "", "   ", "\u00a0")
 		}
+		if b.Pattern == linePattern {
+			inside = append(inside, "", "   ", "\u00a0")
+		}
 		if b.MaxLength > 0 && b.MaxBytes == 0 {
 			outside = append(outside, strings.Repeat("😀", b.MaxLength+1))
 			if b.Pattern == "" {

@@ -100,7 +100,7 @@ type schema struct {
 	MaxBytes             int `json:"x-skein-max-bytes"`
 	MinItems, MaxItems   *int
 	Minimum, Maximum     *uint64
-	AllOf                []schema
+	AllOf, OneOf         []schema
 }
 
 // described reports whether the schema says what values it takes.
@@ -271,6 +271,11 @@ func TestEveryFieldHasBounds(t *testing.T) {
 			name := string(m.Name()) + "." + string(f.Name())
 			if s, ok := d.Components.Schemas[string(m.Name())].Properties[f.JSONName()]; !ok || !s.described() {
 				t.Errorf("%s does not say what it may hold: %+v; internal/api/bounds.go is the place", name, s)
+			}
+			if f.Message() != nil && f.Message().Name() == "Content" && strings.HasSuffix(string(m.Name()), "Request") {
+				if s := d.Components.Schemas[string(m.Name())].Properties[f.JSONName()]; len(s.OneOf) != 2 {
+					t.Errorf("%s does not say that it has text or data: %+v", name, s)
+				}
 			}
 			if f.Message() != nil && !f.IsMap() {
 				walk(f.Message())

@@ -150,8 +150,9 @@ func (s *schemas) single(fd protoreflect.FieldDescriptor, b api.Bounds) object {
 	case protoreflect.MessageKind:
 		s.message(fd.Message())
 		o := ref("schemas", string(fd.Message().Name()))
-		if fd.FullName() == "skein.v1.SendMessageRequest.content" {
-			// Beside the reference: who makes a client from the document has one type Content.
+		if fd.Message().Name() == "Content" && strings.HasSuffix(string(fd.Parent().Name()), "Request") {
+			// A request has one of them, an answer may have neither. It stands beside the reference, so that
+			// clients made from the document have one type Content.
 			o = o.set("oneOf", []object{object{}.set("required", []string{"text"}), object{}.set("required", []string{"data"})})
 		}
 		return o
