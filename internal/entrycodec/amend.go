@@ -28,6 +28,7 @@ const keptVersion = 1 // a wire.Edited, the oldest first
 // Edit returns the body that says what an edit asks for, and the hash that tells it
 // from another entry under the same id.
 func Edit(c im.ConversationID, target uint64, e *wire.Edit) (body []byte, hash uint64) {
+	known(e.GetContent())
 	w := wire.Entry{Content: e.GetContent(), Mentions: e.GetMentions(), Extra: e.GetExtra()}
 	return Encode(&w), hashOf(c, im.EntryEdit, target, &w)
 }

@@ -69,13 +69,18 @@ func ordered(body []byte) ([]byte, error) {
 	return proto.MarshalOptions{Deterministic: true}.Marshal(&w)
 }
 
-// Message returns the body of what a member sends, and the hash that tells it from
-// another message under the same id. Of the content only what this version knows is
-// kept (SPEC §1.4): the rest is no part of the hash, so nobody could tell two of them apart.
-func Message(c im.ConversationID, s *wire.Send) (body []byte, hash uint64) {
-	if m := s.GetContent().ProtoReflect(); len(m.GetUnknown()) > 0 {
+// known takes out of a part of what a client said all that this version does not know
+// (SPEC §1.4): it is no part of the hash, so nobody could tell two of them apart.
+func known(part proto.Message) {
+	if m := part.ProtoReflect(); len(m.GetUnknown()) > 0 {
 		m.SetUnknown(nil)
 	}
+}
+
+// Message returns the body of what a member sends, and the hash that tells it from
+// another message under the same id. Of the content only what this version knows is kept.
+func Message(c im.ConversationID, s *wire.Send) (body []byte, hash uint64) {
+	known(s.GetContent())
 	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra()}
 	return Encode(&w), hashOf(c, im.EntryMessage, 0, &w)
 }

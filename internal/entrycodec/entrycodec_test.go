@@ -257,6 +257,25 @@ func TestUnknownInContent(t *testing.T) {
 			}
 		}
 	}
+	content := func(unknown []byte) *wire.Content {
+		c := &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hello"}}
+		c.ProtoReflect().SetUnknown(unknown)
+		return c
+	}
+	reaction := func(unknown []byte) *wire.React {
+		r := &wire.React{Reaction: "👍"}
+		r.ProtoReflect().SetUnknown(unknown)
+		return r
+	}
+	unknown := []byte{0x9a, 0x06, 2, 'h', 'i'}
+	want, wantHash := Edit("dm:alice:bob", 7, &wire.Edit{Content: content(nil)})
+	if body, hash := Edit("dm:alice:bob", 7, &wire.Edit{Content: content(unknown)}); !bytes.Equal(body, want) || hash != wantHash {
+		t.Errorf("an edit: %x, want %x", body, want)
+	}
+	want, wantHash = React("dm:alice:bob", 7, reaction(nil))
+	if body, hash := React("dm:alice:bob", 7, reaction(unknown)); !bytes.Equal(body, want) || hash != wantHash {
+		t.Errorf("a reaction: %x, want %x", body, want)
+	}
 	if body, _ := Message("dm:alice:bob", &wire.Send{}); len(body) != 0 {
 		t.Errorf("without content: %x", body)
 	}

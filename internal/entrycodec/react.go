@@ -62,6 +62,7 @@ var ErrReactions = errors.New("entrycodec: too many kinds of reaction")
 // React returns the body that says what a reaction asks for, and the hash that tells it
 // from another entry under the same id.
 func React(c im.ConversationID, target uint64, r *wire.React) (body []byte, hash uint64) {
+	known(r)
 	w := wire.Entry{React: r}
 	return Encode(&w), hashOf(c, im.EntryReaction, target, &w)
 }
