@@ -58,8 +58,6 @@ const (
 	notePattern = `^[^\u0000-\u001f\u007f]*$`
 	// linesPattern is text with tabs and line feeds, and no other control characters.
 	linesPattern = `^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*$`
-	// picturePattern is an https address, the id of an upload, or nothing.
-	picturePattern = `^(https://[^\u0000-\u0020\u007f-\u009f]{1,492}|[A-Za-z0-9_-]{0,64})$`
 	// linePattern is text without control characters, titlePattern such text that
 	// shows something.
 	linePattern  = `^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$`
@@ -289,7 +287,7 @@ func groupBounds() map[string]Bounds {
 		all[m+"Request.conversation"] = matching(groupPattern).required().format("group")
 	}
 	for _, m := range []string{"UpdateGroupRequest", "GroupChange"} {
-		all[m+".picture"] = matching(picturePattern)
+		all[m+".picture"] = Bounds{Pattern: group.PicturePattern, MaxLength: group.MaxPicture}
 		all[m+".description"], all[m+".announcement"] = lines(group.MaxDescription), lines(group.MaxAnnouncement)
 		all[m+".extra"], all[m+".slow_mode_s"] = groupExtra(), number(0, group.MaxSlowMode)
 	}

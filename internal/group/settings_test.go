@@ -87,6 +87,10 @@ func TestBadSettings(t *testing.T) {
 	for name, change := range map[string]im.GroupChange{
 		"a picture that is too long":   {Picture: ptr("https://example.org/" + strings.Repeat("p", group.MaxPicture))},
 		"a picture with a password":    {Picture: ptr("https://u:p@example.org/p.png")},
+		"a picture of no host":         {Picture: ptr("https:///p.png")},
+		"a picture with a space":       {Picture: ptr("https://example.org/a b.png")},
+		"a picture that breaks off":    {Picture: ptr("https://example.org/%4")},
+		"a picture that is not ASCII":  {Picture: ptr("https://exämple.org/p.png")},
 		"too many fields":              {Extra: many},
 		"too much beside what is kept": {Extra: map[string]string{"b": strings.Repeat("x", 95)}},
 	} {
@@ -97,6 +101,7 @@ func TestBadSettings(t *testing.T) {
 	if w.rev(c) != rev {
 		t.Fatal("what was refused was done")
 	}
+	w.update("o", c, im.GroupChange{Picture: ptr("https://example.org:8443/a%20b.png?size=[64]#x")})
 	w.update("o", c, im.GroupChange{Extra: map[string]string{"b": strings.Repeat("x", 94)}, Picture: ptr("01H5-upload_id"), Description: ptr(strings.Repeat("ä", group.MaxDescription))})
 }
 

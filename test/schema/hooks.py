@@ -91,9 +91,9 @@ def exists(name: str, value, seed: bytes, path: str):
         return "1"
     if name in ("user", "users", "members", "mentions") and "AdminService" not in path and ID.match(value) and seed[2] % 4:
         return pick(seed[3:], WORLD["others"])
-    if name == "cursor" and path.endswith("ListConversations"):
+    if name == "cursor" and path.endswith(("ListConversations", "ListReactions")):
         return ""
-    if name == "id" and path.endswith("SendMessage"):
+    if name == "id" and "MessageService" in path:
         if re.match(r"^[A-Za-z0-9+/]{21}[AQgw]==$", value):
             return base64.b64encode(of_today(base64.b64decode(value))).decode()
         if UUID.match(value):
