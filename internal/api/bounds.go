@@ -319,7 +319,7 @@ func joinBounds() map[string]Bounds {
 
 		"BanMemberRequest.user":     id().required().format("user"),
 		"BanMemberRequest.reason":   lines(group.MaxReason),
-		"BanMemberRequest.until_ms": millis(),
+		"BanMemberRequest.until_ms": millis().format("future"),
 		"UnbanMemberRequest.user":   id().required().format("user"),
 		"ListBansRequest.limit":     page(group.DefaultPage, group.MaxPage),
 		"ListBansRequest.cursor":    optionalID(),
