@@ -251,13 +251,8 @@ func (s *Service) List(ctx context.Context, actor im.Actor, limit int, cursor st
 	if err := checkActor(actor); err != nil {
 		return nil, "", err
 	}
-	switch {
-	case cursor != "" && !im.ValidID(cursor):
-		return nil, "", im.Wrong("cursor", "is not one of this list")
-	case limit < 0 || limit > MaxPage:
-		return nil, "", im.Wrong("limit", "must be 1 to %d", MaxPage)
-	case limit == 0:
-		limit = DefaultPage
+	if limit, err = im.PageSize(cursor == "" || im.ValidID(cursor), limit, MaxPage, DefaultPage); err != nil {
+		return nil, "", err
 	}
 	list, err = s.store.Contacts(ctx, actor.User, im.UserID(cursor), limit+1)
 	if err != nil {

@@ -29,8 +29,6 @@ const (
 	MaxContentBytes = 64 << 10
 	// MaxMentions is how many users a message may mention.
 	MaxMentions = 100
-	// MaxTypeBytes is the longest content type.
-	MaxTypeBytes = 64
 	// MaxFallbackBytes is the longest fallback of a content.
 	MaxFallbackBytes = 1000
 	// MaxExtraKeys is how many keys a message's extra may have, MaxExtraKeyBytes the

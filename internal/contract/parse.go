@@ -133,7 +133,7 @@ func Signal(s *wire.Signal) (im.CustomSignal, error) {
 	c, err := im.ParseConversationID(s.GetConversation())
 	switch n := len(s.GetData()); {
 	case err != nil:
-	case !validType(s.GetType()):
+	case !im.ValidKey(s.GetType()):
 		err = im.Wrong("type", "must match [a-z0-9._-]{1,64}")
 	case n > MaxSignalBytes:
 		err = im.TooLarge("data", "has %d bytes; at most %d are allowed", n, MaxSignalBytes)
@@ -146,7 +146,7 @@ func CheckContent(c *wire.Content) error {
 	if c == nil {
 		return im.Wrong("content", "is missing")
 	}
-	if !validType(c.GetType()) {
+	if !im.ValidKey(c.GetType()) {
 		return im.Wrong("content.type", "must match [a-z0-9._-]{1,64}")
 	}
 	n := ContentBytes(c)
@@ -172,7 +172,7 @@ func checkExtra(extra map[string]string) error {
 	}
 	n := 0
 	for key, value := range extra {
-		if !validType(key) { // the same alphabet and length
+		if !im.ValidKey(key) {
 			return im.Wrong("extra", "must have keys that match [a-z0-9._-]{1,64}")
 		}
 		if !utf8.ValidString(value) {
@@ -188,19 +188,6 @@ func checkExtra(extra map[string]string) error {
 
 // ContentBytes is how long a content's text or data is.
 func ContentBytes(c *wire.Content) int { return len(c.GetText()) + len(c.GetData()) }
-
-func validType(s string) bool {
-	if len(s) == 0 || len(s) > MaxTypeBytes {
-		return false
-	}
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return true
-}
 
 // Users checks user ids from outside; field names them in the refusal.
 func Users(field string, ids []string) ([]im.UserID, error) {

@@ -38,19 +38,8 @@ func scanBan(r *sql.Rows) (b im.Ban, err error) {
 }
 
 // Banned returns those of users, in any order, who are banned from a group at a time.
-func (d *DB) Banned(ctx context.Context, c im.ConversationID, users []im.UserID, now time.Time) (all []im.Ban, err error) {
-	const chunk = 1000
-	for len(users) > 0 {
-		part := users[:min(chunk, len(users))]
-		users = users[len(part):]
-		text, args := in(d, []any{c, msOf(now)}, part)
-		found, err := list(ctx, d, scanBan, banSelect+" AND user_id IN "+text, args...)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	return all, nil
+func (d *DB) Banned(ctx context.Context, c im.ConversationID, users []im.UserID, now time.Time) ([]im.Ban, error) {
+	return listOf(ctx, d, scanBan, banSelect+" AND user_id IN ", []any{c, msOf(now)}, users)
 }
 
 // BansPage returns at most limit bans of a group at a time, by user id, behind one.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -187,43 +188,34 @@ func scanMember(r *sql.Rows) (im.Member, error) {
 
 // Addable returns those of users who exist and have not blocked the actor, with
 // what decides whether they are added or asked.
-func (d *DB) Addable(ctx context.Context, actor im.UserID, users []im.UserID) (all []im.Addable, err error) {
-	const chunk = 1000
-	for len(users) > 0 {
-		part := users[:min(chunk, len(users))]
-		users = users[len(part):]
-		text, args := in(d, []any{actor}, part)
-		found, err := list(ctx, d, func(r *sql.Rows) (a im.Addable, err error) {
-			var policy im.GroupPolicy
-			var state im.ContactState
-			err = r.Scan(&a.User, &policy, &state, &a.Groups)
-			a.Ask = policy == im.GroupsNobody || policy == im.GroupsContacts && state != im.ContactFriend
-			return a, err
-		}, `
-			SELECT u.id, u.group_policy, COALESCE(c.state, 0),
-				(SELECT COUNT(*) FROM memberships m WHERE m.user_id = u.id AND m.role <> 0)
-			FROM users u LEFT JOIN contacts c ON c.user_id = u.id AND c.peer_id = $1
-			WHERE NOT COALESCE(c.blocked, FALSE) AND u.id IN `+text, args...)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, found...)
-	}
-	return all, nil
+func (d *DB) Addable(ctx context.Context, actor im.UserID, users []im.UserID) ([]im.Addable, error) {
+	return listOf(ctx, d, func(r *sql.Rows) (a im.Addable, err error) {
+		var policy im.GroupPolicy
+		var state im.ContactState
+		err = r.Scan(&a.User, &policy, &state, &a.Groups)
+		a.Ask = policy == im.GroupsNobody || policy == im.GroupsContacts && state != im.ContactFriend
+		return a, err
+	}, `
+		SELECT u.id, u.group_policy, COALESCE(c.state, 0),
+			(SELECT COUNT(*) FROM memberships m WHERE m.user_id = u.id AND m.role <> 0)
+		FROM users u LEFT JOIN contacts c ON c.user_id = u.id AND c.peer_id = $1
+		WHERE NOT COALESCE(c.blocked, FALSE) AND u.id IN `, []any{actor}, users)
 }
 
 // among runs a query that ends with `IN ` for a list of users of any length.
 func (d *DB) among(ctx context.Context, query string, user im.UserID, others []im.UserID) ([]im.UserID, error) {
-	const chunk = 1000
-	var all []im.UserID
-	for len(others) > 0 {
-		part := others[:min(chunk, len(others))]
-		others = others[len(part):]
-		text, args := in(d, []any{user}, part)
-		found, err := list(ctx, d, func(r *sql.Rows) (id im.UserID, err error) {
-			err = r.Scan(&id)
-			return id, err
-		}, query+text, args...)
+	return listOf(ctx, d, func(r *sql.Rows) (id im.UserID, err error) {
+		err = r.Scan(&id)
+		return id, err
+	}, query, []any{user}, others)
+}
+
+// listOf reads all rows of a query that ends with `IN ` and has args before it, for
+// a list of users of any length.
+func listOf[T any](ctx context.Context, d *DB, scan func(*sql.Rows) (T, error), query string, args []any, users []im.UserID) (all []T, err error) {
+	for part := range slices.Chunk(users, 1000) {
+		text, whole := in(d, slices.Clone(args), part)
+		found, err := list(ctx, d, scan, query+text, whole...)
 		if err != nil {
 			return nil, err
 		}

@@ -49,20 +49,8 @@ func createUser(tx *writeTx, c im.Credentials, keepExisting bool) error {
 
 // Users returns those of the users that exist, in any order.
 func (d *DB) Users(ctx context.Context, ids []im.UserID) ([]im.User, error) {
-	const chunk = 500
-	var all []im.User
-	for len(ids) > 0 {
-		part := ids[:min(chunk, len(ids))]
-		ids = ids[len(part):]
-		text, args := in(d, nil, part)
-		users, err := list(ctx, d, func(r *sql.Rows) (im.User, error) { return scanUser(r) },
-			"SELECT "+userColumns+" FROM users WHERE id IN "+text, args...)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, users...)
-	}
-	return all, nil
+	return listOf(ctx, d, func(r *sql.Rows) (im.User, error) { return scanUser(r) },
+		"SELECT "+userColumns+" FROM users WHERE id IN ", nil, ids)
 }
 
 // UserByName returns the user with a username in lower case, or not_found.

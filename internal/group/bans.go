@@ -91,13 +91,8 @@ func (s *Service) Unban(ctx context.Context, actor im.Actor, c im.ConversationID
 // ListBans returns a page of the bans to an admin, by user id, and the cursor of the
 // next one, "" after the last.
 func (s *Service) ListBans(ctx context.Context, actor im.Actor, c im.ConversationID, limit int, cursor string) (list []Ban, next string, err error) {
-	switch {
-	case cursor != "" && !im.ValidID(cursor):
-		return nil, "", im.Wrong("cursor", "is not one of this list")
-	case limit < 0 || limit > MaxPage:
-		return nil, "", im.Wrong("limit", "must be 1 to %d", MaxPage)
-	case limit == 0:
-		limit = DefaultPage
+	if limit, err = im.PageSize(cursor == "" || im.ValidID(cursor), limit, MaxPage, DefaultPage); err != nil {
+		return nil, "", err
 	}
 	v, err := s.view(ctx, actor, c, nil)
 	if err != nil {

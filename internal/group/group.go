@@ -342,13 +342,8 @@ func (s *Service) Get(ctx context.Context, actor im.Actor, c im.ConversationID) 
 // List returns a page of the members, ordered by user id, and the cursor of the
 // next one, "" after the last.
 func (s *Service) List(ctx context.Context, actor im.Actor, c im.ConversationID, limit int, cursor string) (list []Member, next string, err error) {
-	switch {
-	case cursor != "" && !im.ValidID(cursor):
-		return nil, "", im.Wrong("cursor", "is not one of this list")
-	case limit < 0 || limit > MaxPage:
-		return nil, "", im.Wrong("limit", "must be 1 to %d", MaxPage)
-	case limit == 0:
-		limit = DefaultPage
+	if limit, err = im.PageSize(cursor == "" || im.ValidID(cursor), limit, MaxPage, DefaultPage); err != nil {
+		return nil, "", err
 	}
 	if _, err := s.Get(ctx, actor, c); err != nil {
 		return nil, "", err

@@ -121,13 +121,8 @@ func (s *Service) notice(user, by im.UserID, e im.Event) im.Promise {
 // Invitations returns a page of the caller's open invitations, by conversation, and
 // the cursor of the next one, "" after the last.
 func (s *Service) Invitations(ctx context.Context, actor im.Actor, limit int, cursor string) (list []Invitation, next string, err error) {
-	switch {
-	case cursor != "" && im.ConversationID(cursor).Kind() != im.KindGroup:
-		return nil, "", im.Wrong("cursor", "is not one of this list")
-	case limit < 0 || limit > MaxInvitations:
-		return nil, "", im.Wrong("limit", "must be 1 to %d", MaxInvitations)
-	case limit == 0:
-		limit = DefaultInvitations
+	if limit, err = im.PageSize(cursor == "" || im.ConversationID(cursor).Kind() == im.KindGroup, limit, MaxInvitations, DefaultInvitations); err != nil {
+		return nil, "", err
 	}
 	if err := checkActor(actor); err != nil {
 		return nil, "", err

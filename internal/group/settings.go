@@ -78,7 +78,7 @@ func checkChange(c *im.GroupChange) error {
 		return im.Wrong("slowModeS", "must be at most %d", MaxSlowMode)
 	}
 	for key, value := range c.Extra {
-		if !validKey(key) {
+		if !im.ValidKey(key) {
 			return im.Wrong("extra", "must have keys that match [a-z0-9._-]{1,64}")
 		}
 		if !utf8.ValidString(value) {
@@ -127,7 +127,3 @@ const PicturePattern = `^(https://[A-Za-z0-9.-]{1,253}(:[0-9]{1,5})?([/?#]([!-$&
 var picture = regexp.MustCompile(PicturePattern)
 
 func validPicture(s string) bool { return len(s) <= MaxPicture && picture.MatchString(s) }
-
-func validKey(s string) bool {
-	return s != "" && len(s) <= 64 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789._-") == ""
-}

@@ -37,6 +37,9 @@ const (
 // MaxID is the longest user, group, session or device id in bytes.
 const MaxID = 64
 
+// MaxKey is the longest type or key (ValidKey) in bytes.
+const MaxKey = 64
+
 // MaxConversationID is the longest conversation id in bytes, a dm's.
 const MaxConversationID = len("dm:") + MaxID + len(":") + MaxID
 
@@ -44,6 +47,21 @@ const MaxConversationID = len("dm:") + MaxID + len(":") + MaxID
 // Nothing that passes can be special in a bus subject, a path or a key.
 func ValidID(s string) bool {
 	return len(s) > 0 && len(s) <= MaxID && idBytes(s) == len(s)
+}
+
+// ValidKey reports whether s is a type of content or of a signal, or a key of fields
+// of the deployment's own: [a-z0-9._-]{1,64}.
+func ValidKey(s string) bool {
+	if len(s) == 0 || len(s) > MaxKey {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '.' && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return true
 }
 
 // idAlphabet tells which bytes an id is made of.
@@ -222,4 +240,18 @@ func HeadHash(c ConversationID, seq uint64) uint64 {
 	h = (h ^ h>>33) * 0xff51afd7ed558ccd
 	h = (h ^ h>>33) * 0xc4ceb9fe1a85ec53
 	return h ^ h>>33
+}
+
+// PageSize checks what is asked of a list: whether its cursor is one of the list's, and
+// for how many it asks, at most most; 0 is the usual number.
+func PageSize(cursorOK bool, limit, most, usual int) (int, error) {
+	switch {
+	case !cursorOK:
+		return 0, Wrong("cursor", "is not one of this list")
+	case limit < 0 || limit > most:
+		return 0, Wrong("limit", "must be 1 to %d", most)
+	case limit == 0:
+		return usual, nil
+	}
+	return limit, nil
 }
