@@ -132,11 +132,9 @@ func (s *session) authenticate(shake im.Handshake) error {
 			s.LoginAt, s.LoginSeq = r.c.At.UnixNano(), r.seq
 		}
 	}
-	s.endSilent()
-	if err := s.g.users.Add(&s.Member, s.g.o.MaxPerUser); err != nil {
+	if err := s.arrive(); err != nil {
 		return err
 	}
-	s.endSilent() // of two that came at once each sees both
 	// Controls from before the session could be found; later ones find it.
 	for _, r := range s.g.controls.since(actor.User, s.Began) {
 		r.apply(s.g, &s.Member)
@@ -165,6 +163,14 @@ func (s *session) welcome() bool {
 
 func rateOf(r limits.Rate) *wire.Rate {
 	return &wire.Rate{Burst: uint32(r.Burst), PerSecond: r.PerSecond}
+}
+
+// arrive makes room for the session and registers it. Those of one user arrive one
+// after another: two that made room at once would end one too many, or none.
+func (s *session) arrive() error {
+	defer s.g.users.Arriving(s.Actor.User)()
+	s.endSilent()
+	return s.g.users.Add(&s.Member, s.g.o.MaxPerUser)
 }
 
 // endSilent holds the device of s to its bound, and to that of its user (SPEC

@@ -26,6 +26,11 @@ var gateways = []Mutant{
 		Package: gatewayDir, Test: "TestGroupFollowsItsEntries",
 	},
 	{
+		Name: "arrivals-side-by-side", Breaks: "a device's connections are bounded, also when many come at once",
+		Hunks:   []Hunk{{gatewayDir + "/hello.go", "\tdefer s.g.users.Arriving(s.Actor.User)()\n", ""}},
+		Package: gatewayDir, Test: "TestManyConnectionsOfADeviceAtOnce",
+	},
+	{
 		Name: "gap-not-noticed", Breaks: "5: a gateway that missed an entry of a group repairs it",
 		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "return e.Seq > grp.Last+1 || (e.Event == nil && grp.Roster != 0 && e.Roster > grp.Roster)", "return e.Event == nil && grp.Roster != 0 && e.Roster > grp.Roster"}},
 		Package: gatewayDir, Test: "TestGapStopsPushesUntilTheRosterIsRead",

@@ -19,8 +19,9 @@ type Users struct {
 }
 
 type userShard struct {
-	mu sync.Mutex
-	m  map[im.UserID]*Member
+	arriving sync.Mutex // taken before mu
+	mu       sync.Mutex
+	m        map[im.UserID]*Member
 }
 
 // NewUsers makes an empty registry, of which others are told.
@@ -34,6 +35,14 @@ func NewUsers(peers Peers) *Users {
 
 func (r *Users) shard(u im.UserID) *userShard {
 	return &r.shards[maphash.String(r.seed, string(u))%registryShards]
+}
+
+// Arriving keeps other arrivals of u out until the function that it returns is called.
+// Add and Remove do not wait for it.
+func (r *Users) Arriving(u im.UserID) (done func()) {
+	sh := r.shard(u)
+	sh.arriving.Lock()
+	return sh.arriving.Unlock
 }
 
 // Add registers a session under its user. limit 0 is none; those that are ending do
