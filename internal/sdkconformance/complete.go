@@ -22,6 +22,7 @@ type completer struct {
 	timeline     string
 	sync, pull   any // numbers of the last ones
 	id           any // of the last Send
+	call         asked
 	// head is the highest seq that was told of the conversation.
 	head uint64
 }
@@ -50,6 +51,8 @@ func (c *completer) frame(f map[string]any) error {
 			return c.stretch(m)
 		case "sendAck":
 			c.ack(m)
+		case "result":
+			return c.result(m)
 		case "sendError":
 			put(m, "id", c.id)
 		case "receipt", "typing", "signal":

@@ -142,7 +142,11 @@ func decode(codec wire.Codec, b []byte) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return object(text)
+	m, err := object(text)
+	if call, ok := m["call"].(map[string]any); ok && err == nil {
+		err = readCall(call)
+	}
+	return m, err
 }
 
 // object reads JSON with its numbers as they are.

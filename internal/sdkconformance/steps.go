@@ -182,6 +182,9 @@ func (p *play) asking(f frame) {
 		p.fill.pull = f.body["number"]
 	case "send":
 		p.fill.id = f.body["id"]
+	case "call":
+		name, _ := f.body["method"].(string)
+		p.fill.call = asked{number: f.body["number"], method: name, binary: f.body["json"] == nil}
 	}
 }
 

@@ -16,8 +16,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/dynamicpb"
 
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/sdk/go/sqlitestore"
@@ -58,6 +64,9 @@ type command struct {
 	Message      string            `json:"message"`
 	Users        []string          `json:"users"`
 	On           bool              `json:"on"`
+	Method       string            `json:"method"`
+	Request      json.RawMessage   `json:"request"`
+	Key          string            `json:"key"`
 }
 
 // driver is a client and how it is talked to.
@@ -84,7 +93,7 @@ func serve(in io.Reader, out io.Writer) error {
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			return fmt.Errorf("a command cannot be read: %w", err)
 		}
-		if c.Do == "history" { // waits for the server; what else is asked does not
+		if c.Do == "history" || c.Do == "call" { // waits for the server; what else is asked does not
 			d.wg.Go(func() { d.answer(&c) })
 			continue
 		}
@@ -124,6 +133,8 @@ func failure(err error) object {
 	switch {
 	case errors.As(err, &e):
 		return object{"code": string(e.Code), "message": e.Message}
+	case errors.Is(err, skein.ErrConnectionLost):
+		return object{"code": string(wire.CodeUnknown), "message": err.Error()}
 	case errors.Is(err, skein.ErrOffline):
 		return object{"code": "offline", "message": err.Error()}
 	}
@@ -185,6 +196,8 @@ func (d *driver) do(ctx context.Context, c *command) (object, error) {
 		return nil, v.Typing(ctx)
 	case "signal":
 		return nil, v.Signal(ctx, c.Type, c.Data)
+	case "call":
+		return d.call(ctx, c)
 	}
 	return object{"error": object{"code": "unsupported", "message": c.Do}}, nil
 }
@@ -217,6 +230,30 @@ func (d *driver) stop() error {
 	err := d.c.Close()
 	d.wg.Wait()
 	return errors.Join(err, d.store.Close())
+}
+
+// call asks for any method of the API.
+func (d *driver) call(ctx context.Context, c *command) (object, error) {
+	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(strings.Replace(c.Method, "/", ".", 1)))
+	if err != nil {
+		return nil, err
+	}
+	method, ok := found.(protoreflect.MethodDescriptor)
+	if !ok {
+		return nil, fmt.Errorf("%s is no method", c.Method)
+	}
+	req, resp := dynamicpb.NewMessage(method.Input()), dynamicpb.NewMessage(method.Output())
+	if err := protojson.Unmarshal(c.Request, req); err != nil {
+		return nil, err
+	}
+	if c.Key != "" {
+		ctx = skein.WithKey(ctx, c.Key)
+	}
+	if err := d.c.Call(ctx, c.Method, req, resp); err != nil {
+		return nil, err
+	}
+	text, err := protojson.Marshal(resp)
+	return object{"response": json.RawMessage(text)}, err
 }
 
 func send(ctx context.Context, v *skein.Conversation, c *command) (object, error) {

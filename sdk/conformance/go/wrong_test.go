@@ -38,6 +38,7 @@ func TestWrongDrivers(t *testing.T) {
 		{"does not reply", "connect_cold", sdkconformance.Failed, `waited .* for the driver's reply to start`},
 		{"writes what is no JSON", "connect_cold", sdkconformance.Failed, `no JSON object: "hello"`},
 		{"ends", "connect_cold", sdkconformance.Failed, `the driver ended`},
+		{"has no key of the application's", "call_key_of_the_application", sdkconformance.Failed, `idempotencyKey is .*, want "tea-`},
 		{"knows no history", "history_backward", sdkconformance.Unsupported, `does not support it: history`},
 	} {
 		t.Run(c.fault+" "+c.scenario, func(t *testing.T) {
@@ -114,6 +115,8 @@ func (f *faulty) command(line []byte) []byte {
 		b, _ := json.Marshal(reply) // plain values
 		f.say(string(b))
 		return nil
+	case f.name == "has no key of the application's" && do == "call":
+		return set("key", "")
 	case f.name == "does not reply":
 		return nil
 	case f.name == "writes what is no JSON":
