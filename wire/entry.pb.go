@@ -38,6 +38,10 @@ const (
 	EntryKind_ENTRY_KIND_EDIT EntryKind = 4
 	// A member reacted to the entry `target`, or took a reaction away: see `react` and `reactions`.
 	EntryKind_ENTRY_KIND_REACTION EntryKind = 5
+	// A member voted in the poll `target`: see `vote` and `poll`.
+	EntryKind_ENTRY_KIND_VOTE EntryKind = 7
+	// The poll `target` was ended before its time: see `poll`.
+	EntryKind_ENTRY_KIND_POLL_END EntryKind = 8
 )
 
 // Enum value maps for EntryKind.
@@ -49,6 +53,8 @@ var (
 		3: "ENTRY_KIND_EVENT",
 		4: "ENTRY_KIND_EDIT",
 		5: "ENTRY_KIND_REACTION",
+		7: "ENTRY_KIND_VOTE",
+		8: "ENTRY_KIND_POLL_END",
 	}
 	EntryKind_value = map[string]int32{
 		"ENTRY_KIND_UNSPECIFIED": 0,
@@ -57,6 +63,8 @@ var (
 		"ENTRY_KIND_EVENT":       3,
 		"ENTRY_KIND_EDIT":        4,
 		"ENTRY_KIND_REACTION":    5,
+		"ENTRY_KIND_VOTE":        7,
+		"ENTRY_KIND_POLL_END":    8,
 	}
 )
 
@@ -460,7 +468,11 @@ type Entry struct {
 	// REACTION: what the sender did.
 	React *React `protobuf:"bytes,19,opt,name=react,proto3" json:"react,omitempty"`
 	// Who reacted with what, each kind once. REACTION: the kind that it is about, as it is then, with count 0 if nobody is left. SPEC §4.11.
-	Reactions     []*Reaction `protobuf:"bytes,20,rep,name=reactions,proto3" json:"reactions,omitempty"`
+	Reactions []*Reaction `protobuf:"bytes,20,rep,name=reactions,proto3" json:"reactions,omitempty"`
+	// What the message asks, and what was answered. VOTE, POLL_END: what it comes to by then, without `mine`. SPEC §4.14.
+	Poll *Poll `protobuf:"bytes,21,opt,name=poll,proto3" json:"poll,omitempty"`
+	// VOTE: what the sender chose now. Absent where the poll is anonymous; nor is there a sender then.
+	Vote          *Vote `protobuf:"bytes,22,opt,name=vote,proto3" json:"vote,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -635,6 +647,257 @@ func (x *Entry) GetReactions() []*Reaction {
 	return nil
 }
 
+func (x *Entry) GetPoll() *Poll {
+	if x != nil {
+		return x.Poll
+	}
+	return nil
+}
+
+func (x *Entry) GetVote() *Vote {
+	if x != nil {
+		return x.Vote
+	}
+	return nil
+}
+
+// A poll, beside the content of its message. Who sends it sets options, multiple, anonymous and until_ms only.
+type Poll struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 20, each id once, in the order in which they are shown. What they say stands in the content.
+	Options []*PollOption `protobuf:"bytes,1,rep,name=options,proto3" json:"options,omitempty"`
+	// A user may choose several.
+	Multiple bool `protobuf:"varint,2,opt,name=multiple,proto3" json:"multiple,omitempty"`
+	// Nobody is told who chose what.
+	Anonymous bool `protobuf:"varint,3,opt,name=anonymous,proto3" json:"anonymous,omitempty"`
+	// When it ends, Unix milliseconds, the server's clock; 0: when somebody ends it.
+	UntilMs int64 `protobuf:"varint,4,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
+	// How many users chose something.
+	Voters uint32 `protobuf:"varint,5,opt,name=voters,proto3" json:"voters,omitempty"`
+	// When it was ended before its time; 0: it was not.
+	EndedAtMs     int64 `protobuf:"varint,6,opt,name=ended_at_ms,json=endedAtMs,proto3" json:"ended_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Poll) Reset() {
+	*x = Poll{}
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Poll) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Poll) ProtoMessage() {}
+
+func (x *Poll) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Poll.ProtoReflect.Descriptor instead.
+func (*Poll) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Poll) GetOptions() []*PollOption {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *Poll) GetMultiple() bool {
+	if x != nil {
+		return x.Multiple
+	}
+	return false
+}
+
+func (x *Poll) GetAnonymous() bool {
+	if x != nil {
+		return x.Anonymous
+	}
+	return false
+}
+
+func (x *Poll) GetUntilMs() int64 {
+	if x != nil {
+		return x.UntilMs
+	}
+	return 0
+}
+
+func (x *Poll) GetVoters() uint32 {
+	if x != nil {
+		return x.Voters
+	}
+	return 0
+}
+
+func (x *Poll) GetEndedAtMs() int64 {
+	if x != nil {
+		return x.EndedAtMs
+	}
+	return 0
+}
+
+type PollOption struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// [A-Za-z0-9_-]{1,64}.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// How many users chose it.
+	Votes uint32 `protobuf:"varint,2,opt,name=votes,proto3" json:"votes,omitempty"`
+	// Whoever is told is one of them; not in what is pushed.
+	Mine          bool `protobuf:"varint,3,opt,name=mine,proto3" json:"mine,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PollOption) Reset() {
+	*x = PollOption{}
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PollOption) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PollOption) ProtoMessage() {}
+
+func (x *PollOption) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PollOption.ProtoReflect.Descriptor instead.
+func (*PollOption) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *PollOption) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *PollOption) GetVotes() uint32 {
+	if x != nil {
+		return x.Votes
+	}
+	return 0
+}
+
+func (x *PollOption) GetMine() bool {
+	if x != nil {
+		return x.Mine
+	}
+	return false
+}
+
+// All that a user chooses in a poll, in the place of what they chose before.
+type Vote struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Ids of options, each once; none takes the vote back.
+	Options       []string `protobuf:"bytes,1,rep,name=options,proto3" json:"options,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Vote) Reset() {
+	*x = Vote{}
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Vote) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Vote) ProtoMessage() {}
+
+func (x *Vote) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Vote.ProtoReflect.Descriptor instead.
+func (*Vote) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Vote) GetOptions() []string {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+// Ends a poll.
+type PollEnd struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PollEnd) Reset() {
+	*x = PollEnd{}
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PollEnd) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PollEnd) ProtoMessage() {}
+
+func (x *PollEnd) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PollEnd.ProtoReflect.Descriptor instead.
+func (*PollEnd) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
+}
+
 // A member reacts to a message, or takes a reaction away.
 type React struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -647,7 +910,7 @@ type React struct {
 
 func (x *React) Reset() {
 	*x = React{}
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -659,7 +922,7 @@ func (x *React) String() string {
 func (*React) ProtoMessage() {}
 
 func (x *React) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -672,7 +935,7 @@ func (x *React) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use React.ProtoReflect.Descriptor instead.
 func (*React) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *React) GetReaction() string {
@@ -704,7 +967,7 @@ type Reaction struct {
 
 func (x *Reaction) Reset() {
 	*x = Reaction{}
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -716,7 +979,7 @@ func (x *Reaction) String() string {
 func (*Reaction) ProtoMessage() {}
 
 func (x *Reaction) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -729,7 +992,7 @@ func (x *Reaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reaction.ProtoReflect.Descriptor instead.
 func (*Reaction) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Reaction) GetReaction() string {
@@ -775,7 +1038,7 @@ type Newest struct {
 
 func (x *Newest) Reset() {
 	*x = Newest{}
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -787,7 +1050,7 @@ func (x *Newest) String() string {
 func (*Newest) ProtoMessage() {}
 
 func (x *Newest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -800,7 +1063,7 @@ func (x *Newest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Newest.ProtoReflect.Descriptor instead.
 func (*Newest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Newest) GetConversation() string {
@@ -858,7 +1121,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -870,7 +1133,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -883,7 +1146,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Content) GetType() string {
@@ -964,7 +1227,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_skein_v1_entry_proto_msgTypes[5]
+	mi := &file_skein_v1_entry_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -976,7 +1239,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[5]
+	mi := &file_skein_v1_entry_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -989,7 +1252,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Event) GetType() EventType {
@@ -1070,7 +1333,7 @@ type GroupChange struct {
 
 func (x *GroupChange) Reset() {
 	*x = GroupChange{}
-	mi := &file_skein_v1_entry_proto_msgTypes[6]
+	mi := &file_skein_v1_entry_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1082,7 +1345,7 @@ func (x *GroupChange) String() string {
 func (*GroupChange) ProtoMessage() {}
 
 func (x *GroupChange) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[6]
+	mi := &file_skein_v1_entry_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1095,7 +1358,7 @@ func (x *GroupChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupChange.ProtoReflect.Descriptor instead.
 func (*GroupChange) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GroupChange) GetPicture() string {
@@ -1179,7 +1442,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xae\x05\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xf6\x05\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -1203,11 +1466,28 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"editedAtMs\x12\x14\n" +
 	"\x05edits\x18\x12 \x01(\rR\x05edits\x12%\n" +
 	"\x05react\x18\x13 \x01(\v2\x0f.skein.v1.ReactR\x05react\x120\n" +
-	"\treactions\x18\x14 \x03(\v2\x12.skein.v1.ReactionR\treactions\x1a8\n" +
+	"\treactions\x18\x14 \x03(\v2\x12.skein.v1.ReactionR\treactions\x12\"\n" +
+	"\x04poll\x18\x15 \x01(\v2\x0e.skein.v1.PollR\x04poll\x12\"\n" +
+	"\x04vote\x18\x16 \x01(\v2\x0e.skein.v1.VoteR\x04vote\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\";\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc3\x01\n" +
+	"\x04Poll\x12.\n" +
+	"\aoptions\x18\x01 \x03(\v2\x14.skein.v1.PollOptionR\aoptions\x12\x1a\n" +
+	"\bmultiple\x18\x02 \x01(\bR\bmultiple\x12\x1c\n" +
+	"\tanonymous\x18\x03 \x01(\bR\tanonymous\x12\x19\n" +
+	"\buntil_ms\x18\x04 \x01(\x03R\auntilMs\x12\x16\n" +
+	"\x06voters\x18\x05 \x01(\rR\x06voters\x12\x1e\n" +
+	"\vended_at_ms\x18\x06 \x01(\x03R\tendedAtMs\"F\n" +
+	"\n" +
+	"PollOption\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
+	"\x05votes\x18\x02 \x01(\rR\x05votes\x12\x12\n" +
+	"\x04mine\x18\x03 \x01(\bR\x04mine\" \n" +
+	"\x04Vote\x12\x18\n" +
+	"\aoptions\x18\x01 \x03(\tR\aoptions\"\t\n" +
+	"\aPollEnd\";\n" +
 	"\x05React\x12\x1a\n" +
 	"\breaction\x18\x01 \x01(\tR\breaction\x12\x16\n" +
 	"\x06remove\x18\x02 \x01(\bR\x06remove\"f\n" +
@@ -1262,14 +1542,16 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\r_announcementB\f\n" +
 	"\n" +
 	"_muted_allB\x0e\n" +
-	"\f_slow_mode_s*\xa0\x01\n" +
+	"\f_slow_mode_s*\xd4\x01\n" +
 	"\tEntryKind\x12\x1a\n" +
 	"\x16ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ENTRY_KIND_MESSAGE\x10\x01\x12\x15\n" +
 	"\x11ENTRY_KIND_RECALL\x10\x02\x12\x14\n" +
 	"\x10ENTRY_KIND_EVENT\x10\x03\x12\x13\n" +
 	"\x0fENTRY_KIND_EDIT\x10\x04\x12\x17\n" +
-	"\x13ENTRY_KIND_REACTION\x10\x05\"\x04\b\x06\x10\t*V\n" +
+	"\x13ENTRY_KIND_REACTION\x10\x05\x12\x13\n" +
+	"\x0fENTRY_KIND_VOTE\x10\a\x12\x17\n" +
+	"\x13ENTRY_KIND_POLL_END\x10\b\"\x04\b\x06\x10\x06\"\x04\b\t\x10\t*V\n" +
 	"\n" +
 	"GroupPower\x12\x1b\n" +
 	"\x17GROUP_POWER_UNSPECIFIED\x10\x00\x12\x13\n" +
@@ -1331,7 +1613,7 @@ func file_skein_v1_entry_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_entry_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_skein_v1_entry_proto_goTypes = []any{
 	(EntryKind)(0),      // 0: skein.v1.EntryKind
 	(GroupPower)(0),     // 1: skein.v1.GroupPower
@@ -1340,36 +1622,43 @@ var file_skein_v1_entry_proto_goTypes = []any{
 	(EventType)(0),      // 4: skein.v1.EventType
 	(Role)(0),           // 5: skein.v1.Role
 	(*Entry)(nil),       // 6: skein.v1.Entry
-	(*React)(nil),       // 7: skein.v1.React
-	(*Reaction)(nil),    // 8: skein.v1.Reaction
-	(*Newest)(nil),      // 9: skein.v1.Newest
-	(*Content)(nil),     // 10: skein.v1.Content
-	(*Event)(nil),       // 11: skein.v1.Event
-	(*GroupChange)(nil), // 12: skein.v1.GroupChange
-	nil,                 // 13: skein.v1.Entry.ExtraEntry
-	nil,                 // 14: skein.v1.GroupChange.ExtraEntry
+	(*Poll)(nil),        // 7: skein.v1.Poll
+	(*PollOption)(nil),  // 8: skein.v1.PollOption
+	(*Vote)(nil),        // 9: skein.v1.Vote
+	(*PollEnd)(nil),     // 10: skein.v1.PollEnd
+	(*React)(nil),       // 11: skein.v1.React
+	(*Reaction)(nil),    // 12: skein.v1.Reaction
+	(*Newest)(nil),      // 13: skein.v1.Newest
+	(*Content)(nil),     // 14: skein.v1.Content
+	(*Event)(nil),       // 15: skein.v1.Event
+	(*GroupChange)(nil), // 16: skein.v1.GroupChange
+	nil,                 // 17: skein.v1.Entry.ExtraEntry
+	nil,                 // 18: skein.v1.GroupChange.ExtraEntry
 }
 var file_skein_v1_entry_proto_depIdxs = []int32{
 	0,  // 0: skein.v1.Entry.kind:type_name -> skein.v1.EntryKind
-	10, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
-	11, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
-	13, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
-	7,  // 4: skein.v1.Entry.react:type_name -> skein.v1.React
-	8,  // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
-	4,  // 6: skein.v1.Event.type:type_name -> skein.v1.EventType
-	5,  // 7: skein.v1.Event.role:type_name -> skein.v1.Role
-	12, // 8: skein.v1.Event.group:type_name -> skein.v1.GroupChange
-	14, // 9: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
-	1,  // 10: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
-	1,  // 11: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
-	1,  // 12: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
-	2,  // 13: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
-	3,  // 14: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	14, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
+	15, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
+	17, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
+	11, // 4: skein.v1.Entry.react:type_name -> skein.v1.React
+	12, // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
+	7,  // 6: skein.v1.Entry.poll:type_name -> skein.v1.Poll
+	9,  // 7: skein.v1.Entry.vote:type_name -> skein.v1.Vote
+	8,  // 8: skein.v1.Poll.options:type_name -> skein.v1.PollOption
+	4,  // 9: skein.v1.Event.type:type_name -> skein.v1.EventType
+	5,  // 10: skein.v1.Event.role:type_name -> skein.v1.Role
+	16, // 11: skein.v1.Event.group:type_name -> skein.v1.GroupChange
+	18, // 12: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
+	1,  // 13: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
+	1,  // 14: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
+	1,  // 15: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
+	2,  // 16: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
+	3,  // 17: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_entry_proto_init() }
@@ -1377,18 +1666,18 @@ func file_skein_v1_entry_proto_init() {
 	if File_skein_v1_entry_proto != nil {
 		return
 	}
-	file_skein_v1_entry_proto_msgTypes[4].OneofWrappers = []any{
+	file_skein_v1_entry_proto_msgTypes[8].OneofWrappers = []any{
 		(*Content_Text)(nil),
 		(*Content_Data)(nil),
 	}
-	file_skein_v1_entry_proto_msgTypes[6].OneofWrappers = []any{}
+	file_skein_v1_entry_proto_msgTypes[10].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_entry_proto_rawDesc), len(file_skein_v1_entry_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   9,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

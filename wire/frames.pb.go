@@ -1132,7 +1132,7 @@ type Limits struct {
 	InFlight uint32 `protobuf:"varint,5,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
 	// What this device may ask of the node it is connected to, over all its connections there and over HTTP.
 	// A Call counts as what its method does. SPEC §1.5.
-	// Send, Amend, SendMessage, EditMessage, ReactToMessage, RecallMessage …
+	// Send, Amend, SendMessage, EditMessage, ReactToMessage, VoteInPoll, EndPoll, RecallMessage …
 	Sends *Rate `protobuf:"bytes,6,opt,name=sends,proto3" json:"sends,omitempty"`
 	// … Received, Read, MarkRead …
 	Marks *Rate `protobuf:"bytes,7,opt,name=marks,proto3" json:"marks,omitempty"`
@@ -1398,7 +1398,9 @@ type Send struct {
 	// The refused message whose place this one takes: the client gives that one up. SPEC §5.9.
 	InsteadOf []byte `protobuf:"bytes,6,opt,name=instead_of,json=insteadOf,proto3" json:"instead_of,omitempty"`
 	// The integrator's own: stored and delivered as it is, and never looked at. Keys [a-z0-9._-]{1,64}; at most Limits.extra_keys, Limits.extra_bytes.
-	Extra         map[string]string `protobuf:"bytes,7,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Extra map[string]string `protobuf:"bytes,7,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// A poll beside the content. SPEC §4.14.
+	Poll          *Poll `protobuf:"bytes,8,opt,name=poll,proto3" json:"poll,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1482,6 +1484,13 @@ func (x *Send) GetExtra() map[string]string {
 	return nil
 }
 
+func (x *Send) GetPoll() *Poll {
+	if x != nil {
+		return x.Poll
+	}
+	return nil
+}
+
 // Amend an earlier entry of the conversation. Pipelined, in one order with the Sends, and answered as they are. SPEC §4.10.
 type Amend struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -1498,6 +1507,8 @@ type Amend struct {
 	//
 	//	*Amend_Edit
 	//	*Amend_React
+	//	*Amend_Vote
+	//	*Amend_EndPoll
 	What          isAmend_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1586,6 +1597,24 @@ func (x *Amend) GetReact() *React {
 	return nil
 }
 
+func (x *Amend) GetVote() *Vote {
+	if x != nil {
+		if x, ok := x.What.(*Amend_Vote); ok {
+			return x.Vote
+		}
+	}
+	return nil
+}
+
+func (x *Amend) GetEndPoll() *PollEnd {
+	if x != nil {
+		if x, ok := x.What.(*Amend_EndPoll); ok {
+			return x.EndPoll
+		}
+	}
+	return nil
+}
+
 type isAmend_What interface {
 	isAmend_What()
 }
@@ -1598,9 +1627,21 @@ type Amend_React struct {
 	React *React `protobuf:"bytes,6,opt,name=react,proto3,oneof"`
 }
 
+type Amend_Vote struct {
+	Vote *Vote `protobuf:"bytes,7,opt,name=vote,proto3,oneof"`
+}
+
+type Amend_EndPoll struct {
+	EndPoll *PollEnd `protobuf:"bytes,8,opt,name=end_poll,json=endPoll,proto3,oneof"`
+}
+
 func (*Amend_Edit) isAmend_What() {}
 
 func (*Amend_React) isAmend_What() {}
+
+func (*Amend_Vote) isAmend_What() {}
+
+func (*Amend_EndPoll) isAmend_What() {}
 
 // Replaces what a message of the user's own says, all of it: what is absent here is absent then. reply_to stays.
 type Edit struct {
@@ -4015,7 +4056,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04Rate\x12\x14\n" +
 	"\x05burst\x18\x01 \x01(\rR\x05burst\x12\x1d\n" +
 	"\n" +
-	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xa8\x02\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xcc\x02\n" +
 	"\x04Send\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -4024,11 +4065,12 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\bmentions\x18\x05 \x03(\tR\bmentions\x12\x1d\n" +
 	"\n" +
 	"instead_of\x18\x06 \x01(\fR\tinsteadOf\x12/\n" +
-	"\x05extra\x18\a \x03(\v2\x19.skein.v1.Send.ExtraEntryR\x05extra\x1a8\n" +
+	"\x05extra\x18\a \x03(\v2\x19.skein.v1.Send.ExtraEntryR\x05extra\x12\"\n" +
+	"\x04poll\x18\b \x01(\v2\x0e.skein.v1.PollR\x04poll\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc9\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9f\x02\n" +
 	"\x05Amend\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12\x16\n" +
@@ -4036,7 +4078,9 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\n" +
 	"instead_of\x18\x04 \x01(\fR\tinsteadOf\x12$\n" +
 	"\x04edit\x18\x05 \x01(\v2\x0e.skein.v1.EditH\x00R\x04edit\x12'\n" +
-	"\x05react\x18\x06 \x01(\v2\x0f.skein.v1.ReactH\x00R\x05reactB\x06\n" +
+	"\x05react\x18\x06 \x01(\v2\x0f.skein.v1.ReactH\x00R\x05react\x12$\n" +
+	"\x04vote\x18\a \x01(\v2\x0e.skein.v1.VoteH\x00R\x04vote\x12.\n" +
+	"\bend_poll\x18\b \x01(\v2\x11.skein.v1.PollEndH\x00R\aendPollB\x06\n" +
 	"\x04what\"\xba\x01\n" +
 	"\x04Edit\x12+\n" +
 	"\acontent\x18\x01 \x01(\v2\x11.skein.v1.ContentR\acontent\x12\x1a\n" +
@@ -4274,10 +4318,13 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	nil,                       // 44: skein.v1.Send.ExtraEntry
 	nil,                       // 45: skein.v1.Edit.ExtraEntry
 	(*Content)(nil),           // 46: skein.v1.Content
-	(*React)(nil),             // 47: skein.v1.React
-	(*Entry)(nil),             // 48: skein.v1.Entry
-	(*Newest)(nil),            // 49: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 50: google.protobuf.Struct
+	(*Poll)(nil),              // 47: skein.v1.Poll
+	(*React)(nil),             // 48: skein.v1.React
+	(*Vote)(nil),              // 49: skein.v1.Vote
+	(*PollEnd)(nil),           // 50: skein.v1.PollEnd
+	(*Entry)(nil),             // 51: skein.v1.Entry
+	(*Newest)(nil),            // 52: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 53: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
@@ -4329,36 +4376,39 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	8,  // 46: skein.v1.Limits.signals:type_name -> skein.v1.Rate
 	46, // 47: skein.v1.Send.content:type_name -> skein.v1.Content
 	44, // 48: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
-	11, // 49: skein.v1.Amend.edit:type_name -> skein.v1.Edit
-	47, // 50: skein.v1.Amend.react:type_name -> skein.v1.React
-	46, // 51: skein.v1.Edit.content:type_name -> skein.v1.Content
-	45, // 52: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
-	43, // 53: skein.v1.SendError.error:type_name -> skein.v1.Error
-	48, // 54: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	49, // 55: skein.v1.Sync.newest:type_name -> skein.v1.Newest
-	20, // 56: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	43, // 57: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	48, // 58: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	22, // 59: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	48, // 60: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	49, // 61: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
-	21, // 62: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
-	23, // 63: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
-	48, // 64: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	43, // 65: skein.v1.Range.error:type_name -> skein.v1.Error
-	48, // 66: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	49, // 67: skein.v1.Range.last:type_name -> skein.v1.Newest
-	50, // 68: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	50, // 69: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	43, // 70: skein.v1.Result.error:type_name -> skein.v1.Error
-	38, // 71: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	43, // 72: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 73: skein.v1.Kick.by:type_name -> skein.v1.Device
-	74, // [74:74] is the sub-list for method output_type
-	74, // [74:74] is the sub-list for method input_type
-	74, // [74:74] is the sub-list for extension type_name
-	74, // [74:74] is the sub-list for extension extendee
-	0,  // [0:74] is the sub-list for field type_name
+	47, // 49: skein.v1.Send.poll:type_name -> skein.v1.Poll
+	11, // 50: skein.v1.Amend.edit:type_name -> skein.v1.Edit
+	48, // 51: skein.v1.Amend.react:type_name -> skein.v1.React
+	49, // 52: skein.v1.Amend.vote:type_name -> skein.v1.Vote
+	50, // 53: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
+	46, // 54: skein.v1.Edit.content:type_name -> skein.v1.Content
+	45, // 55: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
+	43, // 56: skein.v1.SendError.error:type_name -> skein.v1.Error
+	51, // 57: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	52, // 58: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	20, // 59: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	43, // 60: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	51, // 61: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	22, // 62: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	51, // 63: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	52, // 64: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	21, // 65: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
+	23, // 66: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
+	51, // 67: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	43, // 68: skein.v1.Range.error:type_name -> skein.v1.Error
+	51, // 69: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	52, // 70: skein.v1.Range.last:type_name -> skein.v1.Newest
+	53, // 71: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	53, // 72: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	43, // 73: skein.v1.Result.error:type_name -> skein.v1.Error
+	38, // 74: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	43, // 75: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 76: skein.v1.Kick.by:type_name -> skein.v1.Device
+	77, // [77:77] is the sub-list for method output_type
+	77, // [77:77] is the sub-list for method input_type
+	77, // [77:77] is the sub-list for extension type_name
+	77, // [77:77] is the sub-list for extension extendee
+	0,  // [0:77] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -4411,6 +4461,8 @@ func file_skein_v1_frames_proto_init() {
 	file_skein_v1_frames_proto_msgTypes[9].OneofWrappers = []any{
 		(*Amend_Edit)(nil),
 		(*Amend_React)(nil),
+		(*Amend_Vote)(nil),
+		(*Amend_EndPoll)(nil),
 	}
 	file_skein_v1_frames_proto_msgTypes[32].OneofWrappers = []any{
 		(*Call_Body)(nil),

@@ -32,7 +32,7 @@ var repeats = map[string]Repeat{
 	"UserService/GetUsers":        RepeatReads, "UserService/FindUser": RepeatReads,
 	"ContactService/ListContacts": RepeatReads,
 	"GroupService/GetGroup":       RepeatReads, "GroupService/ListMembers": RepeatReads, "GroupService/ListInvitations": RepeatReads, "GroupService/ListBans": RepeatReads,
-	"MessageService/ListEdits": RepeatReads, "MessageService/ListReactions": RepeatReads, "MessageService/ListEntries": RepeatReads, "MessageService/ListConversations": RepeatReads,
+	"MessageService/ListEdits": RepeatReads, "MessageService/ListReactions": RepeatReads, "MessageService/ListVotes": RepeatReads, "MessageService/ListEntries": RepeatReads, "MessageService/ListConversations": RepeatReads,
 	"AdminService/ListUsers": RepeatReads, "AdminService/ListUserSessions": RepeatReads,
 }
 

@@ -4321,7 +4321,9 @@ type SendMessageRequest struct {
 	ReplyTo      uint64                 `protobuf:"varint,4,opt,name=reply_to,json=replyTo,proto3" json:"reply_to,omitempty"`
 	Mentions     []string               `protobuf:"bytes,5,rep,name=mentions,proto3" json:"mentions,omitempty"`
 	// As in the Send. SPEC §5.10.
-	Extra         map[string]string `protobuf:"bytes,6,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Extra map[string]string `protobuf:"bytes,6,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// As in the Send. SPEC §4.14.
+	Poll          *Poll `protobuf:"bytes,7,opt,name=poll,proto3" json:"poll,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4394,6 +4396,13 @@ func (x *SendMessageRequest) GetMentions() []string {
 func (x *SendMessageRequest) GetExtra() map[string]string {
 	if x != nil {
 		return x.Extra
+	}
+	return nil
+}
+
+func (x *SendMessageRequest) GetPoll() *Poll {
+	if x != nil {
+		return x.Poll
 	}
 	return nil
 }
@@ -5220,6 +5229,428 @@ func (x *Reacted) GetReaction() string {
 	return ""
 }
 
+type VoteInPollRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// The poll's message.
+	Seq uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	Id  []byte `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// As in Vote.
+	Options       []string `protobuf:"bytes,4,rep,name=options,proto3" json:"options,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VoteInPollRequest) Reset() {
+	*x = VoteInPollRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[92]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VoteInPollRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VoteInPollRequest) ProtoMessage() {}
+
+func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[92]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
+func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+}
+
+func (x *VoteInPollRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *VoteInPollRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *VoteInPollRequest) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *VoteInPollRequest) GetOptions() []string {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+type VoteInPollResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Seq of the VOTE entry; 0: it was so already.
+	Seq           uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *VoteInPollResponse) Reset() {
+	*x = VoteInPollResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[93]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *VoteInPollResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*VoteInPollResponse) ProtoMessage() {}
+
+func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[93]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
+func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+}
+
+func (x *VoteInPollResponse) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *VoteInPollResponse) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+type EndPollRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq           uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	Id            []byte                 `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndPollRequest) Reset() {
+	*x = EndPollRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[94]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndPollRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndPollRequest) ProtoMessage() {}
+
+func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[94]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
+func (*EndPollRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+}
+
+func (x *EndPollRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *EndPollRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *EndPollRequest) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+type EndPollResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Seq of the POLL_END entry; 0: it had ended.
+	Seq           uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndPollResponse) Reset() {
+	*x = EndPollResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[95]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndPollResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndPollResponse) ProtoMessage() {}
+
+func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[95]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
+func (*EndPollResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+}
+
+func (x *EndPollResponse) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *EndPollResponse) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+type ListVotesRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq          uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// Those who chose this option only; empty: all who chose something.
+	Option string `protobuf:"bytes,3,opt,name=option,proto3" json:"option,omitempty"`
+	// At most so many (default 100, at most 500) …
+	Limit uint32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
+	// … after the one that ListVotesResponse.next names.
+	Cursor        string `protobuf:"bytes,5,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListVotesRequest) Reset() {
+	*x = ListVotesRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[96]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListVotesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListVotesRequest) ProtoMessage() {}
+
+func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[96]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
+func (*ListVotesRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+}
+
+func (x *ListVotesRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ListVotesRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *ListVotesRequest) GetOption() string {
+	if x != nil {
+		return x.Option
+	}
+	return ""
+}
+
+func (x *ListVotesRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListVotesRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+type ListVotesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Voted []*Voted               `protobuf:"bytes,1,rep,name=voted,proto3" json:"voted,omitempty"`
+	// Set when there are more: `cursor` of the next page.
+	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListVotesResponse) Reset() {
+	*x = ListVotesResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[97]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListVotesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListVotesResponse) ProtoMessage() {}
+
+func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[97]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
+func (*ListVotesResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+}
+
+func (x *ListVotesResponse) GetVoted() []*Voted {
+	if x != nil {
+		return x.Voted
+	}
+	return nil
+}
+
+func (x *ListVotesResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+// What a user chose.
+type Voted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// Ids, in the poll's order.
+	Options       []string `protobuf:"bytes,2,rep,name=options,proto3" json:"options,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Voted) Reset() {
+	*x = Voted{}
+	mi := &file_skein_v1_services_proto_msgTypes[98]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Voted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Voted) ProtoMessage() {}
+
+func (x *Voted) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[98]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Voted.ProtoReflect.Descriptor instead.
+func (*Voted) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+}
+
+func (x *Voted) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *Voted) GetOptions() []string {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
 type ListEntriesRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -5233,7 +5664,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5245,7 +5676,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5258,7 +5689,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -5303,7 +5734,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5315,7 +5746,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5328,7 +5759,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -5380,7 +5811,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5392,7 +5823,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5405,7 +5836,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -5452,7 +5883,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5464,7 +5895,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5477,7 +5908,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -5497,7 +5928,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5509,7 +5940,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5522,7 +5953,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -5547,7 +5978,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5559,7 +5990,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5572,7 +6003,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
 }
 
 type SetMyStateRequest struct {
@@ -5593,7 +6024,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5605,7 +6036,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5618,7 +6049,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -5679,7 +6110,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5691,7 +6122,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5704,7 +6135,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -5725,7 +6156,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5737,7 +6168,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5750,7 +6181,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -5783,7 +6214,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5795,7 +6226,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5808,7 +6239,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -5834,7 +6265,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5846,7 +6277,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5859,7 +6290,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -5899,7 +6330,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5911,7 +6342,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5924,7 +6355,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -5945,7 +6376,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5957,7 +6388,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5970,7 +6401,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -6003,7 +6434,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6015,7 +6446,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6028,7 +6459,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -6049,7 +6480,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6061,7 +6492,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6074,7 +6505,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -6101,7 +6532,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6113,7 +6544,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6126,7 +6557,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -6152,7 +6583,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6164,7 +6595,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6177,7 +6608,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -6196,7 +6627,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6208,7 +6639,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6221,7 +6652,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -6242,7 +6673,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6254,7 +6685,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6267,7 +6698,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -6293,7 +6724,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6305,7 +6736,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6318,7 +6749,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -6345,7 +6776,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6357,7 +6788,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6370,7 +6801,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -6417,7 +6848,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6429,7 +6860,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6442,7 +6873,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -6717,14 +7148,15 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"=\n" +
 	"\x17RefuseInvitationRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\"\x1a\n" +
-	"\x18RefuseInvitationResponse\"\xa5\x02\n" +
+	"\x18RefuseInvitationResponse\"\xc9\x02\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
 	"\acontent\x18\x03 \x01(\v2\x11.skein.v1.ContentR\acontent\x12\x19\n" +
 	"\breply_to\x18\x04 \x01(\x04R\areplyTo\x12\x1a\n" +
 	"\bmentions\x18\x05 \x03(\tR\bmentions\x12=\n" +
-	"\x05extra\x18\x06 \x03(\v2'.skein.v1.SendMessageRequest.ExtraEntryR\x05extra\x1a8\n" +
+	"\x05extra\x18\x06 \x03(\v2'.skein.v1.SendMessageRequest.ExtraEntryR\x05extra\x12\"\n" +
+	"\x04poll\x18\a \x01(\v2\x0e.skein.v1.PollR\x04poll\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -6793,7 +7225,34 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x04next\x18\x02 \x01(\tR\x04next\"9\n" +
 	"\aReacted\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x1a\n" +
-	"\breaction\x18\x02 \x01(\tR\breaction\"~\n" +
+	"\breaction\x18\x02 \x01(\tR\breaction\"s\n" +
+	"\x11VoteInPollRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\fR\x02id\x12\x18\n" +
+	"\aoptions\x18\x04 \x03(\tR\aoptions\"6\n" +
+	"\x12VoteInPollResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"V\n" +
+	"\x0eEndPollRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\fR\x02id\"3\n" +
+	"\x0fEndPollResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x8e\x01\n" +
+	"\x10ListVotesRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x16\n" +
+	"\x06option\x18\x03 \x01(\tR\x06option\x12\x14\n" +
+	"\x05limit\x18\x04 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x05 \x01(\tR\x06cursor\"N\n" +
+	"\x11ListVotesResponse\x12%\n" +
+	"\x05voted\x18\x01 \x03(\v2\x0f.skein.v1.VotedR\x05voted\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"5\n" +
+	"\x05Voted\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x18\n" +
+	"\aoptions\x18\x02 \x03(\tR\aoptions\"~\n" +
 	"\x12ListEntriesRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\x04R\x04from\x12\x1a\n" +
@@ -6933,14 +7392,18 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bListBans\x12\x19.skein.v1.ListBansRequest\x1a\x1a.skein.v1.ListBansResponse\x12V\n" +
 	"\x0fListInvitations\x12 .skein.v1.ListInvitationsRequest\x1a!.skein.v1.ListInvitationsResponse\x12Y\n" +
 	"\x10AcceptInvitation\x12!.skein.v1.AcceptInvitationRequest\x1a\".skein.v1.AcceptInvitationResponse\x12Y\n" +
-	"\x10RefuseInvitation\x12!.skein.v1.RefuseInvitationRequest\x1a\".skein.v1.RefuseInvitationResponse2\x9d\x06\n" +
+	"\x10RefuseInvitation\x12!.skein.v1.RefuseInvitationRequest\x1a\".skein.v1.RefuseInvitationResponse2\xec\a\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
 	"\vEditMessage\x12\x1c.skein.v1.EditMessageRequest\x1a\x1d.skein.v1.EditMessageResponse\x12D\n" +
 	"\tListEdits\x12\x1a.skein.v1.ListEditsRequest\x1a\x1b.skein.v1.ListEditsResponse\x12S\n" +
 	"\x0eReactToMessage\x12\x1f.skein.v1.ReactToMessageRequest\x1a .skein.v1.ReactToMessageResponse\x12P\n" +
-	"\rListReactions\x12\x1e.skein.v1.ListReactionsRequest\x1a\x1f.skein.v1.ListReactionsResponse\x12J\n" +
+	"\rListReactions\x12\x1e.skein.v1.ListReactionsRequest\x1a\x1f.skein.v1.ListReactionsResponse\x12G\n" +
+	"\n" +
+	"VoteInPoll\x12\x1b.skein.v1.VoteInPollRequest\x1a\x1c.skein.v1.VoteInPollResponse\x12>\n" +
+	"\aEndPoll\x12\x18.skein.v1.EndPollRequest\x1a\x19.skein.v1.EndPollResponse\x12D\n" +
+	"\tListVotes\x12\x1a.skein.v1.ListVotesRequest\x1a\x1b.skein.v1.ListVotesResponse\x12J\n" +
 	"\vListEntries\x12\x1c.skein.v1.ListEntriesRequest\x1a\x1d.skein.v1.ListEntriesResponse\x12\\\n" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
@@ -6970,7 +7433,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 119)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 126)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(GroupPolicy)(0),                  // 1: skein.v1.GroupPolicy
@@ -7067,53 +7530,61 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*ListReactionsRequest)(nil),      // 92: skein.v1.ListReactionsRequest
 	(*ListReactionsResponse)(nil),     // 93: skein.v1.ListReactionsResponse
 	(*Reacted)(nil),                   // 94: skein.v1.Reacted
-	(*ListEntriesRequest)(nil),        // 95: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 96: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 97: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 98: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 99: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 100: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 101: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 102: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 103: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 104: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 105: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 106: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 107: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 108: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 109: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 110: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 111: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 112: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 113: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 114: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 115: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 116: skein.v1.CreateGroupForResponse
-	nil,                               // 117: skein.v1.Group.ExtraEntry
-	nil,                               // 118: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 119: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 120: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 121: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 122: skein.v1.Device
-	(Role)(0),                         // 123: skein.v1.Role
-	(GroupPower)(0),                   // 124: skein.v1.GroupPower
-	(JoinMode)(0),                     // 125: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 126: skein.v1.GroupHistory
-	(*Content)(nil),                   // 127: skein.v1.Content
-	(*Entry)(nil),                     // 128: skein.v1.Entry
-	(*Newest)(nil),                    // 129: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 130: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 131: skein.v1.MyState
-	(*GroupChange)(nil),               // 132: skein.v1.GroupChange
+	(*VoteInPollRequest)(nil),         // 95: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),        // 96: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),            // 97: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),           // 98: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),          // 99: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),         // 100: skein.v1.ListVotesResponse
+	(*Voted)(nil),                     // 101: skein.v1.Voted
+	(*ListEntriesRequest)(nil),        // 102: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 103: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 104: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 105: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 106: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 107: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 108: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 109: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 110: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 111: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 112: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 113: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 114: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 115: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 116: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 117: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 118: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 119: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 120: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 121: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 122: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 123: skein.v1.CreateGroupForResponse
+	nil,                               // 124: skein.v1.Group.ExtraEntry
+	nil,                               // 125: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 126: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 127: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 128: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 129: skein.v1.Device
+	(Role)(0),                         // 130: skein.v1.Role
+	(GroupPower)(0),                   // 131: skein.v1.GroupPower
+	(JoinMode)(0),                     // 132: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 133: skein.v1.GroupHistory
+	(*Content)(nil),                   // 134: skein.v1.Content
+	(*Poll)(nil),                      // 135: skein.v1.Poll
+	(*Entry)(nil),                     // 136: skein.v1.Entry
+	(*Newest)(nil),                    // 137: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 138: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 139: skein.v1.MyState
+	(*GroupChange)(nil),               // 140: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	122, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	129, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	3,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	122, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	129, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	3,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	3,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	14,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	122, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	129, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
 	19,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	19,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	0,   // 9: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
@@ -7126,159 +7597,167 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	26,  // 16: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	26,  // 17: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	26,  // 18: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	123, // 19: skein.v1.Group.role:type_name -> skein.v1.Role
-	117, // 20: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	124, // 21: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	124, // 22: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	124, // 23: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	125, // 24: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	126, // 25: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	123, // 26: skein.v1.Member.role:type_name -> skein.v1.Role
+	130, // 19: skein.v1.Group.role:type_name -> skein.v1.Role
+	124, // 20: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	131, // 21: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	131, // 22: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	131, // 23: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	132, // 24: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	133, // 25: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	130, // 26: skein.v1.Member.role:type_name -> skein.v1.Role
 	43,  // 27: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	43,  // 28: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	43,  // 29: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	118, // 30: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	124, // 31: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	124, // 32: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	124, // 33: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	125, // 34: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	126, // 35: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	125, // 30: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	131, // 31: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	131, // 32: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	131, // 33: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	132, // 34: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	133, // 35: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
 	43,  // 36: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
 	44,  // 37: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	123, // 38: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	130, // 38: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
 	67,  // 39: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
 	74,  // 40: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
 	43,  // 41: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	127, // 42: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	119, // 43: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	127, // 44: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	120, // 45: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	89,  // 46: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	127, // 47: skein.v1.Edited.content:type_name -> skein.v1.Content
-	121, // 48: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	94,  // 49: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	128, // 50: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	128, // 51: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	129, // 52: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	130, // 53: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	131, // 54: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	3,   // 55: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	122, // 56: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	3,   // 57: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	19,  // 58: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	19,  // 59: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	14,  // 60: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	132, // 61: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	43,  // 62: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	4,   // 63: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	6,   // 64: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	8,   // 65: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	10,  // 66: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	12,  // 67: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	15,  // 68: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	17,  // 69: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	20,  // 70: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	22,  // 71: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	24,  // 72: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	27,  // 73: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	29,  // 74: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	31,  // 75: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	33,  // 76: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	35,  // 77: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	37,  // 78: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	39,  // 79: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	41,  // 80: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	45,  // 81: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	47,  // 82: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	49,  // 83: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	51,  // 84: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	53,  // 85: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	55,  // 86: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	57,  // 87: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	59,  // 88: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	61,  // 89: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	63,  // 90: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	65,  // 91: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	68,  // 92: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	70,  // 93: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	72,  // 94: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	75,  // 95: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	77,  // 96: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	79,  // 97: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	81,  // 98: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	83,  // 99: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	85,  // 100: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	87,  // 101: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	90,  // 102: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	92,  // 103: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	95,  // 104: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	97,  // 105: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	99,  // 106: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	101, // 107: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	103, // 108: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	105, // 109: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	107, // 110: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	109, // 111: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	111, // 112: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	113, // 113: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	115, // 114: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	5,   // 115: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	7,   // 116: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	9,   // 117: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	11,  // 118: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	13,  // 119: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	16,  // 120: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	18,  // 121: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	21,  // 122: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	23,  // 123: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	25,  // 124: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	28,  // 125: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	30,  // 126: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	32,  // 127: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	34,  // 128: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	36,  // 129: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	38,  // 130: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	40,  // 131: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	42,  // 132: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	46,  // 133: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	48,  // 134: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	50,  // 135: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	52,  // 136: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	54,  // 137: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	56,  // 138: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	58,  // 139: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	60,  // 140: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	62,  // 141: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	64,  // 142: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	66,  // 143: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	69,  // 144: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	71,  // 145: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	73,  // 146: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	76,  // 147: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	78,  // 148: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	80,  // 149: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	82,  // 150: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	84,  // 151: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	86,  // 152: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	88,  // 153: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	91,  // 154: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	93,  // 155: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	96,  // 156: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	98,  // 157: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	100, // 158: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	102, // 159: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	104, // 160: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	106, // 161: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	108, // 162: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	110, // 163: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	112, // 164: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	114, // 165: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	116, // 166: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	115, // [115:167] is the sub-list for method output_type
-	63,  // [63:115] is the sub-list for method input_type
-	63,  // [63:63] is the sub-list for extension type_name
-	63,  // [63:63] is the sub-list for extension extendee
-	0,   // [0:63] is the sub-list for field type_name
+	134, // 42: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	126, // 43: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	135, // 44: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	134, // 45: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	127, // 46: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	89,  // 47: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	134, // 48: skein.v1.Edited.content:type_name -> skein.v1.Content
+	128, // 49: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	94,  // 50: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	101, // 51: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	136, // 52: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	136, // 53: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	137, // 54: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	138, // 55: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	139, // 56: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	3,   // 57: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	129, // 58: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	3,   // 59: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	19,  // 60: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	19,  // 61: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	14,  // 62: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	140, // 63: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	43,  // 64: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	4,   // 65: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	6,   // 66: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	8,   // 67: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	10,  // 68: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	12,  // 69: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	15,  // 70: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	17,  // 71: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	20,  // 72: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	22,  // 73: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	24,  // 74: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	27,  // 75: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	29,  // 76: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	31,  // 77: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	33,  // 78: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	35,  // 79: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	37,  // 80: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	39,  // 81: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	41,  // 82: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	45,  // 83: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	47,  // 84: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	49,  // 85: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	51,  // 86: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	53,  // 87: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	55,  // 88: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	57,  // 89: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	59,  // 90: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	61,  // 91: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	63,  // 92: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	65,  // 93: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	68,  // 94: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	70,  // 95: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	72,  // 96: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	75,  // 97: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	77,  // 98: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	79,  // 99: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	81,  // 100: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	83,  // 101: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	85,  // 102: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	87,  // 103: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	90,  // 104: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	92,  // 105: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	95,  // 106: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	97,  // 107: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	99,  // 108: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	102, // 109: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	104, // 110: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	106, // 111: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	108, // 112: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	110, // 113: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	112, // 114: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	114, // 115: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	116, // 116: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	118, // 117: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	120, // 118: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	122, // 119: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	5,   // 120: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	7,   // 121: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	9,   // 122: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	11,  // 123: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	13,  // 124: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	16,  // 125: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	18,  // 126: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	21,  // 127: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	23,  // 128: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	25,  // 129: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	28,  // 130: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	30,  // 131: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	32,  // 132: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	34,  // 133: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	36,  // 134: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	38,  // 135: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	40,  // 136: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	42,  // 137: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	46,  // 138: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	48,  // 139: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	50,  // 140: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	52,  // 141: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	54,  // 142: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	56,  // 143: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	58,  // 144: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	60,  // 145: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	62,  // 146: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	64,  // 147: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	66,  // 148: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	69,  // 149: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	71,  // 150: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	73,  // 151: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	76,  // 152: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	78,  // 153: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	80,  // 154: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	82,  // 155: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	84,  // 156: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	86,  // 157: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	88,  // 158: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	91,  // 159: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	93,  // 160: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	96,  // 161: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	98,  // 162: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	100, // 163: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	103, // 164: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	105, // 165: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	107, // 166: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	109, // 167: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	111, // 168: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	113, // 169: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	115, // 170: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	117, // 171: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	119, // 172: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	121, // 173: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	123, // 174: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	120, // [120:175] is the sub-list for method output_type
+	65,  // [65:120] is the sub-list for method input_type
+	65,  // [65:65] is the sub-list for extension type_name
+	65,  // [65:65] is the sub-list for extension extendee
+	0,   // [0:65] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -7290,14 +7769,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[21].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[48].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[98].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[105].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   119,
+			NumMessages:   126,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

@@ -72,6 +72,10 @@ func readIDs(m proto.Message) {
 		m.Id = idOf(m.Id)
 	case *ReactToMessageRequest:
 		m.Id = idOf(m.Id)
+	case *VoteInPollRequest:
+		m.Id = idOf(m.Id)
+	case *EndPollRequest:
+		m.Id = idOf(m.Id)
 	case *ListConversationsRequest:
 		if n := m.GetNewest(); n != nil {
 			n.Id = idOf(n.Id)

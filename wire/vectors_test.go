@@ -124,24 +124,6 @@ func clientVectors(t *testing.T) []frameVector {
 	}, amendVectors()...)
 }
 
-// amendVectors are amendments as clients ask for them.
-func amendVectors() []frameVector {
-	return []frameVector{
-		{"amend_edit", "other words for a message, SPEC §4.10", wire.NewClientFrame(&wire.Amend{
-			Conversation: "dm:ann:bob", Id: id(6), Target: 3, InsteadOf: id(5), What: &wire.Amend_Edit{Edit: &wire.Edit{
-				Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "better"}, Fallback: "f"}, Mentions: []string{"ann"}, Extra: map[string]string{"k": "v"},
-			}},
-		})},
-		{"amend_react", "a reaction, SPEC §4.11", wire.NewClientFrame(&wire.Amend{
-			Conversation: "grp:g1", Id: id(8), Target: 3, What: &wire.Amend_React{React: &wire.React{Reaction: "👍"}},
-		})},
-		{"amend_unreact", "a reaction is taken away", wire.NewClientFrame(&wire.Amend{
-			Conversation: "grp:g1", Id: id(9), Target: 3, What: &wire.Amend_React{React: &wire.React{Reaction: "done", Remove: true}},
-		})},
-		{"amend_nothing", "it does not say what it does", wire.NewClientFrame(&wire.Amend{Conversation: "grp:g1", Id: id(7), Target: 1})},
-	}
-}
-
 func serverVectors(t *testing.T) []frameVector {
 	answer, err := structpb.NewStruct(map[string]any{"group": "grp:g1"})
 	if err != nil {
@@ -221,32 +203,6 @@ func serverVectors(t *testing.T) []frameVector {
 		})},
 		{"go_away", "", wire.NewServerFrame(&wire.GoAway{RetryAfterMs: 20000})},
 	}, deltaVectors(message), newerVectors(failure, s), amendedVectors())
-}
-
-// amendedVectors are entries that amend others, and what they make of them.
-func amendedVectors() []frameVector {
-	s := func(e *wire.Entry) *wire.ServerFrame {
-		return wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{e}})
-	}
-	return []frameVector{
-		{"push_edit", "the entry that edits", s(&wire.Entry{
-			Conversation: "dm:ann:bob", Seq: 10, Id: id(8), Sender: "ann", StoredAtMs: 3, Kind: wire.EntryKind_ENTRY_KIND_EDIT, Count: 7, Target: 7, Pos: 9,
-			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "better"}}, EditedAtMs: 1_760_000_000_999, Edits: 2,
-		})},
-		{"push_edited", "a message that was edited", s(&wire.Entry{
-			Conversation: "dm:ann:bob", Seq: 7, Id: id(1), Sender: "ann", StoredAtMs: 1_760_000_000_123, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 6, Amended: 10,
-			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "better"}}, EditedAtMs: 1_760_000_000_999, Edits: 2,
-		})},
-		{"push_reaction", "the entry that reacts", s(&wire.Entry{
-			Conversation: "grp:g1", Seq: 12, Id: id(8), Sender: "ann", StoredAtMs: 3, Kind: wire.EntryKind_ENTRY_KIND_REACTION, Count: 7, Target: 7, Pos: 9,
-			React: &wire.React{Reaction: "👍"}, Reactions: []*wire.Reaction{{Reaction: "👍", Count: 10_000, Users: []string{"bob", "cid", "ann"}}},
-		})},
-		{"push_reacted", "a message with reactions, one of which is the reader's", s(&wire.Entry{
-			Conversation: "grp:g1", Seq: 7, Id: id(1), Sender: "ann", StoredAtMs: 1, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 6, Amended: 12,
-			Content:   &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi"}},
-			Reactions: []*wire.Reaction{{Reaction: "👍", Count: 2, Users: []string{"bob", "ann"}, Mine: true}, {Reaction: "done", Count: 1, Users: []string{"bob"}}},
-		})},
-	}
 }
 
 func newerVectors(failure *wire.Error, s func(*wire.Entry) *wire.ServerFrame) []frameVector {

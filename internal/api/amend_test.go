@@ -30,6 +30,21 @@ func TestBadAmendments(t *testing.T) {
 		{"MessageService/ListReactions", &wire.ListReactionsRequest{Conversation: "dm:a:b"}, im.CodeInvalidArgument, "seq"},
 		{"MessageService/ListReactions", &wire.ListReactionsRequest{Conversation: "dm:a:b", Seq: 1, Reaction: "a b"}, im.CodeInvalidArgument, "reaction"},
 		{"MessageService/ListReactions", &wire.ListReactionsRequest{Conversation: "dm:a:b", Seq: 1, Cursor: "nobody"}, im.CodeInvalidArgument, "cursor"},
+		{"MessageService/VoteInPoll", &wire.VoteInPollRequest{Conversation: "dm:a:b"}, im.CodeInvalidArgument, "seq"},
+		{"MessageService/VoteInPoll", &wire.VoteInPollRequest{Conversation: "dm:a:b", Seq: 1, Options: []string{"a", "b c"}}, im.CodeInvalidArgument, "options[1]"},
+		{"MessageService/VoteInPoll", &wire.VoteInPollRequest{Conversation: "dm:a:b", Seq: 1, Options: []string{"a", "a"}}, im.CodeInvalidArgument, "options[1]"},
+		{"MessageService/VoteInPoll", &wire.VoteInPollRequest{Conversation: "dm:a:b", Seq: 1, Options: make([]string, 21)}, im.CodeTooLarge, "options"},
+		{"MessageService/EndPoll", &wire.EndPollRequest{Conversation: "dm:a:b"}, im.CodeInvalidArgument, "seq"},
+		{"MessageService/ListVotes", &wire.ListVotesRequest{Conversation: "dm:a:b"}, im.CodeInvalidArgument, "seq"},
+		{"MessageService/ListVotes", &wire.ListVotesRequest{Conversation: "dm:a:b", Seq: 1, Option: "a b"}, im.CodeInvalidArgument, "option"},
+		{"MessageService/ListVotes", &wire.ListVotesRequest{Conversation: "dm:a:b", Seq: 1, Cursor: "no one"}, im.CodeInvalidArgument, "cursor"},
+		{"MessageService/SendMessage", &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("?"), Poll: &wire.Poll{}}, im.CodeInvalidArgument, "poll.options"},
+		{"MessageService/SendMessage", &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("?"), Poll: &wire.Poll{Options: make([]*wire.PollOption, 21)}}, im.CodeTooLarge, "poll.options"},
+		{"MessageService/SendMessage", &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("?"), Poll: asked("a", "a")}, im.CodeInvalidArgument, "poll.options[1].id"},
+		{"MessageService/SendMessage", &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("?"), Poll: &wire.Poll{Options: []*wire.PollOption{{Id: "a", Votes: 3}}}}, im.CodeInvalidArgument, "poll.options[0]"},
+		{"MessageService/SendMessage", &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("?"), Poll: &wire.Poll{Options: asked("a").Options, UntilMs: -1}}, im.CodeInvalidArgument, "poll.untilMs"},
+		{"MessageService/SendMessage", &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("?"), Poll: &wire.Poll{Options: asked("a").Options, Voters: 1}}, im.CodeInvalidArgument, "poll.voters"},
+		{"MessageService/SendMessage", &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("?"), Poll: &wire.Poll{Options: asked("a").Options, EndedAtMs: 1}}, im.CodeInvalidArgument, "poll.endedAtMs"},
 		{"MessageService/ListEdits", &wire.ListEditsRequest{Conversation: "dm:a:b"}, im.CodeInvalidArgument, "seq"},
 		{"MessageService/ListEdits", &wire.ListEditsRequest{Conversation: "dm:b:a", Seq: 1}, im.CodeInvalidArgument, "conversation"},
 	} {
@@ -39,4 +54,13 @@ func TestBadAmendments(t *testing.T) {
 			t.Errorf("%s %v: %v, want %s about %s", tc.method, tc.in, err, tc.code, tc.field)
 		}
 	}
+}
+
+// asked is a poll with these options.
+func asked(options ...string) *wire.Poll {
+	p := &wire.Poll{}
+	for _, id := range options {
+		p.Options = append(p.Options, &wire.PollOption{Id: id})
+	}
+	return p
 }

@@ -57,6 +57,8 @@ type Messages interface {
 	Edits(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64, before uint32, limit int) (page []*wire.Edited, next uint32, err error)
 	// Reactions tells who reacted with what, "" with anything: limit of them behind after.
 	Reactions(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64, reaction string, after entrycodec.Record, limit int) (page []entrycodec.Record, more bool, err error)
+	// Votes tells who chose what, option "" something: limit of them behind the user after.
+	Votes(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64, option string, after im.UserID, limit int) (page []*wire.Voted, more bool, err error)
 }
 
 // Deps is what the methods are made of.

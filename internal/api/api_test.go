@@ -50,6 +50,10 @@ func (s *script) Edits(context.Context, im.Actor, im.ConversationID, uint64, uin
 	return nil, 0, nil
 }
 
+func (s *script) Votes(context.Context, im.Actor, im.ConversationID, uint64, string, im.UserID, int) ([]*wire.Voted, bool, error) {
+	return nil, false, nil
+}
+
 func (s *script) Reactions(context.Context, im.Actor, im.ConversationID, uint64, string, entrycodec.Record, int) ([]entrycodec.Record, bool, error) {
 	return nil, false, nil
 }

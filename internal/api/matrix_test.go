@@ -65,6 +65,7 @@ type scene struct {
 	friend        person
 	group, chat   string // bob's group, his direct chat with his friend
 	said, whisper uint64 // what bob said in them
+	asked         uint64 // bob's poll in the group
 	mine          uint64 // what who calls said in the group, if they are in it
 }
 
@@ -212,6 +213,24 @@ var matrix = []cell{
 	{"MessageService/ListReactions", "bob's feed", nobody, func(s *scene) proto.Message {
 		return &wire.ListReactionsRequest{Conversation: "me:" + s.bob.id, Seq: 1}
 	}},
+	{"MessageService/VoteInPoll", "group", inGroup, func(s *scene) proto.Message {
+		return &wire.VoteInPollRequest{Conversation: s.group, Seq: s.asked, Options: []string{"a"}}
+	}},
+	{"MessageService/VoteInPoll", "no poll", nobody, func(s *scene) proto.Message {
+		return &wire.VoteInPollRequest{Conversation: s.chat, Seq: s.whisper}
+	}},
+	{"MessageService/VoteInPoll", "own feed", feed, func(s *scene) proto.Message {
+		return &wire.VoteInPollRequest{Conversation: "me:" + cmpOr(s.me.id, "x"), Seq: 1}
+	}},
+	{"MessageService/EndPoll", "group", "NT   NF       NF     NF      NF PD     ok    ok    NF   PD", func(s *scene) proto.Message {
+		return &wire.EndPollRequest{Conversation: s.group, Seq: s.asked}
+	}},
+	{"MessageService/ListVotes", "group", whoReads, func(s *scene) proto.Message {
+		return &wire.ListVotesRequest{Conversation: s.group, Seq: s.asked}
+	}},
+	{"MessageService/ListVotes", "bob's feed", nobody, func(s *scene) proto.Message {
+		return &wire.ListVotesRequest{Conversation: "me:" + s.bob.id, Seq: 1}
+	}},
 	{"MessageService/ListEntries", "group", whoReads, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: s.group} }},
 	{"MessageService/ListEntries", "chat", friends, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: s.chat} }},
 	{"MessageService/ListEntries", "bob's feed", nobody, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: "me:" + s.bob.id} }},
@@ -333,6 +352,9 @@ func (w *world) scene(who string) *scene {
 	s.group, s.chat = g.GetGroup().GetConversation(), dm(s.bob, s.friend)
 	w.must(owner.token, "GroupService/SetRole", &wire.SetRoleRequest{Conversation: s.group, User: admin.id, Role: wire.Role_ROLE_ADMIN}, nil)
 	s.said, s.whisper = s.says(s.bob, s.group), s.says(s.bob, s.chat)
+	var poll wire.SendMessageResponse
+	w.must(s.bob.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: s.group, Content: text("?"), Poll: asked("a", "b")}, &poll)
+	s.asked = poll.GetSeq()
 	if s.mine = s.said; who == asMember || who == asAdmin || who == asOwner {
 		s.mine = s.says(s.me, s.group)
 	}

@@ -19,6 +19,7 @@ func (c *Calls) sendMessage(ctx context.Context, actor im.Actor, r *wire.SendMes
 	}
 	msg, err := contract.Message(&wire.Send{
 		Conversation: r.GetConversation(), Id: id, Content: r.GetContent(), ReplyTo: r.GetReplyTo(), Mentions: r.GetMentions(), Extra: r.GetExtra(),
+		Poll: r.GetPoll(),
 	})
 	if err != nil {
 		return nil, err

@@ -107,13 +107,16 @@ func (b *EntryBox) Fill(e *im.Entry) *wire.Entry {
 	if err := b.body.Decode(e.Body, w); err != nil {
 		w.Content = &wire.Content{Type: Unreadable}
 	}
+	if w.Kind == wire.EntryKind_ENTRY_KIND_VOTE && w.Vote == nil {
+		w.Sender = "" // the poll is anonymous
+	}
 	return w
 }
 
 // Clear lets go of what the box shares or keeps alive.
 func (b *EntryBox) Clear() {
 	b.body.Clear()
-	b.entry.Content, b.entry.Event, b.entry.Extra = nil, nil, nil
+	b.entry.Content, b.entry.Event, b.entry.Extra, b.entry.Poll = nil, nil, nil, nil
 }
 
 // State translates a conversation as its user sees it.

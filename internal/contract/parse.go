@@ -25,6 +25,9 @@ func Message(from *wire.Send) (im.Message, error) {
 	if err := checkSaid(from.GetContent(), from.GetMentions(), from.GetExtra()); err != nil {
 		return im.Message{}, err
 	}
+	if err := im.In("poll", checkPoll(from.GetPoll())); err != nil {
+		return im.Message{}, err
+	}
 	m := im.Message{Conversation: c, ID: id, Kind: im.EntryMessage, ReplyTo: from.GetReplyTo()}
 	m.Body, m.Hash = entrycodec.Message(c, from)
 	return m, nil
@@ -60,6 +63,11 @@ func Amend(from *wire.Amend) (im.Message, error) {
 		return m, im.In("edit", edit(&m, what.Edit))
 	case *wire.Amend_React:
 		return m, im.In("react", react(&m, what.React))
+	case *wire.Amend_Vote:
+		return m, im.In("vote", vote(&m, what.Vote))
+	case *wire.Amend_EndPoll:
+		endPoll(&m)
+		return m, nil
 	}
 	return im.Message{}, im.Errorf(im.CodeInvalidArgument, "it does not say what it does to its target, or this server does not know it")
 }

@@ -6,7 +6,7 @@
 // are set, so a new field of the protocol needs nothing here:
 //
 //	content, reply_to, mentions, event, extra, edited_at_ms, edits, react,
-//	reactions, and what later versions add
+//	reactions, poll, vote, and what later versions add
 //
 // Behind them a message that was amended may have what is kept beside it and told to
 // nobody who reads it (State): a field of its own, the last one, which Told cuts off
@@ -81,7 +81,8 @@ func known(part proto.Message) {
 // another message under the same id. Of the content only what this version knows is kept.
 func Message(c im.ConversationID, s *wire.Send) (body []byte, hash uint64) {
 	known(s.GetContent())
-	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra()}
+	knownPoll(s.GetPoll())
+	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra(), Poll: s.GetPoll()}
 	return Encode(&w), hashOf(c, im.EntryMessage, 0, &w)
 }
 
@@ -137,6 +138,7 @@ func hashOf(c im.ConversationID, kind im.EntryKind, target uint64, w *wire.Entry
 			num(1)
 		}
 	}
+	hashPoll(w, num, str)
 	return h.Sum64()
 }
 
@@ -146,6 +148,8 @@ const (
 	addedFallback = 1<<63 + iota
 	addedExtra
 	addedReact
+	addedPoll
+	addedVote
 )
 
 // Event returns the body of an EVENT entry.
@@ -179,7 +183,7 @@ func Decode(body []byte, w *wire.Entry) error {
 	// A known field of another wire type, which a client may have written into its
 	// content, counts as unknown. The generated code refuses it.
 	w.Content, w.Event, w.ReplyTo, w.Mentions, w.Extra = nil, nil, 0, nil, nil
-	w.EditedAtMs, w.Edits, w.React, w.Reactions = 0, 0, nil, nil
+	w.EditedAtMs, w.Edits, w.React, w.Reactions, w.Poll, w.Vote = 0, 0, nil, nil, nil, nil
 	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(body, w); err != nil {
 		return fmt.Errorf("%w: %w", ErrBody, err)
 	}

@@ -36,6 +36,7 @@ const (
 	buckets       = 64
 
 	fieldReactions = 20 // wire.Entry.reactions
+	fieldPoll      = 21 // wire.Entry.poll
 )
 
 // The fields of what is kept beside a message or a REACTION entry, after keptVersion.
@@ -67,14 +68,15 @@ func React(c im.ConversationID, target uint64, r *wire.React) (body []byte, hash
 	return Encode(&w), hashOf(c, im.EntryReaction, target, &w)
 }
 
-// Reacts tells that a body may say who reacted.
-func Reacts(body []byte) bool {
-	reacts := false
+// Personal tells that a body may say something of its reader: how they reacted, or what
+// they chose in a poll.
+func Personal(body []byte) bool {
+	personal := false
 	_ = fields(Told(body), func(num protowire.Number, _ uint64, _ []byte) error {
-		reacts = reacts || num == fieldReactions
+		personal = personal || num == fieldReactions || num == fieldPoll
 		return nil
 	})
-	return reacts
+	return personal
 }
 
 // bucketOf is the bucket of a user.
@@ -99,11 +101,12 @@ func (s *State) has(u im.UserID, reaction string, bucket []Record) bool {
 	return ok
 }
 
-// Mine sets what a user reacted with in what they are told; bucket is theirs.
+// Mine sets what a user reacted with, and chose, in what they are told; bucket is theirs.
 func (s *State) Mine(u im.UserID, bucket []Record) {
 	for _, t := range s.Told.Reactions {
 		t.Mine = s.has(u, t.Reaction, bucket)
 	}
+	s.mineOfPoll(u, bucket)
 }
 
 // React does what the body asked says: it adds a user's reaction, or takes it away. It
@@ -222,6 +225,11 @@ func Bucket(body []byte) ([]Record, error) {
 // own: at most limit records behind after, and whether there are more. read reads the
 // bucket that an entry carries.
 func (s *State) Reacted(reaction string, after Record, limit int, read func(seq uint64) ([]Record, error)) (page []Record, more bool, err error) {
+	return s.records(func(r Record) bool { return !r.votes() && (reaction == "" || r.Reaction == reaction) }, after, limit, read)
+}
+
+// records are the records that are asked for, bucket by bucket, as Reacted tells them.
+func (s *State) records(asked func(Record) bool, after Record, limit int, read func(seq uint64) ([]Record, error)) (page []Record, more bool, err error) {
 	first := 0
 	if after.User != "" {
 		first = bucketOf(after.User)
@@ -235,7 +243,7 @@ func (s *State) Reacted(reaction string, after Record, limit int, read func(seq 
 		}
 		for _, r := range s.merged(b, all) {
 			switch {
-			case reaction != "" && r.Reaction != reaction, b == first && after.User != "" && compareRecords(r, after) <= 0:
+			case !asked(r), b == first && after.User != "" && compareRecords(r, after) <= 0:
 			case len(page) == limit:
 				return page, true, nil
 			default:

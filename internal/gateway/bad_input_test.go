@@ -24,7 +24,8 @@ var updateBadInput = flag.Bool("update", false, "write the golden files of TestB
 var good = map[string]string{
 	"conversation": `"dm:ann:bob"`, "token": `"$userids"`, "device.class": `"DEVICE_CLASS_PHONE"`, "versionMax": "1",
 	"id": `"AAAAAAPocACAAAAAAAAAAQ=="`, "insteadOf": `"AAAAAAPocACAAAAAAAAAAg=="`, "device.id": `"d1"`, "call.body": "", "call.json": `{"username":"bob"}`,
-	"call.method": `"skein.v1.UserService/FindUser"`, "content.data": "", "send.extra": `{"key":"value"}`, "edit.extra": `{"key":"value"}`, "amend.react": "",
+	"call.method": `"skein.v1.UserService/FindUser"`, "content.data": "", "send.extra": `{"key":"value"}`, "edit.extra": `{"key":"value"}`, "amend.react": "", "amend.vote": "", "amend.endPoll": "",
+	"options.id": `"fri"`, "options.votes": "", "options.mine": "", "poll.voters": "", "poll.endedAtMs": "",
 }
 
 // wrong is a way to spoil a field: it returns what stands in the place of
@@ -120,7 +121,7 @@ func writeJSON(md protoreflect.MessageDescriptor, path, target string, w *wrong)
 
 func valueOf(f protoreflect.FieldDescriptor, at, target string, w *wrong, spoilt *bool) string {
 	for end, v := range good {
-		if (at == end || strings.HasSuffix(at, "."+end)) && (end != "id" || !strings.HasSuffix(at, "device.id")) {
+		if (at == end || strings.HasSuffix(at, "."+end)) && (end != "id" || !strings.HasSuffix(at, "device.id") && !strings.HasSuffix(at, "options.id")) {
 			return v
 		}
 	}

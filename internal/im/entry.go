@@ -12,6 +12,8 @@ const (
 	EntryEvent    EntryKind = 3
 	EntryEdit     EntryKind = 4
 	EntryReaction EntryKind = 5
+	EntryVote     EntryKind = 7
+	EntryPollEnd  EntryKind = 8
 )
 
 // Entry is one entry of a conversation's journal: what the server acts on, and a

@@ -93,6 +93,8 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 		err = s.edit(ctx, e, m, &target)
 	case im.EntryReaction:
 		err = s.react(ctx, e, m, &target)
+	case im.EntryVote, im.EntryPollEnd:
+		err = s.poll(ctx, e, m, &target)
 	}
 	if errors.Is(err, errSame) && !after.none() {
 		// By what is not stored yet: it is asked about again.
@@ -145,6 +147,9 @@ func (s *Service) edit(ctx context.Context, e *im.Entry, m *amending, target *im
 	state, err := entrycodec.Open(target.Body, target.Amended)
 	if err != nil {
 		return im.Wrap(err, im.CodeUnprocessable, "what the message says cannot be read")
+	}
+	if state.Told.Poll != nil {
+		return im.Errorf(im.CodePermissionDenied, "a poll cannot be edited: who voted saw what it said then")
 	}
 	if m.told, err = state.Edit(e.Body, target.Stored, now); err != nil {
 		return im.Wrap(err, im.CodeUnprocessable, "what the edit says cannot be read")

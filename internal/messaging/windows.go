@@ -208,7 +208,7 @@ func (r *reading) present(ctx context.Context, e *im.Entry) error {
 	if e.Amended == 0 {
 		return nil
 	}
-	if !entrycodec.Reacts(e.Body) {
+	if !entrycodec.Personal(e.Body) {
 		e.Body = entrycodec.Told(e.Body)
 		return nil
 	}

@@ -31,6 +31,10 @@ func commands() []command {
 		{"react", "SEQ EMOJI", "react to a message", 2, (*Chat).reactCmd},
 		{"unreact", "SEQ EMOJI", "take a reaction away", 2, (*Chat).unreactCmd},
 		{"reactions", "SEQ", "who reacted to a message", 1, (*Chat).reactionsCmd},
+		{"poll", "question / option / option…", "ask something; begin with ! to hide who chose what, with + to allow several", 3, (*Chat).pollCmd},
+		{"vote", "SEQ [N…]", "choose options of a poll by their numbers; none takes it back", 1, (*Chat).voteCmd},
+		{"votes", "SEQ", "who chose what", 1, (*Chat).votesCmd},
+		{"endpoll", "SEQ", "end a poll", 1, (*Chat).endPollCmd},
 		{"contacts", "", "contacts and requests", 0, (*Chat).contactsCmd},
 		{"add", "@user [text]", "ask somebody to be your contact", 1, (*Chat).addCmd},
 		{"accept", "@user", "accept a request", 1, onUser(func(c *Chat, ctx context.Context, id string) error {

@@ -251,7 +251,7 @@ func (c *Chat) show(ctx context.Context, m *skein.Message) {
 	case m.Recalled:
 		c.printf("%s  %s  (taken back)  #%d\n", at, c.name(ctx, m.Sender), m.Seq)
 	default:
-		text := clean(m.Text)
+		text := words(m)
 		if m.Text == "" {
 			text = fmt.Sprintf("(%s, %d bytes)", m.Type, len(m.Data))
 		}
@@ -264,6 +264,7 @@ func (c *Chat) show(ctx context.Context, m *skein.Message) {
 		for _, r := range m.Reactions {
 			text += fmt.Sprintf("  %s %d", clean(r.Reaction), r.Count)
 		}
+		text += pollText(m)
 		number := ""
 		if m.Seq > 0 {
 			number = fmt.Sprintf("  #%d", m.Seq)

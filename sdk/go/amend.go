@@ -26,14 +26,14 @@ func amends(e *wire.Entry) bool {
 // stored, whatever happens meanwhile.
 func known(e *wire.Entry) bool {
 	return !amends(e) || e.Kind == wire.EntryKind_ENTRY_KIND_RECALL || e.Kind == wire.EntryKind_ENTRY_KIND_EDIT ||
-		e.Kind == wire.EntryKind_ENTRY_KIND_REACTION
+		e.Kind == wire.EntryKind_ENTRY_KIND_REACTION || polls(e)
 }
 
 // erased is an entry as the recall at seq by leaves it: without what its author wrote.
 func erased(e *wire.Entry, by uint64) *wire.Entry {
 	c := proto.Clone(e).(*wire.Entry)
 	c.Content, c.ReplyTo, c.Mentions, c.Extra, c.Recalled = nil, 0, nil, nil, true
-	c.EditedAtMs, c.Edits, c.Reactions = 0, 0, nil
+	c.EditedAtMs, c.Edits, c.Reactions, c.Poll = 0, 0, nil, nil
 	c.Amended = max(c.Amended, by)
 	return c
 }
@@ -70,17 +70,21 @@ func reacted(e, by *wire.Entry) *wire.Entry {
 	return c
 }
 
-// ours is an entry as reacted takes it: what somebody else did is not the user's.
+// ours is an entry as reacted and polled take it: what somebody else did is not the user's.
 func (k *core) ours(e *wire.Entry) *wire.Entry {
 	if e.Kind == wire.EntryKind_ENTRY_KIND_REACTION && e.Sender != k.meta.User {
 		e = proto.Clone(e).(*wire.Entry)
 		e.React = nil
 	}
+	if e.Kind == wire.EntryKind_ENTRY_KIND_VOTE && e.Sender != k.meta.User {
+		e = proto.Clone(e).(*wire.Entry)
+		e.Vote = nil
+	}
 	return e
 }
 
 // latest is the newer of two states of an entry; the second one may be nil, of
-// another entry, or a recall, an edit or a reaction of it.
+// another entry, or an amendment of it that this version knows.
 func latest(e, other *wire.Entry) *wire.Entry {
 	switch {
 	case other == nil:
@@ -88,10 +92,12 @@ func latest(e, other *wire.Entry) *wire.Entry {
 		if other.Target == e.Seq && !e.Recalled {
 			return erased(e, other.Seq)
 		}
-	case other.Kind == wire.EntryKind_ENTRY_KIND_EDIT || other.Kind == wire.EntryKind_ENTRY_KIND_REACTION:
+	case other.Kind == wire.EntryKind_ENTRY_KIND_EDIT || other.Kind == wire.EntryKind_ENTRY_KIND_REACTION || polls(other):
 		switch applies := other.Target == e.Seq && other.Seq > e.Amended && !e.Recalled; {
 		case applies && other.Kind == wire.EntryKind_ENTRY_KIND_EDIT:
 			return edited(e, other)
+		case applies && polls(other):
+			return polled(e, other)
 		case applies:
 			return reacted(e, other)
 		}
@@ -116,7 +122,7 @@ func (k *core) recall(cv *conv, e *wire.Entry) bool {
 	return !kept.Recalled
 }
 
-// revise applies an edit or a reaction that was pushed. What it made of its target may
+// revise applies an edit, a reaction, a vote or the end of a poll that was pushed. What it made of its target may
 // have been told before.
 func (k *core) revise(cv *conv, e *wire.Entry, tell bool) {
 	e = k.ours(e)

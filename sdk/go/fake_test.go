@@ -26,6 +26,7 @@ type fake struct {
 	journal        map[string][]*wire.Entry
 	changes        []change // the position is len(changes)
 	byID           map[string]*wire.Entry
+	voted          map[string][]string // what users chose in the only poll
 	read, received map[string]uint64
 	peerReceived   map[string]uint64
 	peerRead       map[string]uint64

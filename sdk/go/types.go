@@ -86,6 +86,8 @@ type Message struct {
 	Edits    int
 	// Reactions are how many reacted with what, some of them, and whether the user did.
 	Reactions []*wire.Reaction
+	// Poll is what the message asks and what was answered; nil: it is no poll.
+	Poll *wire.Poll
 	// Target is the seq a recall takes back.
 	Target uint64
 	// Event is set for entries of kind EVENT.
@@ -186,7 +188,7 @@ func messageOf(e *wire.Entry, user string) *Message {
 		Own:  e.Sender != "" && e.Sender == user,
 		Time: time.UnixMilli(e.StoredAtMs), Kind: e.Kind,
 		ReplyTo: e.ReplyTo, Mentions: e.Mentions, Recalled: e.Recalled, Amended: e.Amended,
-		Target: e.Target, Event: e.Event, Count: e.Count, Extra: e.Extra, Reactions: e.Reactions,
+		Target: e.Target, Event: e.Event, Count: e.Count, Extra: e.Extra, Reactions: e.Reactions, Poll: e.Poll,
 	}
 	if c := e.Content; c != nil {
 		m.Type, m.Text, m.Data, m.Fallback = c.Type, c.GetText(), c.GetData(), c.Fallback

@@ -109,6 +109,36 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestReactionsAreTold",
 	},
 	{
+		Name: "vote-counts-twice", Breaks: "a user has one vote, however often they vote",
+		Hunks:   []Hunk{{"internal/entrycodec/poll.go", "\t\ts.note(Record{u, before, true})\n\t\tp.Voters--\n", ""}},
+		Package: messagingDir, Test: "TestVotes",
+	},
+	{
+		Name: "vote-after-the-end", Breaks: "a poll that has ended is as it is",
+		Hunks:   []Hunk{{"internal/entrycodec/poll.go", "p.GetUntilMs() != 0 && now.UnixMilli() >= p.GetUntilMs()", "p.GetUntilMs() != 0 && now.UnixMilli() < 0"}},
+		Package: messagingDir, Test: "TestPollEnds",
+	},
+	{
+		Name: "anonymous-vote-is-told", Breaks: "nobody is told who chose what in an anonymous poll",
+		Hunks:   []Hunk{{"internal/entrycodec/poll.go", "\tif !p.Anonymous {\n", "\tif p != nil {\n"}},
+		Package: messagingDir, Test: "TestAnonymousPoll",
+	},
+	{
+		Name: "anonymous-voters-are-listed", Breaks: "nobody is told who chose what in an anonymous poll",
+		Hunks:   []Hunk{{messagingDir + "/poll.go", "\tcase state.Told.Poll.Anonymous:\n\t\treturn nil, false, im.Errorf(im.CodePermissionDenied, \"the poll is anonymous\")\n", ""}},
+		Package: messagingDir, Test: "TestAnonymousPoll",
+	},
+	{
+		Name: "poll-is-edited", Breaks: "what a poll asks never changes",
+		Hunks:   []Hunk{{messagingDir + "/amend.go", "\tif state.Told.Poll != nil {\n", "\tif state == nil {\n"}},
+		Package: messagingDir, Test: "TestBadVotes",
+	},
+	{
+		Name: "votes-are-reactions", Breaks: "votes and reactions are counted by themselves",
+		Hunks:   []Hunk{{"internal/entrycodec/react.go", "return !r.votes() && (reaction", "return (reaction"}},
+		Package: messagingDir, Test: "TestVotes",
+	},
+	{
 		Name: "amend-out-of-order", Breaks: "11: an amendment keeps its place among the sends",
 		Hunks:   []Hunk{{"internal/gateway/session.go", "\tif c.class == limits.Sends && !s.inTurn(frame) {", "\tif c.index == cmdSend && !s.inTurn(frame) {"}},
 		Package: "internal/gateway", Test: "TestAmendKeepsTheOrder",

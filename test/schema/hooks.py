@@ -93,7 +93,7 @@ def exists(name: str, value, seed: bytes, path: str):
         return "4102444800000"  # a ban that is over already is refused
     if name in ("user", "users", "members", "mentions") and "AdminService" not in path and ID.match(value) and seed[2] % 4:
         return pick(seed[3:], WORLD["others"])
-    if name == "cursor" and path.endswith(("ListConversations", "ListReactions")):
+    if name == "cursor" and path.endswith(("ListConversations", "ListReactions", "ListVotes")):
         return ""
     if name == "id" and "MessageService" in path:
         if re.match(r"^[A-Za-z0-9+/]{21}[AQgw]==$", value):
