@@ -114,6 +114,8 @@ func (c *Calls) Call(ctx context.Context, actor im.Actor, call im.Call) ([]byte,
 			return nil, limited(q)
 		}
 	}
+	// A Result is no ack: what the call stores is pushed to its own connection, too.
+	actor.Connection = ""
 	if err := r.Who.allows(actor); err != nil {
 		return nil, err
 	}

@@ -30,9 +30,12 @@ type script struct {
 	mark func(c im.ConversationID, seq uint64) error
 	sync func(im.SyncQuery) (im.SyncResult, error)
 	pull func(im.PullQuery) (im.PullResult, error)
+
+	from im.Actor // of the last Send
 }
 
-func (s *script) Send(_ context.Context, _ im.Actor, m im.Message, reply func(im.Ack, error)) {
+func (s *script) Send(_ context.Context, from im.Actor, m im.Message, reply func(im.Ack, error)) {
+	s.from = from
 	s.send(m, reply)
 }
 
@@ -440,5 +443,21 @@ func TestLateAnswers(t *testing.T) {
 		if got := im.CodeOf(late(tc.m, tc.err)); got != tc.want {
 			t.Errorf("%v: %s, want %s", tc.err, got, tc.want)
 		}
+	}
+}
+
+// What a connection sends by a Call is pushed to it as to the others: a Result is no
+// ack, and a client that asks for any method by its name knows nothing of entries.
+func TestAResultIsNoAck(t *testing.T) {
+	s := &script{send: func(_ im.Message, reply func(im.Ack, error)) { reply(im.Ack{Seq: 1}, nil) }}
+	c := NewCalls(Deps{Messages: s})
+	connected := alice
+	connected.Connection = "node-1"
+	request := &wire.SendMessageRequest{Conversation: "dm:alice:bob", Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi"}}}
+	if _, err := invoke(t, c, connected, "MessageService/SendMessage", request, &wire.SendMessageResponse{}); err != nil {
+		t.Fatal(err)
+	}
+	if s.from.Connection != "" || s.from.User != alice.User {
+		t.Errorf("sent as %+v", s.from)
 	}
 }

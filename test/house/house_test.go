@@ -97,7 +97,7 @@ var owners = map[string][]string{
 	"github.com/gobwas/ws":          {"internal/transport/ws"},
 	"github.com/jackc/pgx":          {"internal/journal/postgres", "internal/directory/postgres", "internal/pg", "internal/bench"},
 	"github.com/nats-io/":           {"internal/bus/nats"},
-	"github.com/coder/websocket":    {"sdk/go", "internal/conformance", "internal/sdkconformance"},
+	"github.com/coder/websocket":    {"sdk/go", "internal/conformance", "internal/sdkconformance", "examples/tour"},
 	"github.com/alecthomas/kong":    {"cmd"},
 	"github.com/BurntSushi/toml":    {"internal/config"},
 	"github.com/pressly/goose":      {"internal/directory"},

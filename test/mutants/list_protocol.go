@@ -10,6 +10,11 @@ const (
 // time, and connections that live longer.
 var protocol = []Mutant{
 	{
+		Name: "a-result-is-an-ack", Breaks: "SPEC 5.5: who sends by a Call gets the Push, too",
+		Hunks:   []Hunk{{apiDir + "/api.go", "\tactor.Connection = \"\"\n", ""}},
+		Package: apiDir, Test: "TestAResultIsNoAck",
+	},
+	{
 		Name: "one-framing-for-all", Breaks: "§1.8: who did not ask for deflate gets none",
 		Hunks:   []Hunk{{outDir + "/encode.go", "if k.Codec.Name() == info.Codec && k.framing == info.Framing {", "if k.Codec.Name() == info.Codec {"}},
 		Package: outDir, Test: "TestFanoutIsFramedOncePerFraming",

@@ -1,0 +1,135 @@
+package story
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	skein "github.com/skein-im/skein/sdk/go"
+	"github.com/skein-im/skein/wire"
+)
+
+// device is one of a user's devices, connected by the SDK.
+type device struct {
+	name   string
+	client *skein.Client
+	ended  sync.WaitGroup
+
+	mu    sync.Mutex
+	told  []string // not waited for yet
+	state string   // the last one
+	again chan struct{}
+}
+
+// connect connects a device with a token.
+func (t *teller) connect(name, id string, class wire.DeviceClass, token string) *device {
+	if t.err != nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(t.ctx, patience)
+	defer cancel()
+	c, err := skein.Dial(ctx, t.server.socket(), skein.WithToken(token), skein.WithDevice(id, class, name), skein.WithDialer(t.server.dialer()))
+	if err != nil {
+		t.fail("%s: %w", name, err)
+		return nil
+	}
+	d := &device{name: name, client: c, again: make(chan struct{}, 1)}
+	d.ended.Go(func() {
+		for e := range c.Events(t.ctx) {
+			d.tell(t.describe(e))
+		}
+	})
+	t.say("  %s is connected", name)
+	return d
+}
+
+func (d *device) close() {
+	_ = d.client.Close() // what it would say was heard, or not
+	d.ended.Wait()
+}
+
+func (d *device) tell(line string) {
+	if line == "" {
+		return
+	}
+	d.mu.Lock()
+	d.told = append(d.told, line)
+	d.mu.Unlock()
+	select {
+	case d.again <- struct{}{}:
+	default:
+	}
+}
+
+// hear waits until the device was told line, once for each call. What else it was told
+// stays for others to wait for.
+func (d *device) hear(ctx context.Context, line string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		d.mu.Lock()
+		i := slices.Index(d.told, line)
+		if i >= 0 {
+			d.told = slices.Delete(d.told, i, i+1)
+		}
+		left := strings.Join(d.told, "\n\t")
+		d.mu.Unlock()
+		if i >= 0 {
+			return nil
+		}
+		select {
+		case <-d.again:
+		case <-ctx.Done():
+			return fmt.Errorf("%s did not hear within %v: %s\nIt heard:\n\t%s", d.name, patience, line, left)
+		}
+	}
+}
+
+// describe is an event in one line, empty for those that the story does not wait for.
+// It runs beside the story.
+func (t *teller) describe(e skein.Event) string {
+	switch e := e.(type) {
+	case *skein.MessageEvent:
+		return fmt.Sprintf("%s: %s", t.who(e.Message.Sender), e.Message.Text)
+	case *skein.AckEvent:
+		return fmt.Sprintf("%s: %s", t.who(e.Message.Sender), e.Message.Text)
+	case *skein.ChangedEvent:
+		m, reactions := e.Message, ""
+		for _, r := range m.Reactions {
+			reactions += fmt.Sprintf(" %s%d", r.Reaction, r.Count)
+		}
+		return fmt.Sprintf("message %d says now: %s (edits %d%s)", m.Seq, m.Text, m.Edits, reactions)
+	case *skein.RecallEvent:
+		return fmt.Sprintf("message %d was taken back", e.Target)
+	case *skein.GroupEvent:
+		return strings.TrimSpace(fmt.Sprintf("%s by %s %s", event(e.Event), t.who(e.By), t.all(e.Event.Users)))
+	case *skein.ContactEvent:
+		return fmt.Sprintf("%s %s", event(e.Event), t.who(e.User))
+	case *skein.InvitationEvent:
+		return fmt.Sprintf("%s by %s: %s", event(e.Event), t.who(e.By), e.Event.Text)
+	case *skein.ProfileEvent:
+		return event(e.Event)
+	case *skein.ReceiptEvent:
+		return fmt.Sprintf("%s has read up to %d", t.who(e.User), e.Read)
+	case *skein.MyStateEvent:
+		return fmt.Sprintf("my state: pinned %t, draft %q", e.State.Pinned, e.State.Draft)
+	case *skein.TypingEvent:
+		return t.who(e.User) + " is typing"
+	case *skein.PresenceEvent:
+		return fmt.Sprintf("%s is online: %t", t.who(e.User), e.Online)
+	case *skein.StateEvent:
+		var why *skein.Error
+		if e.State == skein.StateStopped && errors.As(e.Err, &why) {
+			return fmt.Sprintf("the connection ended: %s", why.Code)
+		}
+	}
+	return ""
+}
+
+// event is the name of an event's type in plain words.
+func event(e *wire.Event) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(e.Type.String(), "EVENT_TYPE_")), "_", " ")
+}
