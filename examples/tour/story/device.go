@@ -93,10 +93,13 @@ func (d *device) hear(ctx context.Context, line string) error {
 func (t *teller) describe(e skein.Event) string {
 	switch e := e.(type) {
 	case *skein.MessageEvent:
-		return fmt.Sprintf("%s: %s", t.who(e.Message.Sender), e.Message.Text)
+		return t.said(e.Message)
 	case *skein.AckEvent:
-		return fmt.Sprintf("%s: %s", t.who(e.Message.Sender), e.Message.Text)
+		return t.said(e.Message)
 	case *skein.ChangedEvent:
+		if e.Message.Poll != nil {
+			return poll(e.Message)
+		}
 		m, reactions := e.Message, ""
 		for _, r := range m.Reactions {
 			reactions += fmt.Sprintf(" %s%d", r.Reaction, r.Count)
@@ -127,6 +130,26 @@ func (t *teller) describe(e skein.Event) string {
 		}
 	}
 	return ""
+}
+
+// said is a message in one line.
+func (t *teller) said(m *skein.Message) string {
+	if m.Poll != nil {
+		return fmt.Sprintf("%s asks: %s", t.who(m.Sender), m.Fallback)
+	}
+	return fmt.Sprintf("%s: %s", t.who(m.Sender), m.Text)
+}
+
+// poll is what a poll comes to.
+func poll(m *skein.Message) string {
+	var parts []string
+	for _, o := range m.Poll.Options {
+		parts = append(parts, fmt.Sprintf("%s %d", o.Id, o.Votes))
+	}
+	if m.Poll.EndedAtMs > 0 {
+		parts = append(parts, "ended")
+	}
+	return fmt.Sprintf("poll %d: %s", m.Seq, strings.Join(parts, ", "))
 }
 
 // event is the name of an event's type in plain words.
