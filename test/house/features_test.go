@@ -1,0 +1,64 @@
+package house
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Each row of docs/features.md that says that something is there names tests, and each
+// of those tests is there.
+func TestFeatures(t *testing.T) {
+	const page = "../../docs/features.md"
+	raw, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`([a-z0-9/_-]+) (Test[A-Za-z0-9_]+)(/[^`]+)?`")
+	rows := 0
+	for n, line := range strings.Split(string(raw), "\n") {
+		tests := named.FindAllStringSubmatch(line, -1)
+		for _, m := range tests {
+			if !hasTest(t, m[1], m[2], strings.TrimPrefix(m[3], "/")) {
+				t.Errorf("%s:%d: there is no %s", page, n+1, m[0])
+			}
+		}
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 || strings.HasPrefix(strings.TrimSpace(cells[1]), "**") || cells[1] == " feature " || cells[1] == "---" {
+			continue
+		}
+		rows++
+		switch state := strings.TrimSpace(cells[2]); {
+		case state == "no" && len(tests) > 0:
+			t.Errorf("%s:%d: what is not there has a test", page, n+1)
+		case state == "no":
+		case state != "yes" && !strings.HasPrefix(state, "in part: "):
+			t.Errorf("%s:%d: %q is neither yes, no nor in part", page, n+1, state)
+		case len(tests) == 0:
+			t.Errorf("%s:%d: no test shows it", page, n+1)
+		}
+	}
+	if rows < 40 {
+		t.Errorf("only %d rows", rows)
+	}
+}
+
+// hasTest looks for a test in a package, and for the name of a subtest in its files.
+func hasTest(t *testing.T, dir, name, sub string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("../..", dir, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return strings.Contains(all.String(), "func "+name+"(") && (sub == "" || strings.Contains(all.String(), `"`+sub+`"`))
+}
