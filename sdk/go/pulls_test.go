@@ -160,6 +160,7 @@ func TestSlowAnswersOfOneFrame(t *testing.T) {
 			}
 		})
 		r.dial()
+		synctest.Wait() // frame is there
 		for _, p := range frame[:9] {
 			pause(10 * time.Second)
 			r.do(func() { reply(r.conns[0], r.pull(p)) })
