@@ -26,7 +26,7 @@ func TestBackgroundAndHeartbeat(t *testing.T) {
 		eq(t, "told", told, []bool{true, false, true})
 		r.hangUp()
 		pause(time.Minute / 2)
-		eq(t, "connections", len(r.hellos), 2)
+		eq(t, "connections", r.connections(), 2)
 		for i, h := range r.hellos {
 			if h.Background != (i == 1) || h.IdleMs != 90_000 {
 				t.Errorf("hello %d: background %v, idle %d", i, h.Background, h.IdleMs)

@@ -36,7 +36,7 @@ func TestDialReturnsFinalErrors(t *testing.T) {
 				if _, err := r.tryDial(); !errors.Is(err, want) {
 					t.Errorf("Dial: %v, want %v", err, want)
 				}
-				eq(t, "attempts", len(r.hellos), 1)
+				eq(t, "attempts", r.connections(), 1)
 			})
 		})
 	}
@@ -52,7 +52,7 @@ func TestDialTriesAgain(t *testing.T) {
 			return nil
 		}
 		r.dial()
-		eq(t, "attempts", len(r.hellos), 4)
+		eq(t, "attempts", r.connections(), 4)
 	})
 }
 
@@ -166,7 +166,7 @@ func TestKick(t *testing.T) {
 			t.Errorf("last state = %+v", last)
 		}
 		pause(time.Hour)
-		eq(t, "it stays away", len(r.hellos), 1)
+		eq(t, "it stays away", r.connections(), 1)
 		if err := c.Call(bg, "skein.v1.X/Y", &wire.Ping{}, &wire.Pong{}); !errors.Is(err, ErrReplaced) {
 			t.Errorf("Call while stopped: %v", err)
 		}
@@ -248,8 +248,8 @@ func TestTokenSourceThatCannotHelp(t *testing.T) {
 				if _, err := r.tryDial(WithTokenSource(source)); !errors.Is(err, ErrTokenInvalid) {
 					t.Errorf("Dial: %v", err)
 				}
-				if len(r.hellos) > maxRejections {
-					t.Errorf("%d attempts", len(r.hellos))
+				if r.connections() > maxRejections {
+					t.Errorf("%d attempts", r.connections())
 				}
 			})
 		})
@@ -280,7 +280,7 @@ func TestGoAway(t *testing.T) {
 		}
 		pause(10 * time.Second)
 		synctest.Wait()
-		eq(t, "connections", len(r.hellos), 2)
+		eq(t, "connections", r.connections(), 2)
 		eq(t, "bye", len(frames(r.fake, (*wire.ClientFrame).GetBye)), 1)
 		state, _ := c.State()
 		eq(t, "state", state, StateConnected)
@@ -294,7 +294,7 @@ func TestGoAwayThenTheServerCloses(t *testing.T) {
 		r.hangUp()
 		pause(10 * time.Second)
 		synctest.Wait()
-		eq(t, "connections", len(r.hellos), 2)
+		eq(t, "connections", r.connections(), 2)
 		state, _ := c.State()
 		eq(t, "state", state, StateConnected)
 	})
@@ -365,7 +365,7 @@ func TestSilentServerIsLeft(t *testing.T) {
 			r.onFrame = func(c *fakeConn, f *wire.ClientFrame) bool { return c == mute } // half-open: nothing comes back
 		})
 		pause(time.Minute)
-		eq(t, "connections", len(r.hellos), 2)
+		eq(t, "connections", r.connections(), 2)
 	})
 }
 
@@ -447,7 +447,7 @@ func TestInvalidSends(t *testing.T) {
 		if _, err := c.Conversation(dm).Send(bg, "", ContentType("image"), Data([]byte{0xff, 0})); err != nil {
 			t.Errorf("bytes: %v", err)
 		}
-		eq(t, "connections", len(r.hellos), 1)
+		eq(t, "connections", r.connections(), 1)
 	})
 }
 

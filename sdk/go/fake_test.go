@@ -452,6 +452,12 @@ func (f *fake) do(g func()) {
 	g()
 }
 
+// connections is how many Hellos came.
+func (f *fake) connections() (n int) {
+	f.do(func() { n = len(f.hellos) })
+	return n
+}
+
 // say stores a message of somebody.
 func (f *fake) say(conversation, sender, text string) *wire.Entry {
 	f.mu.Lock()

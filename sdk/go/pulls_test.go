@@ -93,7 +93,7 @@ func TestHolesOfSeveralConversations(t *testing.T) {
 				for _, n := range names {
 					r.checkStore(n)
 				}
-				eq(t, "connections", len(r.hellos), 2)
+				eq(t, "connections", r.connections(), 2)
 			})
 		})
 	}
@@ -166,9 +166,9 @@ func TestSlowAnswersOfOneFrame(t *testing.T) {
 			r.do(func() { reply(r.conns[0], r.pull(p)) })
 		}
 		synctest.Wait()
-		eq(t, "connections", len(r.hellos), 2)
+		eq(t, "connections", r.connections(), 2)
 		pause(time.Minute)
-		eq(t, "connections, after silence", len(r.hellos), 3)
+		eq(t, "connections, after silence", r.connections(), 3)
 		for _, n := range names {
 			r.checkStore(n)
 		}

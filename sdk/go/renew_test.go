@@ -58,7 +58,7 @@ func TestTokenIsRenewedOnTheConnection(t *testing.T) {
 			}
 		}
 		eq(t, "renewed at", at, []time.Duration{time.Hour - 25*time.Second, time.Hour + 20*time.Second, time.Hour + 23*time.Second})
-		eq(t, "connections", len(r.hellos), 1)
+		eq(t, "connections", r.connections(), 1)
 	})
 }
 
@@ -83,7 +83,7 @@ func TestNoNewerToken(t *testing.T) {
 				if n < 3 || n > 12 {
 					t.Errorf("the source was asked %d times", n)
 				}
-				eq(t, "connections", len(r.hellos), 1)
+				eq(t, "connections", r.connections(), 1)
 				eq(t, "state", r.state(), StateConnected)
 			})
 		})

@@ -347,7 +347,7 @@ func TestUnansweredSendEndsTheConnection(t *testing.T) {
 		if err != nil || m.Seq != 1 {
 			t.Fatalf("Send = %v, %v", m, err)
 		}
-		eq(t, "hellos", len(r.hellos), 2)
+		eq(t, "hellos", r.connections(), 2)
 		eq(t, "stored", r.texts(), []string{"x"})
 	})
 }

@@ -60,7 +60,7 @@ func TestRefusedSyncIsAskedAgain(t *testing.T) {
 		pause(3100 * time.Millisecond)
 		eq(t, "syncs after the second wait", len(r.syncs()), 3)
 		eq(t, "received in the end", r.events.messages(), []string{"a", "b", "not pushed"})
-		eq(t, "connections", len(r.hellos), 1)
+		eq(t, "connections", r.connections(), 1)
 		pause(time.Minute)
 		eq(t, "syncs in peace", len(r.syncs()), 3)
 		r.checkStore(dm)
@@ -103,7 +103,7 @@ func TestRefusedFirstSync(t *testing.T) {
 		if began < 0 || came < began {
 			t.Errorf("the message is event %d, the reset event %d", came, began)
 		}
-		eq(t, "connections", len(r.hellos), 2)
+		eq(t, "connections", r.connections(), 2)
 		r.checkStore(dm)
 	})
 }
@@ -120,7 +120,7 @@ func TestRefusedPage(t *testing.T) {
 		t.Helper()
 		got, _ := r.c.Conversations(bg)
 		eq(t, "conversations", len(got), want)
-		eq(t, "connections", len(r.hellos), 1)
+		eq(t, "connections", r.connections(), 1)
 	}
 	t.Run("for now", func(t *testing.T) {
 		inBubble(t, func(t *testing.T, r *rig) {
