@@ -152,11 +152,11 @@ type JoinMode int32
 
 const (
 	JoinMode_JOIN_MODE_UNSPECIFIED JoinMode = 0
-	// Whoever knows the group's conversation joins.
+	// Whoever has an invite link joins.
 	JoinMode_JOIN_MODE_OPEN JoinMode = 1
-	// They ask, and an admin lets them in.
+	// Whoever has an invite link may ask, and an admin lets them in.
 	JoinMode_JOIN_MODE_APPROVAL JoinMode = 2
-	// They do not: a member adds them.
+	// Nobody: a member adds them. Invite links do nothing.
 	JoinMode_JOIN_MODE_INVITATION JoinMode = 3
 )
 
@@ -290,6 +290,12 @@ const (
 	EventType_EVENT_TYPE_GROUP_INVITED EventType = 28
 	// The user refused such an invitation on one device; nobody else is told.
 	EventType_EVENT_TYPE_GROUP_INVITATION_REFUSED EventType = 29
+	// The user in `users` asks to be a member of `conversation`, with `text`, until `until_ms`: in their own feed and those of the group's admins. SPEC §4.15.
+	EventType_EVENT_TYPE_GROUP_JOIN_REQUESTED EventType = 30
+	// An admin, the sender, refused that …
+	EventType_EVENT_TYPE_GROUP_JOIN_REFUSED EventType = 31
+	// … or they took it back.
+	EventType_EVENT_TYPE_GROUP_JOIN_WITHDRAWN EventType = 32
 )
 
 // Enum value maps for EventType.
@@ -319,6 +325,9 @@ var (
 		27: "EVENT_TYPE_PROFILE_CHANGED",
 		28: "EVENT_TYPE_GROUP_INVITED",
 		29: "EVENT_TYPE_GROUP_INVITATION_REFUSED",
+		30: "EVENT_TYPE_GROUP_JOIN_REQUESTED",
+		31: "EVENT_TYPE_GROUP_JOIN_REFUSED",
+		32: "EVENT_TYPE_GROUP_JOIN_WITHDRAWN",
 	}
 	EventType_value = map[string]int32{
 		"EVENT_TYPE_UNSPECIFIED":              0,
@@ -345,6 +354,9 @@ var (
 		"EVENT_TYPE_PROFILE_CHANGED":          27,
 		"EVENT_TYPE_GROUP_INVITED":            28,
 		"EVENT_TYPE_GROUP_INVITATION_REFUSED": 29,
+		"EVENT_TYPE_GROUP_JOIN_REQUESTED":     30,
+		"EVENT_TYPE_GROUP_JOIN_REFUSED":       31,
+		"EVENT_TYPE_GROUP_JOIN_WITHDRAWN":     32,
 	}
 )
 
@@ -1217,7 +1229,7 @@ type Event struct {
 	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
 	// GROUP_CHANGED: what is other now; without it, read the group again. MEMBER_ADDED: `history` alone, if those who were added see what was before, too.
 	Group *GroupChange `protobuf:"bytes,6,opt,name=group,proto3" json:"group,omitempty"`
-	// The group that a user's own feed tells of: GROUP_INVITED, GROUP_INVITATION_REFUSED.
+	// The group that a user's own feed tells of: GROUP_INVITED, GROUP_INVITATION_REFUSED, GROUP_JOIN_….
 	Conversation string `protobuf:"bytes,7,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	// MEMBER_REMOVED: they were banned, too, until `until_ms` (0: for ever), for the reason in `text`.
 	Banned        bool `protobuf:"varint,8,opt,name=banned,proto3" json:"banned,omitempty"`
@@ -1565,7 +1577,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\fGroupHistory\x12\x1d\n" +
 	"\x19GROUP_HISTORY_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aGROUP_HISTORY_FROM_JOINING\x10\x01\x12\x15\n" +
-	"\x11GROUP_HISTORY_ALL\x10\x02*\xfb\x05\n" +
+	"\x11GROUP_HISTORY_ALL\x10\x02*\xe8\x06\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CREATED\x10\x01\x12\x1c\n" +
@@ -1591,7 +1603,10 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x1bEVENT_TYPE_CONTACT_REMARKED\x10\x1a\x12\x1e\n" +
 	"\x1aEVENT_TYPE_PROFILE_CHANGED\x10\x1b\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_INVITED\x10\x1c\x12'\n" +
-	"#EVENT_TYPE_GROUP_INVITATION_REFUSED\x10\x1d*M\n" +
+	"#EVENT_TYPE_GROUP_INVITATION_REFUSED\x10\x1d\x12#\n" +
+	"\x1fEVENT_TYPE_GROUP_JOIN_REQUESTED\x10\x1e\x12!\n" +
+	"\x1dEVENT_TYPE_GROUP_JOIN_REFUSED\x10\x1f\x12#\n" +
+	"\x1fEVENT_TYPE_GROUP_JOIN_WITHDRAWN\x10 *M\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROLE_MEMBER\x10\x01\x12\x0e\n" +

@@ -25,13 +25,14 @@ var repeats = map[string]Repeat{
 	"AccountService/Refresh": RepeatSame, "AccountService/Logout": RepeatSame, "AccountService/RevokeSession": RepeatSame,
 	"UserService/UpdateProfile": RepeatSame,
 	"ContactService/BlockUser":  RepeatSame, "ContactService/UnblockUser": RepeatSame, "ContactService/SetRemark": RepeatSame,
-	"GroupService/AcceptInvitation": RepeatSame,
-	"MessageService/RecallMessage":  RepeatSame, "MessageService/MarkRead": RepeatSame, "MessageService/SetMyState": RepeatSame,
+	"GroupService/AcceptInvitation": RepeatSame, "GroupService/JoinByLink": RepeatSame, "GroupService/RequestToJoin": RepeatSame, "GroupService/ApproveJoin": RepeatSame,
+	"MessageService/RecallMessage": RepeatSame, "MessageService/MarkRead": RepeatSame, "MessageService/SetMyState": RepeatSame,
 
 	"AccountService/ListSessions": RepeatReads,
 	"UserService/GetUsers":        RepeatReads, "UserService/FindUser": RepeatReads,
 	"ContactService/ListContacts": RepeatReads,
 	"GroupService/GetGroup":       RepeatReads, "GroupService/ListMembers": RepeatReads, "GroupService/ListInvitations": RepeatReads, "GroupService/ListBans": RepeatReads,
+	"GroupService/ListInviteLinks": RepeatReads, "GroupService/GetInviteLink": RepeatReads, "GroupService/ListJoinRequests": RepeatReads,
 	"MessageService/ListEdits": RepeatReads, "MessageService/ListReactions": RepeatReads, "MessageService/ListVotes": RepeatReads, "MessageService/ListEntries": RepeatReads, "MessageService/ListConversations": RepeatReads,
 	"AdminService/ListUsers": RepeatReads, "AdminService/ListUserSessions": RepeatReads,
 }

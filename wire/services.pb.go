@@ -4313,6 +4313,1156 @@ func (*RefuseInvitationResponse) Descriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
+type InviteLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 26 characters [a-z2-7], which nobody can guess. An application makes an address of its own with it.
+	Code         string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	Conversation string `protobuf:"bytes,2,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// Who made it.
+	Creator     string `protobuf:"bytes,3,opt,name=creator,proto3" json:"creator,omitempty"`
+	CreatedAtMs int64  `protobuf:"varint,4,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	// 0: never.
+	ExpiresAtMs int64 `protobuf:"varint,5,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	// 0: any number.
+	MaxUses uint32 `protobuf:"varint,6,opt,name=max_uses,json=maxUses,proto3" json:"max_uses,omitempty"`
+	// How many joined by it or asked to.
+	Uses          uint32 `protobuf:"varint,7,opt,name=uses,proto3" json:"uses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *InviteLink) Reset() {
+	*x = InviteLink{}
+	mi := &file_skein_v1_services_proto_msgTypes[78]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *InviteLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*InviteLink) ProtoMessage() {}
+
+func (x *InviteLink) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[78]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use InviteLink.ProtoReflect.Descriptor instead.
+func (*InviteLink) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+}
+
+func (x *InviteLink) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *InviteLink) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *InviteLink) GetCreator() string {
+	if x != nil {
+		return x.Creator
+	}
+	return ""
+}
+
+func (x *InviteLink) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *InviteLink) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
+}
+
+func (x *InviteLink) GetMaxUses() uint32 {
+	if x != nil {
+		return x.MaxUses
+	}
+	return 0
+}
+
+func (x *InviteLink) GetUses() uint32 {
+	if x != nil {
+		return x.Uses
+	}
+	return 0
+}
+
+type CreateInviteLinkRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// Unix milliseconds, in the future; 0: it never expires.
+	ExpiresAtMs int64 `protobuf:"varint,2,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	// At most 1,000,000; 0: any number.
+	MaxUses       uint32 `protobuf:"varint,3,opt,name=max_uses,json=maxUses,proto3" json:"max_uses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateInviteLinkRequest) Reset() {
+	*x = CreateInviteLinkRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[79]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateInviteLinkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateInviteLinkRequest) ProtoMessage() {}
+
+func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[79]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateInviteLinkRequest.ProtoReflect.Descriptor instead.
+func (*CreateInviteLinkRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+}
+
+func (x *CreateInviteLinkRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *CreateInviteLinkRequest) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
+}
+
+func (x *CreateInviteLinkRequest) GetMaxUses() uint32 {
+	if x != nil {
+		return x.MaxUses
+	}
+	return 0
+}
+
+type CreateInviteLinkResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Link          *InviteLink            `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateInviteLinkResponse) Reset() {
+	*x = CreateInviteLinkResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[80]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateInviteLinkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateInviteLinkResponse) ProtoMessage() {}
+
+func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[80]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateInviteLinkResponse.ProtoReflect.Descriptor instead.
+func (*CreateInviteLinkResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+}
+
+func (x *CreateInviteLinkResponse) GetLink() *InviteLink {
+	if x != nil {
+		return x.Link
+	}
+	return nil
+}
+
+type ListInviteLinksRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// At most 100, which is the default.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Cursor        string `protobuf:"bytes,3,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListInviteLinksRequest) Reset() {
+	*x = ListInviteLinksRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[81]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListInviteLinksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListInviteLinksRequest) ProtoMessage() {}
+
+func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[81]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListInviteLinksRequest.ProtoReflect.Descriptor instead.
+func (*ListInviteLinksRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+}
+
+func (x *ListInviteLinksRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ListInviteLinksRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListInviteLinksRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+type ListInviteLinksResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Links         []*InviteLink          `protobuf:"bytes,1,rep,name=links,proto3" json:"links,omitempty"`
+	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListInviteLinksResponse) Reset() {
+	*x = ListInviteLinksResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[82]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListInviteLinksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListInviteLinksResponse) ProtoMessage() {}
+
+func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[82]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListInviteLinksResponse.ProtoReflect.Descriptor instead.
+func (*ListInviteLinksResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+}
+
+func (x *ListInviteLinksResponse) GetLinks() []*InviteLink {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+func (x *ListInviteLinksResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+type RevokeInviteLinkRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Code          string                 `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeInviteLinkRequest) Reset() {
+	*x = RevokeInviteLinkRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[83]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeInviteLinkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeInviteLinkRequest) ProtoMessage() {}
+
+func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[83]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeInviteLinkRequest.ProtoReflect.Descriptor instead.
+func (*RevokeInviteLinkRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+}
+
+func (x *RevokeInviteLinkRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *RevokeInviteLinkRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type RevokeInviteLinkResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeInviteLinkResponse) Reset() {
+	*x = RevokeInviteLinkResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[84]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeInviteLinkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeInviteLinkResponse) ProtoMessage() {}
+
+func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[84]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeInviteLinkResponse.ProtoReflect.Descriptor instead.
+func (*RevokeInviteLinkResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+}
+
+type GetInviteLinkRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetInviteLinkRequest) Reset() {
+	*x = GetInviteLinkRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[85]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetInviteLinkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetInviteLinkRequest) ProtoMessage() {}
+
+func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[85]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetInviteLinkRequest.ProtoReflect.Descriptor instead.
+func (*GetInviteLinkRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+}
+
+func (x *GetInviteLinkRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type GetInviteLinkResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The group's.
+	Name    string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Picture string `protobuf:"bytes,2,opt,name=picture,proto3" json:"picture,omitempty"`
+	Members uint32 `protobuf:"varint,3,opt,name=members,proto3" json:"members,omitempty"`
+	// Who has the link asks to be a member (RequestToJoin) instead of joining.
+	Approval      bool `protobuf:"varint,4,opt,name=approval,proto3" json:"approval,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetInviteLinkResponse) Reset() {
+	*x = GetInviteLinkResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[86]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetInviteLinkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetInviteLinkResponse) ProtoMessage() {}
+
+func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[86]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetInviteLinkResponse.ProtoReflect.Descriptor instead.
+func (*GetInviteLinkResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+}
+
+func (x *GetInviteLinkResponse) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *GetInviteLinkResponse) GetPicture() string {
+	if x != nil {
+		return x.Picture
+	}
+	return ""
+}
+
+func (x *GetInviteLinkResponse) GetMembers() uint32 {
+	if x != nil {
+		return x.Members
+	}
+	return 0
+}
+
+func (x *GetInviteLinkResponse) GetApproval() bool {
+	if x != nil {
+		return x.Approval
+	}
+	return false
+}
+
+type JoinByLinkRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinByLinkRequest) Reset() {
+	*x = JoinByLinkRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[87]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinByLinkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinByLinkRequest) ProtoMessage() {}
+
+func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[87]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinByLinkRequest.ProtoReflect.Descriptor instead.
+func (*JoinByLinkRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+}
+
+func (x *JoinByLinkRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type JoinByLinkResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Group         *Group                 `protobuf:"bytes,1,opt,name=group,proto3" json:"group,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinByLinkResponse) Reset() {
+	*x = JoinByLinkResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[88]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinByLinkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinByLinkResponse) ProtoMessage() {}
+
+func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[88]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinByLinkResponse.ProtoReflect.Descriptor instead.
+func (*JoinByLinkResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+}
+
+func (x *JoinByLinkResponse) GetGroup() *Group {
+	if x != nil {
+		return x.Group
+	}
+	return nil
+}
+
+type JoinRequest struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	User        string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	Text        string                 `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	CreatedAtMs int64                  `protobuf:"varint,3,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	// Until when it may be answered.
+	ExpiresAtMs   int64 `protobuf:"varint,4,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinRequest) Reset() {
+	*x = JoinRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[89]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinRequest) ProtoMessage() {}
+
+func (x *JoinRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[89]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
+func (*JoinRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+}
+
+func (x *JoinRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *JoinRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *JoinRequest) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *JoinRequest) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
+}
+
+type RequestToJoinRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Code  string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	// At most 200 characters, for the admins.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestToJoinRequest) Reset() {
+	*x = RequestToJoinRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[90]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestToJoinRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestToJoinRequest) ProtoMessage() {}
+
+func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[90]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestToJoinRequest.ProtoReflect.Descriptor instead.
+func (*RequestToJoinRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+}
+
+func (x *RequestToJoinRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *RequestToJoinRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+type RequestToJoinResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The group, for WithdrawJoin.
+	Conversation  string `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	ExpiresAtMs   int64  `protobuf:"varint,2,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestToJoinResponse) Reset() {
+	*x = RequestToJoinResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[91]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestToJoinResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestToJoinResponse) ProtoMessage() {}
+
+func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[91]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestToJoinResponse.ProtoReflect.Descriptor instead.
+func (*RequestToJoinResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+}
+
+func (x *RequestToJoinResponse) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *RequestToJoinResponse) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
+}
+
+type WithdrawJoinRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WithdrawJoinRequest) Reset() {
+	*x = WithdrawJoinRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[92]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WithdrawJoinRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WithdrawJoinRequest) ProtoMessage() {}
+
+func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[92]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WithdrawJoinRequest.ProtoReflect.Descriptor instead.
+func (*WithdrawJoinRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+}
+
+func (x *WithdrawJoinRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+type WithdrawJoinResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WithdrawJoinResponse) Reset() {
+	*x = WithdrawJoinResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[93]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WithdrawJoinResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WithdrawJoinResponse) ProtoMessage() {}
+
+func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[93]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WithdrawJoinResponse.ProtoReflect.Descriptor instead.
+func (*WithdrawJoinResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+}
+
+type ListJoinRequestsRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// At most 500, default 200.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Cursor        string `protobuf:"bytes,3,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListJoinRequestsRequest) Reset() {
+	*x = ListJoinRequestsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[94]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListJoinRequestsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListJoinRequestsRequest) ProtoMessage() {}
+
+func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[94]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListJoinRequestsRequest.ProtoReflect.Descriptor instead.
+func (*ListJoinRequestsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+}
+
+func (x *ListJoinRequestsRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ListJoinRequestsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListJoinRequestsRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+type ListJoinRequestsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Requests      []*JoinRequest         `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
+	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListJoinRequestsResponse) Reset() {
+	*x = ListJoinRequestsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[95]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListJoinRequestsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListJoinRequestsResponse) ProtoMessage() {}
+
+func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[95]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListJoinRequestsResponse.ProtoReflect.Descriptor instead.
+func (*ListJoinRequestsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+}
+
+func (x *ListJoinRequestsResponse) GetRequests() []*JoinRequest {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+func (x *ListJoinRequestsResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+type ApproveJoinRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	User          string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApproveJoinRequest) Reset() {
+	*x = ApproveJoinRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[96]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApproveJoinRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApproveJoinRequest) ProtoMessage() {}
+
+func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[96]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApproveJoinRequest.ProtoReflect.Descriptor instead.
+func (*ApproveJoinRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+}
+
+func (x *ApproveJoinRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ApproveJoinRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+type ApproveJoinResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ApproveJoinResponse) Reset() {
+	*x = ApproveJoinResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[97]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ApproveJoinResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ApproveJoinResponse) ProtoMessage() {}
+
+func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[97]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ApproveJoinResponse.ProtoReflect.Descriptor instead.
+func (*ApproveJoinResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+}
+
+type RefuseJoinRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	User          string                 `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefuseJoinRequest) Reset() {
+	*x = RefuseJoinRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[98]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefuseJoinRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefuseJoinRequest) ProtoMessage() {}
+
+func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[98]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefuseJoinRequest.ProtoReflect.Descriptor instead.
+func (*RefuseJoinRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+}
+
+func (x *RefuseJoinRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *RefuseJoinRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+type RefuseJoinResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RefuseJoinResponse) Reset() {
+	*x = RefuseJoinResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[99]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RefuseJoinResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RefuseJoinResponse) ProtoMessage() {}
+
+func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[99]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RefuseJoinResponse.ProtoReflect.Descriptor instead.
+func (*RefuseJoinResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+}
+
 type SendMessageRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -4330,7 +5480,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4342,7 +5492,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4355,7 +5505,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -4418,7 +5568,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4430,7 +5580,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4443,7 +5593,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -4477,7 +5627,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4489,7 +5639,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4502,7 +5652,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -4529,7 +5679,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4541,7 +5691,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4554,7 +5704,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -4580,7 +5730,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4592,7 +5742,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4605,7 +5755,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -4662,7 +5812,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4674,7 +5824,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4687,7 +5837,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -4725,7 +5875,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4737,7 +5887,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4750,7 +5900,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -4792,7 +5942,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4804,7 +5954,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4817,7 +5967,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -4850,7 +6000,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4862,7 +6012,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4875,7 +6025,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -4928,7 +6078,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4940,7 +6090,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4953,7 +6103,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -5002,7 +6152,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5014,7 +6164,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5027,7 +6177,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -5060,7 +6210,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5072,7 +6222,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5085,7 +6235,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -5134,7 +6284,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5146,7 +6296,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5159,7 +6309,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -5187,7 +6337,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5199,7 +6349,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5212,7 +6362,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *Reacted) GetUser() string {
@@ -5243,7 +6393,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5255,7 +6405,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5268,7 +6418,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -5310,7 +6460,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5322,7 +6472,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5335,7 +6485,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -5363,7 +6513,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5375,7 +6525,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5388,7 +6538,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -5423,7 +6573,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5435,7 +6585,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5448,7 +6598,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -5481,7 +6631,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5493,7 +6643,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5506,7 +6656,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -5555,7 +6705,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5567,7 +6717,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5580,7 +6730,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -5609,7 +6759,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5621,7 +6771,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5634,7 +6784,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *Voted) GetUser() string {
@@ -5664,7 +6814,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5676,7 +6826,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5689,7 +6839,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -5734,7 +6884,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5746,7 +6896,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5759,7 +6909,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -5811,7 +6961,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5823,7 +6973,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5836,7 +6986,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -5883,7 +7033,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5895,7 +7045,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5908,7 +7058,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -5928,7 +7078,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5940,7 +7090,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5953,7 +7103,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -5978,7 +7128,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5990,7 +7140,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6003,7 +7153,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
 }
 
 type SetMyStateRequest struct {
@@ -6024,7 +7174,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6036,7 +7186,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6049,7 +7199,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -6110,7 +7260,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6122,7 +7272,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6135,7 +7285,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -6156,7 +7306,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6168,7 +7318,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6181,7 +7331,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -6214,7 +7364,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6226,7 +7376,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6239,7 +7389,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -6265,7 +7415,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6277,7 +7427,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6290,7 +7440,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -6330,7 +7480,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6342,7 +7492,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6355,7 +7505,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -6376,7 +7526,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6388,7 +7538,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6401,7 +7551,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -6434,7 +7584,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6446,7 +7596,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6459,7 +7609,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -6480,7 +7630,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6492,7 +7642,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6505,7 +7655,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -6532,7 +7682,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6544,7 +7694,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6557,7 +7707,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -6583,7 +7733,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6595,7 +7745,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6608,7 +7758,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -6627,7 +7777,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6639,7 +7789,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6652,7 +7802,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -6673,7 +7823,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6685,7 +7835,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6698,7 +7848,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -6724,7 +7874,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6736,7 +7886,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6749,7 +7899,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -6776,7 +7926,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6788,7 +7938,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6801,7 +7951,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -6848,7 +7998,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6860,7 +8010,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6873,7 +8023,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -7148,7 +8298,73 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"=\n" +
 	"\x17RefuseInvitationRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\"\x1a\n" +
-	"\x18RefuseInvitationResponse\"\xc9\x02\n" +
+	"\x18RefuseInvitationResponse\"\xd5\x01\n" +
+	"\n" +
+	"InviteLink\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12\"\n" +
+	"\fconversation\x18\x02 \x01(\tR\fconversation\x12\x18\n" +
+	"\acreator\x18\x03 \x01(\tR\acreator\x12\"\n" +
+	"\rcreated_at_ms\x18\x04 \x01(\x03R\vcreatedAtMs\x12\"\n" +
+	"\rexpires_at_ms\x18\x05 \x01(\x03R\vexpiresAtMs\x12\x19\n" +
+	"\bmax_uses\x18\x06 \x01(\rR\amaxUses\x12\x12\n" +
+	"\x04uses\x18\a \x01(\rR\x04uses\"|\n" +
+	"\x17CreateInviteLinkRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\"\n" +
+	"\rexpires_at_ms\x18\x02 \x01(\x03R\vexpiresAtMs\x12\x19\n" +
+	"\bmax_uses\x18\x03 \x01(\rR\amaxUses\"D\n" +
+	"\x18CreateInviteLinkResponse\x12(\n" +
+	"\x04link\x18\x01 \x01(\v2\x14.skein.v1.InviteLinkR\x04link\"j\n" +
+	"\x16ListInviteLinksRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"Y\n" +
+	"\x17ListInviteLinksResponse\x12*\n" +
+	"\x05links\x18\x01 \x03(\v2\x14.skein.v1.InviteLinkR\x05links\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"Q\n" +
+	"\x17RevokeInviteLinkRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\"\x1a\n" +
+	"\x18RevokeInviteLinkResponse\"*\n" +
+	"\x14GetInviteLinkRequest\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\"{\n" +
+	"\x15GetInviteLinkResponse\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\apicture\x18\x02 \x01(\tR\apicture\x12\x18\n" +
+	"\amembers\x18\x03 \x01(\rR\amembers\x12\x1a\n" +
+	"\bapproval\x18\x04 \x01(\bR\bapproval\"'\n" +
+	"\x11JoinByLinkRequest\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\";\n" +
+	"\x12JoinByLinkResponse\x12%\n" +
+	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"}\n" +
+	"\vJoinRequest\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\"\n" +
+	"\rcreated_at_ms\x18\x03 \x01(\x03R\vcreatedAtMs\x12\"\n" +
+	"\rexpires_at_ms\x18\x04 \x01(\x03R\vexpiresAtMs\">\n" +
+	"\x14RequestToJoinRequest\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"_\n" +
+	"\x15RequestToJoinResponse\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\"\n" +
+	"\rexpires_at_ms\x18\x02 \x01(\x03R\vexpiresAtMs\"9\n" +
+	"\x13WithdrawJoinRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\"\x16\n" +
+	"\x14WithdrawJoinResponse\"k\n" +
+	"\x17ListJoinRequestsRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"a\n" +
+	"\x18ListJoinRequestsResponse\x121\n" +
+	"\brequests\x18\x01 \x03(\v2\x15.skein.v1.JoinRequestR\brequests\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"L\n" +
+	"\x12ApproveJoinRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\"\x15\n" +
+	"\x13ApproveJoinResponse\"K\n" +
+	"\x11RefuseJoinRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\"\x14\n" +
+	"\x12RefuseJoinResponse\"\xc9\x02\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -7370,8 +8586,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\tBlockUser\x12\x1a.skein.v1.BlockUserRequest\x1a\x1b.skein.v1.BlockUserResponse\x12J\n" +
 	"\vUnblockUser\x12\x1c.skein.v1.UnblockUserRequest\x1a\x1d.skein.v1.UnblockUserResponse\x12D\n" +
 	"\tSetRemark\x12\x1a.skein.v1.SetRemarkRequest\x1a\x1b.skein.v1.SetRemarkResponse\x12M\n" +
-	"\fListContacts\x12\x1d.skein.v1.ListContactsRequest\x1a\x1e.skein.v1.ListContactsResponse2\xaf\n" +
-	"\n" +
+	"\fListContacts\x12\x1d.skein.v1.ListContactsRequest\x1a\x1e.skein.v1.ListContactsResponse2\xe9\x10\n" +
 	"\fGroupService\x12J\n" +
 	"\vCreateGroup\x12\x1c.skein.v1.CreateGroupRequest\x1a\x1d.skein.v1.CreateGroupResponse\x12A\n" +
 	"\bGetGroup\x12\x19.skein.v1.GetGroupRequest\x1a\x1a.skein.v1.GetGroupResponse\x12J\n" +
@@ -7392,7 +8607,19 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bListBans\x12\x19.skein.v1.ListBansRequest\x1a\x1a.skein.v1.ListBansResponse\x12V\n" +
 	"\x0fListInvitations\x12 .skein.v1.ListInvitationsRequest\x1a!.skein.v1.ListInvitationsResponse\x12Y\n" +
 	"\x10AcceptInvitation\x12!.skein.v1.AcceptInvitationRequest\x1a\".skein.v1.AcceptInvitationResponse\x12Y\n" +
-	"\x10RefuseInvitation\x12!.skein.v1.RefuseInvitationRequest\x1a\".skein.v1.RefuseInvitationResponse2\xec\a\n" +
+	"\x10RefuseInvitation\x12!.skein.v1.RefuseInvitationRequest\x1a\".skein.v1.RefuseInvitationResponse\x12Y\n" +
+	"\x10CreateInviteLink\x12!.skein.v1.CreateInviteLinkRequest\x1a\".skein.v1.CreateInviteLinkResponse\x12V\n" +
+	"\x0fListInviteLinks\x12 .skein.v1.ListInviteLinksRequest\x1a!.skein.v1.ListInviteLinksResponse\x12Y\n" +
+	"\x10RevokeInviteLink\x12!.skein.v1.RevokeInviteLinkRequest\x1a\".skein.v1.RevokeInviteLinkResponse\x12P\n" +
+	"\rGetInviteLink\x12\x1e.skein.v1.GetInviteLinkRequest\x1a\x1f.skein.v1.GetInviteLinkResponse\x12G\n" +
+	"\n" +
+	"JoinByLink\x12\x1b.skein.v1.JoinByLinkRequest\x1a\x1c.skein.v1.JoinByLinkResponse\x12P\n" +
+	"\rRequestToJoin\x12\x1e.skein.v1.RequestToJoinRequest\x1a\x1f.skein.v1.RequestToJoinResponse\x12M\n" +
+	"\fWithdrawJoin\x12\x1d.skein.v1.WithdrawJoinRequest\x1a\x1e.skein.v1.WithdrawJoinResponse\x12Y\n" +
+	"\x10ListJoinRequests\x12!.skein.v1.ListJoinRequestsRequest\x1a\".skein.v1.ListJoinRequestsResponse\x12J\n" +
+	"\vApproveJoin\x12\x1c.skein.v1.ApproveJoinRequest\x1a\x1d.skein.v1.ApproveJoinResponse\x12G\n" +
+	"\n" +
+	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xec\a\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -7433,7 +8660,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 126)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 148)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(GroupPolicy)(0),                  // 1: skein.v1.GroupPolicy
@@ -7516,75 +8743,97 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*AcceptInvitationResponse)(nil),  // 78: skein.v1.AcceptInvitationResponse
 	(*RefuseInvitationRequest)(nil),   // 79: skein.v1.RefuseInvitationRequest
 	(*RefuseInvitationResponse)(nil),  // 80: skein.v1.RefuseInvitationResponse
-	(*SendMessageRequest)(nil),        // 81: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),       // 82: skein.v1.SendMessageResponse
-	(*RecallMessageRequest)(nil),      // 83: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),     // 84: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),        // 85: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),       // 86: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),          // 87: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),         // 88: skein.v1.ListEditsResponse
-	(*Edited)(nil),                    // 89: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),     // 90: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),    // 91: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),      // 92: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),     // 93: skein.v1.ListReactionsResponse
-	(*Reacted)(nil),                   // 94: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),         // 95: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),        // 96: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),            // 97: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),           // 98: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),          // 99: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),         // 100: skein.v1.ListVotesResponse
-	(*Voted)(nil),                     // 101: skein.v1.Voted
-	(*ListEntriesRequest)(nil),        // 102: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 103: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 104: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 105: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 106: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 107: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 108: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 109: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 110: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 111: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 112: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 113: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 114: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 115: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 116: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 117: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 118: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 119: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 120: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 121: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 122: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 123: skein.v1.CreateGroupForResponse
-	nil,                               // 124: skein.v1.Group.ExtraEntry
-	nil,                               // 125: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 126: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 127: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 128: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 129: skein.v1.Device
-	(Role)(0),                         // 130: skein.v1.Role
-	(GroupPower)(0),                   // 131: skein.v1.GroupPower
-	(JoinMode)(0),                     // 132: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 133: skein.v1.GroupHistory
-	(*Content)(nil),                   // 134: skein.v1.Content
-	(*Poll)(nil),                      // 135: skein.v1.Poll
-	(*Entry)(nil),                     // 136: skein.v1.Entry
-	(*Newest)(nil),                    // 137: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 138: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 139: skein.v1.MyState
-	(*GroupChange)(nil),               // 140: skein.v1.GroupChange
+	(*InviteLink)(nil),                // 81: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),   // 82: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),  // 83: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),    // 84: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),   // 85: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),   // 86: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),  // 87: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),      // 88: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),     // 89: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),         // 90: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),        // 91: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),               // 92: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),      // 93: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),     // 94: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),       // 95: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),      // 96: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),   // 97: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),  // 98: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),        // 99: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),       // 100: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),         // 101: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),        // 102: skein.v1.RefuseJoinResponse
+	(*SendMessageRequest)(nil),        // 103: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),       // 104: skein.v1.SendMessageResponse
+	(*RecallMessageRequest)(nil),      // 105: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),     // 106: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),        // 107: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),       // 108: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),          // 109: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),         // 110: skein.v1.ListEditsResponse
+	(*Edited)(nil),                    // 111: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),     // 112: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),    // 113: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),      // 114: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),     // 115: skein.v1.ListReactionsResponse
+	(*Reacted)(nil),                   // 116: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),         // 117: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),        // 118: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),            // 119: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),           // 120: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),          // 121: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),         // 122: skein.v1.ListVotesResponse
+	(*Voted)(nil),                     // 123: skein.v1.Voted
+	(*ListEntriesRequest)(nil),        // 124: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 125: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 126: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 127: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 128: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 129: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 130: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 131: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 132: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 133: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 134: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 135: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 136: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 137: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 138: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 139: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 140: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 141: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 142: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 143: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 144: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 145: skein.v1.CreateGroupForResponse
+	nil,                               // 146: skein.v1.Group.ExtraEntry
+	nil,                               // 147: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 148: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 149: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 150: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 151: skein.v1.Device
+	(Role)(0),                         // 152: skein.v1.Role
+	(GroupPower)(0),                   // 153: skein.v1.GroupPower
+	(JoinMode)(0),                     // 154: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 155: skein.v1.GroupHistory
+	(*Content)(nil),                   // 156: skein.v1.Content
+	(*Poll)(nil),                      // 157: skein.v1.Poll
+	(*Entry)(nil),                     // 158: skein.v1.Entry
+	(*Newest)(nil),                    // 159: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 160: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 161: skein.v1.MyState
+	(*GroupChange)(nil),               // 162: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	129, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	151, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	3,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	129, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	151, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	3,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	3,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	14,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	129, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	151, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
 	19,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	19,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	0,   // 9: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
@@ -7597,167 +8846,191 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	26,  // 16: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	26,  // 17: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	26,  // 18: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	130, // 19: skein.v1.Group.role:type_name -> skein.v1.Role
-	124, // 20: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	131, // 21: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	131, // 22: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	131, // 23: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	132, // 24: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	133, // 25: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	130, // 26: skein.v1.Member.role:type_name -> skein.v1.Role
+	152, // 19: skein.v1.Group.role:type_name -> skein.v1.Role
+	146, // 20: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	153, // 21: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	153, // 22: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	153, // 23: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	154, // 24: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	155, // 25: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	152, // 26: skein.v1.Member.role:type_name -> skein.v1.Role
 	43,  // 27: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	43,  // 28: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	43,  // 29: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	125, // 30: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	131, // 31: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	131, // 32: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	131, // 33: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	132, // 34: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	133, // 35: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	147, // 30: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	153, // 31: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	153, // 32: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	153, // 33: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	154, // 34: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	155, // 35: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
 	43,  // 36: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
 	44,  // 37: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	130, // 38: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	152, // 38: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
 	67,  // 39: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
 	74,  // 40: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
 	43,  // 41: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	134, // 42: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	126, // 43: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	135, // 44: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	134, // 45: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	127, // 46: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	89,  // 47: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	134, // 48: skein.v1.Edited.content:type_name -> skein.v1.Content
-	128, // 49: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	94,  // 50: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	101, // 51: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	136, // 52: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	136, // 53: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	137, // 54: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	138, // 55: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	139, // 56: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	3,   // 57: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	129, // 58: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	3,   // 59: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	19,  // 60: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	19,  // 61: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	14,  // 62: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	140, // 63: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	43,  // 64: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	4,   // 65: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	6,   // 66: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	8,   // 67: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	10,  // 68: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	12,  // 69: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	15,  // 70: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	17,  // 71: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	20,  // 72: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	22,  // 73: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	24,  // 74: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	27,  // 75: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	29,  // 76: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	31,  // 77: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	33,  // 78: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	35,  // 79: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	37,  // 80: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	39,  // 81: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	41,  // 82: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	45,  // 83: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	47,  // 84: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	49,  // 85: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	51,  // 86: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	53,  // 87: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	55,  // 88: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	57,  // 89: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	59,  // 90: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	61,  // 91: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	63,  // 92: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	65,  // 93: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	68,  // 94: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	70,  // 95: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	72,  // 96: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	75,  // 97: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	77,  // 98: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	79,  // 99: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	81,  // 100: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	83,  // 101: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	85,  // 102: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	87,  // 103: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	90,  // 104: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	92,  // 105: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	95,  // 106: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	97,  // 107: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	99,  // 108: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	102, // 109: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	104, // 110: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	106, // 111: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	108, // 112: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	110, // 113: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	112, // 114: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	114, // 115: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	116, // 116: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	118, // 117: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	120, // 118: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	122, // 119: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	5,   // 120: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	7,   // 121: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	9,   // 122: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	11,  // 123: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	13,  // 124: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	16,  // 125: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	18,  // 126: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	21,  // 127: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	23,  // 128: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	25,  // 129: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	28,  // 130: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	30,  // 131: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	32,  // 132: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	34,  // 133: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	36,  // 134: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	38,  // 135: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	40,  // 136: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	42,  // 137: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	46,  // 138: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	48,  // 139: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	50,  // 140: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	52,  // 141: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	54,  // 142: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	56,  // 143: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	58,  // 144: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	60,  // 145: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	62,  // 146: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	64,  // 147: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	66,  // 148: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	69,  // 149: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	71,  // 150: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	73,  // 151: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	76,  // 152: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	78,  // 153: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	80,  // 154: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	82,  // 155: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	84,  // 156: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	86,  // 157: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	88,  // 158: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	91,  // 159: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	93,  // 160: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	96,  // 161: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	98,  // 162: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	100, // 163: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	103, // 164: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	105, // 165: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	107, // 166: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	109, // 167: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	111, // 168: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	113, // 169: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	115, // 170: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	117, // 171: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	119, // 172: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	121, // 173: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	123, // 174: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	120, // [120:175] is the sub-list for method output_type
-	65,  // [65:120] is the sub-list for method input_type
-	65,  // [65:65] is the sub-list for extension type_name
-	65,  // [65:65] is the sub-list for extension extendee
-	0,   // [0:65] is the sub-list for field type_name
+	81,  // 42: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	81,  // 43: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	43,  // 44: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	92,  // 45: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	156, // 46: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	148, // 47: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	157, // 48: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	156, // 49: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	149, // 50: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	111, // 51: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	156, // 52: skein.v1.Edited.content:type_name -> skein.v1.Content
+	150, // 53: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	116, // 54: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	123, // 55: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	158, // 56: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	158, // 57: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	159, // 58: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	160, // 59: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	161, // 60: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	3,   // 61: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	151, // 62: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	3,   // 63: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	19,  // 64: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	19,  // 65: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	14,  // 66: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	162, // 67: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	43,  // 68: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	4,   // 69: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	6,   // 70: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	8,   // 71: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	10,  // 72: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	12,  // 73: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	15,  // 74: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	17,  // 75: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	20,  // 76: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	22,  // 77: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	24,  // 78: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	27,  // 79: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	29,  // 80: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	31,  // 81: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	33,  // 82: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	35,  // 83: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	37,  // 84: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	39,  // 85: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	41,  // 86: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	45,  // 87: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	47,  // 88: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	49,  // 89: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	51,  // 90: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	53,  // 91: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	55,  // 92: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	57,  // 93: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	59,  // 94: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	61,  // 95: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	63,  // 96: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	65,  // 97: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	68,  // 98: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	70,  // 99: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	72,  // 100: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	75,  // 101: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	77,  // 102: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	79,  // 103: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	82,  // 104: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	84,  // 105: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	86,  // 106: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	88,  // 107: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	90,  // 108: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	93,  // 109: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	95,  // 110: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	97,  // 111: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	99,  // 112: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	101, // 113: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	103, // 114: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	105, // 115: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	107, // 116: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	109, // 117: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	112, // 118: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	114, // 119: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	117, // 120: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	119, // 121: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	121, // 122: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	124, // 123: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	126, // 124: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	128, // 125: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	130, // 126: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	132, // 127: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	134, // 128: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	136, // 129: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	138, // 130: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	140, // 131: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	142, // 132: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	144, // 133: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	5,   // 134: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	7,   // 135: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	9,   // 136: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	11,  // 137: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	13,  // 138: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	16,  // 139: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	18,  // 140: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	21,  // 141: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	23,  // 142: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	25,  // 143: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	28,  // 144: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	30,  // 145: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	32,  // 146: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	34,  // 147: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	36,  // 148: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	38,  // 149: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	40,  // 150: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	42,  // 151: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	46,  // 152: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	48,  // 153: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	50,  // 154: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	52,  // 155: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	54,  // 156: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	56,  // 157: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	58,  // 158: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	60,  // 159: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	62,  // 160: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	64,  // 161: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	66,  // 162: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	69,  // 163: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	71,  // 164: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	73,  // 165: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	76,  // 166: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	78,  // 167: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	80,  // 168: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	83,  // 169: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	85,  // 170: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	87,  // 171: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	89,  // 172: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	91,  // 173: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	94,  // 174: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	96,  // 175: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	98,  // 176: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	100, // 177: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	102, // 178: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	104, // 179: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	106, // 180: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	108, // 181: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	110, // 182: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	113, // 183: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	115, // 184: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	118, // 185: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	120, // 186: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	122, // 187: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	125, // 188: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	127, // 189: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	129, // 190: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	131, // 191: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	133, // 192: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	135, // 193: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	137, // 194: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	139, // 195: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	141, // 196: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	143, // 197: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	145, // 198: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	134, // [134:199] is the sub-list for method output_type
+	69,  // [69:134] is the sub-list for method input_type
+	69,  // [69:69] is the sub-list for extension type_name
+	69,  // [69:69] is the sub-list for extension extendee
+	0,   // [0:69] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -7769,14 +9042,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[21].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[48].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[105].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[127].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   126,
+			NumMessages:   148,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

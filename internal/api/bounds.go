@@ -158,7 +158,7 @@ func digits(least, most int) string {
 // that their type describes (see Bounds). TestEveryFieldHasBounds holds it.
 func fieldBounds() map[string]Bounds {
 	all := make(map[string]Bounds, 200)
-	for _, part := range []map[string]Bounds{accountBounds(), contactBounds(), groupBounds(), joinBounds(), messageBounds(), amendBounds(), adminBounds(), stateBounds()} {
+	for _, part := range []map[string]Bounds{accountBounds(), contactBounds(), groupBounds(), joinBounds(), linkBounds(), messageBounds(), amendBounds(), adminBounds(), stateBounds()} {
 		for name, b := range part {
 			all[name] = b
 		}
@@ -283,7 +283,7 @@ func groupBounds() map[string]Bounds {
 		"MuteMemberRequest.user":        id().required().format("user"),
 		"MuteMemberRequest.until_ms":    millis(),
 	}
-	for _, m := range []string{"BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers", "LeaveGroup", "SetRole", "TransferOwnership", "MuteMember"} {
+	for _, m := range []string{"CreateInviteLink", "ListInviteLinks", "RevokeInviteLink", "WithdrawJoin", "ListJoinRequests", "ApproveJoin", "RefuseJoin", "BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers", "LeaveGroup", "SetRole", "TransferOwnership", "MuteMember"} {
 		all[m+"Request.conversation"] = matching(groupPattern).required().format("group")
 	}
 	for _, m := range []string{"UpdateGroupRequest", "GroupChange"} {
@@ -325,6 +325,52 @@ func joinBounds() map[string]Bounds {
 		"ListBansRequest.cursor":    optionalID(),
 		"ListBansResponse.bans":     list(group.MaxPage),
 		"ListBansResponse.next":     optionalID(),
+	}
+}
+
+// linkBounds is of invite links and who asks to join by one.
+func linkBounds() map[string]Bounds {
+	code := func() Bounds { return matching(group.LinkPattern).required() }
+	maybeCode := matching("^([a-z2-7]{26})?$")
+	return map[string]Bounds{
+		"InviteLink.code":          code(),
+		"InviteLink.conversation":  matching(groupPattern).required(),
+		"InviteLink.creator":       id().required(),
+		"InviteLink.created_at_ms": millis().required(),
+		"InviteLink.expires_at_ms": millis(),
+		"InviteLink.max_uses":      number(0, group.MaxLinkUses),
+		"InviteLink.uses":          number(0, math.MaxUint32),
+
+		"CreateInviteLinkRequest.expires_at_ms": millis().format("future"),
+		"CreateInviteLinkRequest.max_uses":      number(0, group.MaxLinkUses),
+		"CreateInviteLinkResponse.link":         {Required: true},
+		"ListInviteLinksRequest.limit":          page(group.MaxLinks, group.MaxLinks),
+		"ListInviteLinksRequest.cursor":         maybeCode,
+		"ListInviteLinksResponse.links":         list(group.MaxLinks),
+		"ListInviteLinksResponse.next":          maybeCode,
+		"RevokeInviteLinkRequest.code":          code(),
+		"GetInviteLinkRequest.code":             code(),
+		"GetInviteLinkResponse.name":            title(maxNameChars).required(),
+		"GetInviteLinkResponse.picture":         {MaxLength: group.MaxPicture, MaxBytes: group.MaxPicture},
+		"GetInviteLinkResponse.members":         number(1, math.MaxUint32).required(),
+		"JoinByLinkRequest.code":                code(),
+		"JoinByLinkResponse.group":              {Required: true},
+
+		"JoinRequest.user":          id().required(),
+		"JoinRequest.text":          lines(group.MaxRequestText),
+		"JoinRequest.created_at_ms": millis().required(),
+		"JoinRequest.expires_at_ms": millis().required(),
+
+		"RequestToJoinRequest.code":           code(),
+		"RequestToJoinRequest.text":           lines(group.MaxRequestText),
+		"RequestToJoinResponse.conversation":  matching(groupPattern).required(),
+		"RequestToJoinResponse.expires_at_ms": millis().required(),
+		"ListJoinRequestsRequest.limit":       page(group.DefaultPage, group.MaxRequests),
+		"ListJoinRequestsRequest.cursor":      optionalID(),
+		"ListJoinRequestsResponse.requests":   list(group.MaxRequests),
+		"ListJoinRequestsResponse.next":       optionalID(),
+		"ApproveJoinRequest.user":             id().required().format("user"),
+		"RefuseJoinRequest.user":              id().required().format("user"),
 	}
 }
 

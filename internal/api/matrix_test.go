@@ -30,7 +30,7 @@ var everybody = []string{asNone, asStranger, asFriend, asBlocked, asEx, asMember
 
 // short names of codes in the table.
 var outcomes = map[string]im.Code{
-	"ok": "", "NT": im.CodeUnauthenticated, "PD": im.CodePermissionDenied, "NF": im.CodeNotFound, "NC": im.CodeNotContact, "BT": im.CodeTokenInvalid,
+	"ok": "", "NT": im.CodeUnauthenticated, "PD": im.CodePermissionDenied, "NF": im.CodeNotFound, "NC": im.CodeNotContact, "BT": im.CodeTokenInvalid, "AE": im.CodeAlreadyExists,
 }
 
 // Rows that many methods share.
@@ -156,6 +156,39 @@ var matrix = []cell{
 	{"GroupService/RefuseInvitation", "", users, func(s *scene) proto.Message { return &wire.RefuseInvitationRequest{Conversation: s.invitedTo()} }},
 	{"GroupService/RefuseInvitation", "without one", nobody, func(s *scene) proto.Message { return &wire.RefuseInvitationRequest{Conversation: s.group} }},
 
+	{"GroupService/CreateInviteLink", "", groupMgr, func(s *scene) proto.Message {
+		s.joins(wire.JoinMode_JOIN_MODE_OPEN)
+		return &wire.CreateInviteLinkRequest{Conversation: s.group, MaxUses: 3}
+	}},
+	{"GroupService/ListInviteLinks", "", groupMgr, func(s *scene) proto.Message { return &wire.ListInviteLinksRequest{Conversation: s.group} }},
+	{"GroupService/RevokeInviteLink", "", groupMgr, func(s *scene) proto.Message {
+		return &wire.RevokeInviteLinkRequest{Conversation: s.group, Code: s.joins(wire.JoinMode_JOIN_MODE_OPEN)}
+	}},
+	{"GroupService/GetInviteLink", "", users, func(s *scene) proto.Message {
+		return &wire.GetInviteLinkRequest{Code: s.joins(wire.JoinMode_JOIN_MODE_APPROVAL)}
+	}},
+	{"GroupService/GetInviteLink", "that is not there", nobody, func(*scene) proto.Message { return &wire.GetInviteLinkRequest{Code: strings.Repeat("a", 26)} }},
+	{"GroupService/JoinByLink", "", users, func(s *scene) proto.Message {
+		return &wire.JoinByLinkRequest{Code: s.joins(wire.JoinMode_JOIN_MODE_OPEN)}
+	}},
+	{"GroupService/JoinByLink", "where admins let in", "NT PD PD PD PD ok ok ok PD PD", func(s *scene) proto.Message {
+		return &wire.JoinByLinkRequest{Code: s.joins(wire.JoinMode_JOIN_MODE_APPROVAL)}
+	}},
+	{"GroupService/RequestToJoin", "", "NT ok ok ok ok AE AE AE ok PD", func(s *scene) proto.Message {
+		return &wire.RequestToJoinRequest{Code: s.joins(wire.JoinMode_JOIN_MODE_APPROVAL), Text: "please"}
+	}},
+	{"GroupService/WithdrawJoin", "of one's own", "NT ok ok ok ok NF NF NF ok PD", func(s *scene) proto.Message {
+		_ = s.call(s.me.token, "GroupService/RequestToJoin", &wire.RequestToJoinRequest{Code: s.joins(wire.JoinMode_JOIN_MODE_APPROVAL)}, nil)
+		return &wire.WithdrawJoinRequest{Conversation: s.group}
+	}},
+	{"GroupService/WithdrawJoin", "", nobody, func(s *scene) proto.Message { return &wire.WithdrawJoinRequest{Conversation: s.group} }},
+	{"GroupService/ListJoinRequests", "", groupMgr, func(s *scene) proto.Message { return &wire.ListJoinRequestsRequest{Conversation: s.group} }},
+	{"GroupService/ApproveJoin", "", groupMgr, func(s *scene) proto.Message {
+		return &wire.ApproveJoinRequest{Conversation: s.group, User: s.asks()}
+	}},
+	{"GroupService/RefuseJoin", "", groupMgr, func(s *scene) proto.Message {
+		return &wire.RefuseJoinRequest{Conversation: s.group, User: s.asks()}
+	}},
 	{"MessageService/SendMessage", "group", inGroup, func(s *scene) proto.Message {
 		return &wire.SendMessageRequest{Conversation: s.group, Content: text("hi")}
 	}},
@@ -380,6 +413,22 @@ func (s *scene) invitedTo() string {
 		s.t.Fatalf("invited %v", g.GetInvited())
 	}
 	return g.GetGroup().GetConversation()
+}
+
+// joins is a link of bob's group, which is joined in a way from then on.
+func (s *scene) joins(mode wire.JoinMode) string {
+	s.t.Helper()
+	s.must(s.owner.token, "GroupService/UpdateGroup", &wire.UpdateGroupRequest{Conversation: s.group, Join: mode}, nil)
+	var l wire.CreateInviteLinkResponse
+	s.must(s.owner.token, "GroupService/CreateInviteLink", &wire.CreateInviteLinkRequest{Conversation: s.group}, &l)
+	return l.GetLink().GetCode()
+}
+
+// asks is somebody who asks to be in bob's group.
+func (s *scene) asks() string {
+	s.t.Helper()
+	s.must(s.friend.token, "GroupService/RequestToJoin", &wire.RequestToJoinRequest{Code: s.joins(wire.JoinMode_JOIN_MODE_APPROVAL)}, nil)
+	return s.friend.id
 }
 
 func (s *scene) says(p person, conversation string) uint64 {

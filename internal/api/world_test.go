@@ -161,7 +161,7 @@ func newWorld(t *testing.T) *world {
 	messages := messaging.New(messaging.Options{EditWindow: time.Hour, Journal: journal, Marks: journal, Recalls: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
 	members.contacts = contact.New(db, runner, contact.Options{})
-	members.groups = group.New(db, db, runner, group.Options{})
+	members.groups = group.New(db, db, db, runner, group.Options{})
 	accounts := account.New(db, account.Options{
 		OpenRegistration: true, RegistrationsPerHour: -1, AdminKeyHash: account.HashKey(adminKey),
 		Argon: account.Argon{MemoryKiB: 8, Time: 1, Threads: 1},

@@ -249,7 +249,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 		contacts.Changed = a.node.Forget
 	}
 	m.contacts = contact.New(a.directory, a.outbox, contacts)
-	m.groups = group.New(a.directory, a.directory, a.outbox, group.Options{
+	m.groups = group.New(a.directory, a.directory, a.directory, a.outbox, group.Options{
 		MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, Shared: shared, Help: m.Help, Registerer: a.metrics,
 	})
 	policy := account.DMContacts

@@ -139,7 +139,7 @@ func (v *vars) matchAt(at string, pattern, value any) error {
 			return fmt.Errorf("%s: %v is no object", at, value)
 		}
 		open := false
-		if _, ok := p["code"]; ok {
+		if code, ok := p["code"].(string); ok && !strings.HasPrefix(code, "$") { // an error's, not an invite link's
 			var err error
 			if got, err = numbered(at, got); err != nil {
 				return err

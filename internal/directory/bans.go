@@ -9,7 +9,7 @@ import (
 )
 
 // ban keeps the event's users out, in place of what was said of them before, and
-// ends what they are invited to.
+// ends what they are invited to and what they asked for.
 func ban(tx *writeTx, p im.Promise) error {
 	for _, u := range p.Event.Users {
 		if _, err := tx.Exec(`
@@ -20,6 +20,9 @@ func ban(tx *writeTx, p im.Promise) error {
 			return err
 		}
 		if _, err := tx.Exec("DELETE FROM group_invitations WHERE user_id = $1 AND conversation = $2", u, p.Conversation); err != nil {
+			return err
+		}
+		if _, err := tx.Exec("DELETE FROM group_requests WHERE user_id = $1 AND conversation = $2", u, p.Conversation); err != nil {
 			return err
 		}
 	}

@@ -258,8 +258,13 @@ func join(tx *writeTx, p im.Promise, seq uint64) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec("DELETE FROM group_invitations WHERE conversation = $1 AND user_id IN ("+placeholders(2, len(part))+")", invited(p.Conversation, part)...)
-		return err
+		// What they were asked, and what they asked for, is answered.
+		for _, table := range [...]string{"group_invitations", "group_requests"} {
+			if _, err := tx.Exec("DELETE FROM "+table+" WHERE conversation = $1 AND user_id IN ("+placeholders(2, len(part))+")", invited(p.Conversation, part)...); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return err

@@ -161,6 +161,7 @@ type Options struct {
 type Service struct {
 	store   Store
 	people  People
+	doors   Doors
 	outbox  Driver
 	o       Options
 	rosters *rosters
@@ -172,8 +173,8 @@ type Service struct {
 	retries prometheus.Counter
 }
 
-// New makes a Service. store and people are of one directory.
-func New(store Store, people People, outbox Driver, o Options) *Service {
+// New makes a Service. store, people and doors are of one directory.
+func New(store Store, people People, doors Doors, outbox Driver, o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -197,7 +198,7 @@ func New(store Store, people People, outbox Driver, o Options) *Service {
 	}
 	metrics := promauto.With(o.Registerer)
 	s := &Service{
-		store: store, people: people, outbox: outbox, o: o, seed: maphash.MakeSeed(),
+		store: store, people: people, doors: doors, outbox: outbox, o: o, seed: maphash.MakeSeed(),
 		rosters: newRosters(o.CachedMembers), pace: newPace(pacedMembers), adds: newAdds(o.AddsPerHour),
 		loads: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "skein_group_roster_loads_total",
@@ -372,6 +373,8 @@ func (s *Service) Members(ctx context.Context, c im.ConversationID) ([]im.UserID
 type view struct {
 	Group                        // Role is the actor's
 	members map[im.UserID]Member // the actor and those asked for, if members; without Joined
+	// by is what the change uses up: set by who decides.
+	by im.JoinBy
 }
 
 func (v *view) roleOf(u im.UserID) im.Role { return v.members[u].Role }
@@ -443,7 +446,7 @@ func (s *Service) change(ctx context.Context, actor im.Actor, c im.ConversationI
 			return err
 		}
 		p := s.promise(c, actor.User, v.Rev, *event)
-		accepted, err := s.store.PromiseRoster(ctx, p)
+		accepted, err := s.promiseRoster(ctx, p, v.by)
 		if err != nil {
 			return fmt.Errorf("promise a roster change: %w", err)
 		}
@@ -456,6 +459,13 @@ func (s *Service) change(ctx context.Context, actor im.Actor, c im.ConversationI
 		}
 	}
 	return im.Errorf(im.CodeConflict, "this group changes too fast just now")
+}
+
+func (s *Service) promiseRoster(ctx context.Context, p im.Promise, by im.JoinBy) (bool, error) {
+	if by == (im.JoinBy{}) {
+		return s.store.PromiseRoster(ctx, p)
+	}
+	return s.doors.PromiseJoin(ctx, p, by, s.o.Now())
 }
 
 // turn waits until no other change of the group runs in this process.

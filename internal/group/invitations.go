@@ -1,7 +1,6 @@
 package group
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -164,8 +163,8 @@ func (s *Service) Accept(ctx context.Context, actor im.Actor, c im.ConversationI
 		if v.Members >= s.o.MaxMembers {
 			return nil, s.tooMany()
 		}
-		if free, err := s.welcome(ctx, c, []im.UserID{actor.User}); err != nil || len(free) == 0 {
-			return nil, cmp.Or(err, error(im.Errorf(im.CodePermissionDenied, "you are banned from this group")))
+		if err := s.checkBanned(ctx, c, actor.User); err != nil {
+			return nil, err
 		}
 		return joining(v, []im.UserID{actor.User}), nil
 	})

@@ -72,6 +72,73 @@ func recalling(author im.UserID) func(context.Context, *group.Service, im.Actor,
 	}
 }
 
+// byLink does something with a new link of the group.
+func byLink(do func(context.Context, *group.Service, im.Actor, string) error) func(context.Context, *world, im.Actor, im.ConversationID) error {
+	return func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
+		l, err := w.CreateLink(ctx, actor("owner"), c, time.Time{}, 0)
+		w.ok(err)
+		return do(ctx, w.Service, by, l.Code)
+	}
+}
+
+// asking answers a new request to join.
+func asking(do func(*group.Service, context.Context, im.Actor, im.ConversationID, im.UserID) error) func(context.Context, *world, im.Actor, im.ConversationID) error {
+	return func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
+		l, err := w.CreateLink(ctx, actor("owner"), c, time.Time{}, 0)
+		w.ok(err)
+		_, err = w.Request(ctx, actor("new"), l.Code, "")
+		w.ok(err)
+		return do(w.Service, ctx, by, c, "new")
+	}
+}
+
+// joiningPermissions are those of links and requests.
+func joiningPermissions() []permission {
+	type service = *group.Service
+	open, approval := &im.GroupChange{Join: im.JoinOpen}, &im.GroupChange{Join: im.JoinApproval}
+	return []permission{
+		{"look at an invite link", open, byLink(func(ctx context.Context, s service, by im.Actor, code string) error {
+			_, err := s.Look(ctx, by, code)
+			return err
+		})},
+		{"join by an invite link", open, byLink(func(ctx context.Context, s service, by im.Actor, code string) error {
+			_, err := s.Join(ctx, by, code)
+			return err
+		})},
+		{"join by an invite link, where admins let in (`join`)", approval, byLink(func(ctx context.Context, s service, by im.Actor, code string) error {
+			_, err := s.Join(ctx, by, code)
+			return err
+		})},
+		{"ask to join by an invite link, where admins let in", approval, byLink(func(ctx context.Context, s service, by im.Actor, code string) error {
+			_, err := s.Request(ctx, by, code, "")
+			return err
+		})},
+		{"make an invite link", open, func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
+			_, err := w.CreateLink(ctx, by, c, time.Time{}, 0)
+			return err
+		}},
+		{"make an invite link, where nobody joins by one", nil, func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
+			_, err := w.CreateLink(ctx, by, c, time.Time{}, 0)
+			return err
+		}},
+		on("see the invite links", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
+			_, _, err := s.ListLinks(ctx, by, c, 0, "")
+			return err
+		}),
+		{"revoke an invite link", open, func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
+			l, err := w.CreateLink(ctx, actor("owner"), c, time.Time{}, 0)
+			w.ok(err)
+			return w.RevokeLink(ctx, by, c, l.Code)
+		}},
+		on("see who asks to join", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
+			_, _, err := s.ListRequests(ctx, by, c, 0, "")
+			return err
+		}),
+		{"let in who asks", approval, asking((*group.Service).Approve)},
+		{"refuse who asks", approval, asking((*group.Service).RefuseRequest)},
+	}
+}
+
 func permissions() []permission {
 	type service = *group.Service
 	remove := func(u im.UserID) func(context.Context, service, im.Actor, im.ConversationID) error {
@@ -153,7 +220,7 @@ func TestPermissions(t *testing.T) {
 		b.WriteString(" " + a.name + " |")
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(who)) + "\n")
-	for _, row := range permissions() {
+	for _, row := range append(permissions(), joiningPermissions()...) {
 		b.WriteString("| " + row.name + " |")
 		var c im.ConversationID
 		var fresh uint64

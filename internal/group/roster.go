@@ -258,6 +258,24 @@ func (r *roster) member(u im.UserID) cachedMember {
 	return r.base[u]
 }
 
+// admins are the owner and the admins by id, at most most of them.
+func (r *roster) admins(most int) []im.UserID {
+	var owner, all []im.UserID
+	for _, members := range []map[im.UserID]cachedMember{r.base, r.over} {
+		for u := range members {
+			switch m := r.member(u); {
+			case m.role == im.RoleOwner:
+				owner = append(owner, u)
+			case m.role == im.RoleAdmin:
+				all = append(all, u)
+			}
+		}
+	}
+	slices.Sort(all)
+	all = slices.Compact(append(owner[:min(len(owner), 1)], all...))
+	return all[:min(len(all), most)]
+}
+
 // size is what a roster takes in RAM, in members.
 func (r *roster) size() int { return len(r.base) + len(r.over) }
 

@@ -101,7 +101,7 @@ func (w *world) another(o group.Options) *group.Service {
 	}
 	var s *group.Service
 	applied := func(p im.Promise, seq uint64) { s.Applied(p, seq) }
-	s = group.New(w.store, w.store, outbox.New(w.store, w.journal, outbox.Options{Applied: applied}), o)
+	s = group.New(w.store, w.store, w.store, outbox.New(w.store, w.journal, outbox.Options{Applied: applied}), o)
 	return s
 }
 

@@ -17,6 +17,8 @@ const (
 	GroupChangeSettings
 	GroupMentionAll
 	GroupBan
+	GroupInviteLinks
+	GroupLetIn
 )
 
 // groupPowers is the least role for each action. An action without a row is
@@ -35,6 +37,8 @@ var groupPowers = [...]Role{
 	GroupChangeSettings: RoleAdmin,
 	GroupMentionAll:     RoleAdmin,
 	GroupBan:            RoleAdmin,
+	GroupInviteLinks:    RoleAdmin,
+	GroupLetIn:          RoleAdmin,
 }
 
 // Authorize is the function Authorize under the group's switches: who may add,

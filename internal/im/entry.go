@@ -87,6 +87,9 @@ const (
 	// What a group does in a user's own feed.
 	EventGroupInvited           EventType = 28
 	EventGroupInvitationRefused EventType = 29
+	EventJoinRequested          EventType = 30
+	EventJoinRefused            EventType = 31
+	EventJoinWithdrawn          EventType = 32
 )
 
 // Event is something that happened to a conversation (group events) or to a

@@ -75,3 +75,37 @@ type Ban struct {
 	// Until is zero for ever.
 	Until time.Time
 }
+
+// InviteLink lets whoever has it join a group, or ask to.
+type InviteLink struct {
+	// Code is what nobody can guess.
+	Code         string
+	Conversation ConversationID
+	Creator      UserID
+	Created      time.Time
+	// Expires is zero for never.
+	Expires time.Time
+	// MaxUses is 0 for any number.
+	MaxUses, Uses int
+	// Group has the name, the number of members and the settings.
+	Group GroupInfo
+}
+
+// Holds reports whether somebody may use the link.
+func (l *InviteLink) Holds(now time.Time) bool {
+	return (l.Expires.IsZero() || now.Before(l.Expires)) && (l.MaxUses == 0 || l.Uses < l.MaxUses) && l.Group.Members > 0
+}
+
+// JoinRequest is a user who asks to be a member of a group.
+type JoinRequest struct {
+	Conversation     ConversationID
+	User             UserID
+	Text             string
+	Created, Expires time.Time
+}
+
+// JoinBy is what lets somebody become a member; it is used up by that.
+type JoinBy struct {
+	Link  string // the code of an invite link
+	Asked bool   // what they asked for
+}

@@ -60,6 +60,8 @@ func newSource(t testing.TB, entries int) *source {
 		INSERT INTO memberships VALUES ('ann', 'grp:g1', 1, 0, 3, 0, 9, '', '', 0), ('Bob', 'grp:g1', 7, 9, 0, 0, 9, 'left', '1-5', 5);
 		INSERT INTO group_invitations VALUES ('Bob', 'grp:g1', 'ann', 5, 99);
 		INSERT INTO group_bans VALUES ('grp:g1', 'eve', 'ann', 'noise', 5, 0);
+		INSERT INTO group_links VALUES ('abcdefghijklmnopqrstuvwxyz', 'grp:g1', 'ann', 5, 0, 3, 1);
+		INSERT INTO group_requests VALUES ('grp:g1', 'Bob', 'please', 5, 99);
 		INSERT INTO outbox VALUES (x'0190', 41, 'grp:g1', 'ann', '{"t":2}', 3, 4)`)
 	s.farAhead(t)
 	s.fill(t, entries)

@@ -31,6 +31,8 @@ func (c *Chat) onEvent(ctx context.Context, e skein.Event) {
 		c.onTimeline(ctx, e.Conversation, e.Message)
 	case *skein.InvitationEvent:
 		c.onInvitation(ctx, e)
+	case *skein.JoinRequestEvent:
+		c.onJoinRequest(ctx, e)
 	case *skein.ContactEvent:
 		c.onContact(ctx, e)
 	case *skein.ProfileEvent:
@@ -111,6 +113,20 @@ func (c *Chat) onTimeline(ctx context.Context, conversation string, m *skein.Mes
 func (c *Chat) onInvitation(ctx context.Context, e *skein.InvitationEvent) {
 	if e.Event.GetType() == wire.EventType_EVENT_TYPE_GROUP_INVITED {
 		c.printf("        ● %s invites you to “%s”  (/join %s or /decline %s)\n", c.name(ctx, e.By), clean(e.Event.Text), e.Conversation, e.Conversation)
+	}
+}
+
+func (c *Chat) onJoinRequest(ctx context.Context, e *skein.JoinRequestEvent) {
+	who, group := c.name(ctx, e.User), c.title(ctx, e.Conversation)
+	switch e.Event.GetType() {
+	case wire.EventType_EVENT_TYPE_GROUP_JOIN_REQUESTED:
+		if !e.Message.Own { // who asks was told by the answer
+			c.printf("        ● %s asks to join %s%s  (/approve @… there, or /turndown @…)\n", who, group, because(e.Event.Text, 0))
+		}
+	case wire.EventType_EVENT_TYPE_GROUP_JOIN_REFUSED:
+		c.printf("        ● %s does not let %s join %s\n", c.name(ctx, e.By), who, e.Conversation)
+	case wire.EventType_EVENT_TYPE_GROUP_JOIN_WITHDRAWN:
+		c.printf("        ● %s does not ask to join %s any more\n", who, e.Conversation)
 	}
 }
 

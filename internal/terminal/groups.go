@@ -65,7 +65,22 @@ func (c *Chat) invitationsCmd(ctx context.Context, _ []string) error {
 }
 
 func (c *Chat) joinCmd(ctx context.Context, args []string) error {
-	g, err := c.client.Groups().Accept(ctx, args[0])
+	by := c.client.Groups().Accept
+	if !strings.HasPrefix(args[0], "grp:") {
+		look, err := c.client.Groups().Look(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		if look.Approval {
+			conversation, err := c.client.Groups().Ask(ctx, args[0], strings.Join(args[1:], " "))
+			if err == nil {
+				c.printf("        ● you asked to join “%s”, %d members  (/withdraw %s)\n", clean(look.Name), look.Members, conversation)
+			}
+			return err
+		}
+		by = c.client.Groups().Join
+	}
+	g, err := by(ctx, args[0])
 	if err != nil {
 		return err
 	}

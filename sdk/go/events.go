@@ -62,6 +62,16 @@ type (
 		Event   *wire.Event
 		Message *Message
 	}
+	// JoinRequestEvent: somebody asks to be a member of a group whose admin the user is
+	// (Groups.Approve, RefuseJoin), or the user asks themselves; or that was refused or
+	// withdrawn, as Event.Type says.
+	JoinRequestEvent struct {
+		Conversation string
+		// User asks, By did what the event tells.
+		User, By string
+		Event    *wire.Event
+		Message  *Message
+	}
 	// ProfileEvent: the user's own name or settings were changed, here or on
 	// another device.
 	ProfileEvent struct {
@@ -112,23 +122,24 @@ type (
 	}
 )
 
-func (*MessageEvent) event()    {}
-func (*AckEvent) event()        {}
-func (*FailedEvent) event()     {}
-func (*RecallEvent) event()     {}
-func (*ChangedEvent) event()    {}
-func (*GroupEvent) event()      {}
-func (*ContactEvent) event()    {}
-func (*ProfileEvent) event()    {}
-func (*InvitationEvent) event() {}
-func (*GapEvent) event()        {}
-func (*ResetEvent) event()      {}
-func (*ReceiptEvent) event()    {}
-func (*MyStateEvent) event()    {}
-func (*TypingEvent) event()     {}
-func (*SignalEvent) event()     {}
-func (*PresenceEvent) event()   {}
-func (*StateEvent) event()      {}
+func (*MessageEvent) event()     {}
+func (*AckEvent) event()         {}
+func (*FailedEvent) event()      {}
+func (*RecallEvent) event()      {}
+func (*ChangedEvent) event()     {}
+func (*GroupEvent) event()       {}
+func (*ContactEvent) event()     {}
+func (*ProfileEvent) event()     {}
+func (*InvitationEvent) event()  {}
+func (*JoinRequestEvent) event() {}
+func (*GapEvent) event()         {}
+func (*ResetEvent) event()       {}
+func (*ReceiptEvent) event()     {}
+func (*MyStateEvent) event()     {}
+func (*TypingEvent) event()      {}
+func (*SignalEvent) event()      {}
+func (*PresenceEvent) event()    {}
+func (*StateEvent) event()       {}
 
 // hub takes events to the program. Events about stored things come from the
 // store's feed; the hub only says that there are new ones. Passing events
@@ -346,6 +357,12 @@ func (c *Client) entryEvent(e *wire.Entry) Event {
 			return &ProfileEvent{Event: e.Event, Message: m}
 		case wire.EventType_EVENT_TYPE_GROUP_INVITED, wire.EventType_EVENT_TYPE_GROUP_INVITATION_REFUSED:
 			return &InvitationEvent{Conversation: e.Event.Conversation, By: e.Sender, Event: e.Event, Message: m}
+		case wire.EventType_EVENT_TYPE_GROUP_JOIN_REQUESTED, wire.EventType_EVENT_TYPE_GROUP_JOIN_REFUSED, wire.EventType_EVENT_TYPE_GROUP_JOIN_WITHDRAWN:
+			ev := &JoinRequestEvent{Conversation: e.Event.Conversation, By: e.Sender, Event: e.Event, Message: m}
+			if len(e.Event.Users) > 0 {
+				ev.User = e.Event.Users[0]
+			}
+			return ev
 		}
 		ev := &ContactEvent{User: e.Sender, Event: e.Event, Message: m}
 		for _, u := range e.GetEvent().GetUsers() {

@@ -27,6 +27,7 @@ func scenarios() []scenario {
 		{"two users chat", terms{}, chat},
 		{"messages for who is away", terms{}, away},
 		{"a group of three", terms{}, groupOfThree},
+		{"links and requests to join", terms{}, joining},
 		{"recall", terms{}, recall},
 		{"recalled is not unread", terms{}, recalledIsRead},
 		{"unread and read marks on two devices", terms{}, twoDevices},

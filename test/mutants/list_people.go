@@ -152,6 +152,31 @@ var people = []Mutant{
 		Package: groupDir, Test: "TestBan",
 	},
 	{
+		Name: "link-is-not-counted", Breaks: "invite links: a link for three is used three times",
+		Hunks:   []Hunk{{directoryDir + "/joining.go", "uses = uses + 1", "uses = uses"}},
+		Package: groupDir, Test: "TestLink|TestLastUse",
+	},
+	{
+		Name: "link-never-ends", Breaks: "invite links: one that has an end ends",
+		Hunks:   []Hunk{{imDir + "/people.go", "return (l.Expires.IsZero() || now.Before(l.Expires)) &&", "return"}},
+		Package: groupDir, Test: "TestLinkIsOver",
+	},
+	{
+		Name: "banned-joins-by-link", Breaks: "invite links: nobody joins who is banned",
+		Hunks:   []Hunk{{groupDir + "/links.go", "if err == nil && len(free) == 0 {", "if err == nil && len(free) > 1 {"}},
+		Package: groupDir, Test: "TestLinkRefused",
+	},
+	{
+		Name: "ask-to-join-is-kept", Breaks: "requests to join: of letting in and taking back one happens",
+		Hunks:   []Hunk{{groupDir + "/requests.go", "v.by.Asked = true\n", ""}},
+		Package: groupDir, Test: "TestRequest|TestApproveRaces",
+	},
+	{
+		Name: "link-joins-where-admins-let-in", Breaks: "invite links: where admins let in nobody joins by a link alone",
+		Hunks:   []Hunk{{groupDir + "/links.go", "case v.Settings.Join == im.JoinApproval:", "case v.Settings.Join == 9:"}},
+		Package: groupDir, Test: "TestLinkRefused",
+	},
+	{
 		Name: "doubt-is-forgotten", Breaks: "4: a roster that may be old is looked at again",
 		Hunks:   []Hunk{{groupDir + "/roster.go", "\tif l.doubt == doubt {\n\t\tl.doubt = 0\n\t}", "\tl.doubt = 0"}},
 		Package: groupDir, Test: "TestDoubtOutrunsAConfirmation",

@@ -91,6 +91,8 @@ def exists(name: str, value, seed: bytes, path: str):
         return "1"
     if name == "untilMs" and path.endswith("BanMember") and value != "0" and DIGITS.match(value):
         return "4102444800000"  # a ban that is over already is refused
+    if name == "expiresAtMs" and path.endswith("CreateInviteLink") and value != "0" and DIGITS.match(value):
+        return "4102444800000"  # and so is a link
     if name in ("user", "users", "members", "mentions") and "AdminService" not in path and ID.match(value) and seed[2] % 4:
         return pick(seed[3:], WORLD["others"])
     if name == "cursor" and path.endswith(("ListConversations", "ListReactions", "ListVotes")):
