@@ -5,7 +5,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 TOOLS   := bin/tools
 export PATH := $(CURDIR)/$(TOOLS):$(PATH)
 
-.PHONY: help run build cross test test-kill test-faults test-powercut test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
+.PHONY: help run build cross test test-kill test-faults test-powercut test-walk test-fuzz test-older test-schema test-mutants conformance check gen verify-gen cover bench bench-compare vuln deps cluster clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -61,6 +61,12 @@ test-faults: build ## hurt a cluster FAULTS times each: kill, freeze, cut off no
 POWERCUTS ?= 10
 test-powercut: ## cut the power (ext4 without its journal); must pass, and must fail without fsync. Needs root.
 	$(GO) run ./test/faults powercut --rounds $(POWERCUTS)
+
+WALK ?= 200000
+CRASHES ?= 100
+test-walk: deps ## WALK random operations of five devices on each store, with CRASHES, against a model; about half an hour each
+	$(GO) run ./test/walk --operations $(WALK) --crashes $(CRASHES) --store pebble
+	$(GO) run ./test/walk --operations $(WALK) --crashes $(CRASHES) --store postgres
 
 FUZZTIME ?= 60s
 test-fuzz: ## every fuzz target for FUZZTIME

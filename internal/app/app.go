@@ -50,6 +50,8 @@ type Options struct {
 	WrapDispatch func(im.Dispatch) im.Dispatch
 	// Heartbeat overrides the default intervals (laboratories, tests).
 	Heartbeat gateway.Heartbeat
+	// Rates overrides how often a device may ask for what (laboratories, tests).
+	Rates limits.Rates
 	// PlaceEvery overrides how often a gateway among others looks up the positions of
 	// busy connections (tests).
 	PlaceEvery time.Duration
@@ -153,7 +155,11 @@ func (a *App) makeServices(ctx context.Context, o Options) error {
 	if err := a.joinCluster(ctx, o); err != nil {
 		return err
 	}
-	a.devices = limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: a.cfg.Gateway.SendRate, Burst: a.cfg.Gateway.SendBurst}})
+	rates := limits.Rates{Sends: limits.Rate{PerSecond: a.cfg.Gateway.SendRate, Burst: a.cfg.Gateway.SendBurst}}
+	if o.Rates != (limits.Rates{}) {
+		rates = o.Rates
+	}
+	a.devices = limits.NewDevices(rates)
 	a.limiter = api.NewLimiter(api.LimiterOptions{Devices: a.devices})
 	a.credentials = limits.NewLogins(time.Now)
 	if a.cfg.Is(config.RoleLogic) {

@@ -122,7 +122,7 @@ func (it *item) forGood() bool { return it.err != nil && !im.ForNow(it.err) }
 func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 	e := &it.entry
 	roster, err := s.permissions.MaySend(ctx, e.Sender, e.Conversation)
-	if err != nil {
+	if err != nil && !takesBack(e, err) {
 		if im.CodeOf(err) != im.CodeMuted { // that is decided by each node's clock, too
 			it.deniedAt = roster
 		}
@@ -147,6 +147,20 @@ func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 		}
 	}
 	return nil
+}
+
+// takesBack tells that an entry may be stored although its author may not write: who is
+// in a conversation takes back what they said there also while they are muted, admins
+// alone write, or the other one of a dm has blocked them (SPEC §4.7).
+func takesBack(e *im.Entry, err error) bool {
+	if e.Kind != im.EntryRecall {
+		return false
+	}
+	switch im.CodeOf(err) {
+	case im.CodeMuted, im.CodePermissionDenied, im.CodeNotContact:
+		return true
+	}
+	return false
 }
 
 // openDM makes sure that a dm's first message finds both users as members: the

@@ -375,3 +375,27 @@ func TestEditOfUnknownOutcome(t *testing.T) {
 		t.Errorf("reminded: %+v", w.out.reminded)
 	}
 }
+
+// Who may not write takes back what they said; who is no member any more does not.
+func TestRecallByWhoMayNotWrite(t *testing.T) {
+	for _, c := range []im.ConversationID{ab, "grp:g"} {
+		for _, code := range []im.Code{im.CodeMuted, im.CodePermissionDenied, im.CodeNotContact, im.CodeNotFound} {
+			w := newWorld(t)
+			seq := w.say("alice", c, "one")
+			w.members.mu.Lock()
+			w.members.deny["alice"] = im.Errorf(code, "not now")
+			w.members.mu.Unlock()
+			_, err := w.send("alice", editing(im.Message{Conversation: c, ID: w.early()}, seq, "two"))
+			wantCode(t, err, code)
+			_, err = w.send("alice", recalling(im.Message{Conversation: c, ID: w.early()}, seq))
+			if code == im.CodeNotFound {
+				wantCode(t, err, code)
+				continue
+			}
+			wantCode(t, err, "")
+			if e := w.journal.entries[c][seq-1]; !e.Recalled || e.Body != nil {
+				t.Errorf("%s: %+v, want it recalled", c, e)
+			}
+		}
+	}
+}

@@ -209,6 +209,8 @@ func (s *Service) decide(it *item) (verdict, error) {
 			it.ifRoster = roster
 		}
 		return toAppend, nil
+	case it.admitted && e.Kind == im.EntryRecall && (err == nil && !known || takesBack(e, err)):
+		return toAppend, nil // allowed to who is in it, at the revision that it is conditional on
 	case it.admitted && !known && e.Conversation.Kind() == im.KindGroup:
 		return toAppend, s.paced(e) // the append is conditional on it
 	case it.asked >= maxAsked:

@@ -340,7 +340,9 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 	}
 	r := &cv.rec
 	r.Title = s.Title
-	cv.takeWindows(s)
+	if low := cv.takeWindows(s); low > 0 {
+		k.raise(cv, low)
+	}
 	delete(k.unsure, cv)
 	if s.Seq >= r.Head {
 		r.Head, r.HeadCount, cv.countedTo = s.Seq, s.Count, s.Seq

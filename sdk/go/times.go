@@ -127,13 +127,15 @@ func (k *core) listUnsure() {
 
 // takeWindows takes over the times of membership as the server tells them. One
 // that the store holds stays, also when the server, which keeps the latest ones,
-// does not name it any more.
-func (cv *conv) takeWindows(s *wire.ConversationState) {
+// does not name it any more. low, if not 0, is where the window has to begin now:
+// something before it was not the user's until now, and the store has none of it.
+func (cv *conv) takeWindows(s *wire.ConversationState) (low uint64) {
 	r := &cv.rec
 	newer := s.Seq >= r.High
 	if !newer && s.FirstSeq < r.First {
-		return // as it was before the user came back
+		return 0 // as it was before the user came back
 	}
+	was := *r
 	begin := s.FirstSeq
 	if len(s.Earlier) > 0 {
 		begin = s.Earlier[0].FirstSeq
@@ -152,4 +154,28 @@ func (cv *conv) takeWindows(s *wire.ConversationState) {
 		r.Until, cv.told = s.UntilSeq, s.Seq
 	}
 	cv.forgetEarly(r.after(r.High))
+	return r.opened(&was)
+}
+
+// opened is the first entry of the window behind the last one of it that was not the
+// user's before and is now (a group may show new members everything), 0 if there is none.
+func (r *ConversationRecord) opened(was *ConversationRecord) uint64 {
+	next := was.First
+	for _, w := range slices.Backward(was.Earlier) {
+		if last := r.before(next); next <= r.High && last > w.Until && last >= r.Low {
+			return next
+		}
+		next = w.First
+	}
+	return 0
+}
+
+// raise has the window begin at a later entry; what is before it is read again when it
+// is shown.
+func (k *core) raise(cv *conv, low uint64) {
+	// What this batch adds below must not outlive the Forget, which comes first in it.
+	k.commit()
+	k.batch.Forget = append(k.batch.Forget, EntryRef{cv.rec.ID, low})
+	cv.rec.Low = low
+	k.touch(cv, true)
 }

@@ -538,3 +538,25 @@ func TestHearingNothingPings(t *testing.T) {
 		eq(t, "pings", len(frames(r.fake, (*wire.ClientFrame).GetPing)), 1)
 	})
 }
+
+// Who is added again to a group that shows everything may read what lies between their
+// times: the window has none of it, so it begins behind it.
+func TestWindowBeginsBehindWhatIsShownNow(t *testing.T) {
+	store := NewMemoryStore()
+	k := still(t, store)
+	in := func(seq uint64) *wire.Entry { e := said(seq); e.Conversation = grp; return e }
+	k.applyState(&wire.ConversationState{Conversation: grp, Seq: 3, Count: 3, FirstSeq: 1, UntilSeq: 3, FromSeq: 1, Entries: []*wire.Entry{in(1), in(2), in(3)}}, false, reqSync)
+	twice := &wire.ConversationState{Conversation: grp, Seq: 8, Count: 8, FirstSeq: 7, Earlier: []*wire.Window{{FirstSeq: 1, UntilSeq: 3}}, FromSeq: 7, Entries: []*wire.Entry{in(7), in(8)}}
+	k.applyState(twice, false, reqSync)
+	k.applyState(twice, false, reqSync) // nothing new: the window stays
+	k.commit()
+	if r := k.convs[grp].rec; r.Low != 1 || r.High != 8 {
+		t.Fatalf("window %d to %d, want 1 to 8", r.Low, r.High)
+	}
+	k.applyState(&wire.ConversationState{Conversation: grp, Seq: 9, Count: 9, FirstSeq: 9, Earlier: []*wire.Window{{FirstSeq: 1, UntilSeq: 8}}, FromSeq: 9, Entries: []*wire.Entry{in(9)}}, false, reqSync)
+	k.commit()
+	es, err := store.Entries(bg, grp, 1, 100, 100)
+	if r := k.convs[grp].rec; err != nil || r.Low != 7 || r.High != 9 || len(es) != 3 || es[0].Seq != 7 {
+		t.Errorf("window %d to %d, entries %v, %v; want 7 to 9", r.Low, r.High, es, err)
+	}
+}

@@ -280,4 +280,9 @@ var clients = []Mutant{
 		Hunks:   []Hunk{{apiDir + "/groups.go", "Role:         wire.Role(m.Role),", ""}},
 		Package: "test/clients", Test: "TestExamples",
 	},
+	{
+		Name: "window-keeps-what-it-has-not", Breaks: "19: what a member may read is shown, also when it was not theirs before",
+		Hunks:   []Hunk{{sdkDir + "/sync.go", "if low := cv.takeWindows(s); low > 0 {", "if low := cv.takeWindows(s); low > r.High {"}},
+		Package: sdkDir, Test: "TestWindowBeginsBehindWhatIsShownNow",
+	},
 }

@@ -54,6 +54,11 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestWhoMayEdit",
 	},
 	{
+		Name: "recall-needs-to-write", Breaks: "who may not write takes back what they said",
+		Hunks:   []Hunk{{messagingDir + "/admit.go", "case im.CodeMuted, im.CodePermissionDenied, im.CodeNotContact:", "case im.CodeMuted, im.CodePermissionDenied:"}},
+		Package: messagingDir, Test: "TestRecallByWhoMayNotWrite",
+	},
+	{
 		Name: "edit-for-ever", Breaks: "a message can be edited within the window",
 		Hunks:   []Hunk{{messagingDir + "/amend.go", "now.Sub(target.Stored) > s.editing:", "now.Sub(target.Stored) > 1000*s.editing:"}},
 		Package: messagingDir, Test: "TestEditWindow",
