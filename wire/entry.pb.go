@@ -296,6 +296,10 @@ const (
 	EventType_EVENT_TYPE_GROUP_JOIN_REFUSED EventType = 31
 	// … or they took it back.
 	EventType_EVENT_TYPE_GROUP_JOIN_WITHDRAWN EventType = 32
+	// The user's tags of somebody (`users`) are others; read the contact anew. Nobody else is told.
+	EventType_EVENT_TYPE_CONTACT_TAGGED EventType = 33
+	// The sender's request to `users` was not answered in time, and is gone. Both are told.
+	EventType_EVENT_TYPE_CONTACT_EXPIRED EventType = 34
 )
 
 // Enum value maps for EventType.
@@ -328,6 +332,8 @@ var (
 		30: "EVENT_TYPE_GROUP_JOIN_REQUESTED",
 		31: "EVENT_TYPE_GROUP_JOIN_REFUSED",
 		32: "EVENT_TYPE_GROUP_JOIN_WITHDRAWN",
+		33: "EVENT_TYPE_CONTACT_TAGGED",
+		34: "EVENT_TYPE_CONTACT_EXPIRED",
 	}
 	EventType_value = map[string]int32{
 		"EVENT_TYPE_UNSPECIFIED":              0,
@@ -357,6 +363,8 @@ var (
 		"EVENT_TYPE_GROUP_JOIN_REQUESTED":     30,
 		"EVENT_TYPE_GROUP_JOIN_REFUSED":       31,
 		"EVENT_TYPE_GROUP_JOIN_WITHDRAWN":     32,
+		"EVENT_TYPE_CONTACT_TAGGED":           33,
+		"EVENT_TYPE_CONTACT_EXPIRED":          34,
 	}
 )
 
@@ -1577,7 +1585,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\fGroupHistory\x12\x1d\n" +
 	"\x19GROUP_HISTORY_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aGROUP_HISTORY_FROM_JOINING\x10\x01\x12\x15\n" +
-	"\x11GROUP_HISTORY_ALL\x10\x02*\xe8\x06\n" +
+	"\x11GROUP_HISTORY_ALL\x10\x02*\xa7\a\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CREATED\x10\x01\x12\x1c\n" +
@@ -1606,7 +1614,9 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"#EVENT_TYPE_GROUP_INVITATION_REFUSED\x10\x1d\x12#\n" +
 	"\x1fEVENT_TYPE_GROUP_JOIN_REQUESTED\x10\x1e\x12!\n" +
 	"\x1dEVENT_TYPE_GROUP_JOIN_REFUSED\x10\x1f\x12#\n" +
-	"\x1fEVENT_TYPE_GROUP_JOIN_WITHDRAWN\x10 *M\n" +
+	"\x1fEVENT_TYPE_GROUP_JOIN_WITHDRAWN\x10 \x12\x1d\n" +
+	"\x19EVENT_TYPE_CONTACT_TAGGED\x10!\x12\x1e\n" +
+	"\x1aEVENT_TYPE_CONTACT_EXPIRED\x10\"*M\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROLE_MEMBER\x10\x01\x12\x0e\n" +

@@ -24,12 +24,12 @@ func (r Repeat) String() string { return [...]string{"key", "same", "reads"}[r] 
 var repeats = map[string]Repeat{
 	"AccountService/Refresh": RepeatSame, "AccountService/Logout": RepeatSame, "AccountService/RevokeSession": RepeatSame,
 	"UserService/UpdateProfile": RepeatSame,
-	"ContactService/BlockUser":  RepeatSame, "ContactService/UnblockUser": RepeatSame, "ContactService/SetRemark": RepeatSame,
+	"ContactService/BlockUser":  RepeatSame, "ContactService/UnblockUser": RepeatSame, "ContactService/SetRemark": RepeatSame, "ContactService/SetTags": RepeatSame,
 	"GroupService/AcceptInvitation": RepeatSame, "GroupService/JoinByLink": RepeatSame, "GroupService/RequestToJoin": RepeatSame, "GroupService/ApproveJoin": RepeatSame,
 	"MessageService/RecallMessage": RepeatSame, "MessageService/MarkRead": RepeatSame, "MessageService/SetMyState": RepeatSame,
 
 	"AccountService/ListSessions": RepeatReads,
-	"UserService/GetUsers":        RepeatReads, "UserService/FindUser": RepeatReads,
+	"UserService/GetUsers":        RepeatReads, "UserService/FindUser": RepeatReads, "UserService/SearchUsers": RepeatReads,
 	"ContactService/ListContacts": RepeatReads,
 	"GroupService/GetGroup":       RepeatReads, "GroupService/ListMembers": RepeatReads, "GroupService/ListInvitations": RepeatReads, "GroupService/ListBans": RepeatReads,
 	"GroupService/ListInviteLinks": RepeatReads, "GroupService/GetInviteLink": RepeatReads, "GroupService/ListJoinRequests": RepeatReads,

@@ -23,13 +23,15 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Who may write to a user who has not made them a contact.
+// Who may write to a user. Whom the user blocked may not.
 type DmPolicy int32
 
 const (
 	DmPolicy_DM_POLICY_UNSPECIFIED DmPolicy = 0
 	DmPolicy_DM_POLICY_CONTACTS    DmPolicy = 1
 	DmPolicy_DM_POLICY_EVERYONE    DmPolicy = 2
+	// Nobody, contacts neither. The user may write to others.
+	DmPolicy_DM_POLICY_NOBODY DmPolicy = 3
 )
 
 // Enum value maps for DmPolicy.
@@ -38,11 +40,13 @@ var (
 		0: "DM_POLICY_UNSPECIFIED",
 		1: "DM_POLICY_CONTACTS",
 		2: "DM_POLICY_EVERYONE",
+		3: "DM_POLICY_NOBODY",
 	}
 	DmPolicy_value = map[string]int32{
 		"DM_POLICY_UNSPECIFIED": 0,
 		"DM_POLICY_CONTACTS":    1,
 		"DM_POLICY_EVERYONE":    2,
+		"DM_POLICY_NOBODY":      3,
 	}
 )
 
@@ -71,6 +75,59 @@ func (x DmPolicy) Number() protoreflect.EnumNumber {
 // Deprecated: Use DmPolicy.Descriptor instead.
 func (DmPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{0}
+}
+
+// Who finds a user by their username or the beginning of a name. Whom the user blocked does not. Who knows the id reads the profile in any case.
+type FindPolicy int32
+
+const (
+	FindPolicy_FIND_POLICY_UNSPECIFIED FindPolicy = 0
+	FindPolicy_FIND_POLICY_ANYONE      FindPolicy = 1
+	FindPolicy_FIND_POLICY_CONTACTS    FindPolicy = 2
+	FindPolicy_FIND_POLICY_NOBODY      FindPolicy = 3
+)
+
+// Enum value maps for FindPolicy.
+var (
+	FindPolicy_name = map[int32]string{
+		0: "FIND_POLICY_UNSPECIFIED",
+		1: "FIND_POLICY_ANYONE",
+		2: "FIND_POLICY_CONTACTS",
+		3: "FIND_POLICY_NOBODY",
+	}
+	FindPolicy_value = map[string]int32{
+		"FIND_POLICY_UNSPECIFIED": 0,
+		"FIND_POLICY_ANYONE":      1,
+		"FIND_POLICY_CONTACTS":    2,
+		"FIND_POLICY_NOBODY":      3,
+	}
+)
+
+func (x FindPolicy) Enum() *FindPolicy {
+	p := new(FindPolicy)
+	*p = x
+	return p
+}
+
+func (x FindPolicy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (FindPolicy) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[1].Descriptor()
+}
+
+func (FindPolicy) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[1]
+}
+
+func (x FindPolicy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use FindPolicy.Descriptor instead.
+func (FindPolicy) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
 }
 
 // Who may add a user to groups; others' adding becomes an invitation. Whom the user blocked may do neither.
@@ -110,11 +167,11 @@ func (x GroupPolicy) String() string {
 }
 
 func (GroupPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[1].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[2].Descriptor()
 }
 
 func (GroupPolicy) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[1]
+	return &file_skein_v1_services_proto_enumTypes[2]
 }
 
 func (x GroupPolicy) Number() protoreflect.EnumNumber {
@@ -123,7 +180,7 @@ func (x GroupPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GroupPolicy.Descriptor instead.
 func (GroupPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
 }
 
 type ContactState int32
@@ -167,11 +224,11 @@ func (x ContactState) String() string {
 }
 
 func (ContactState) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[2].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[3].Descriptor()
 }
 
 func (ContactState) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[2]
+	return &file_skein_v1_services_proto_enumTypes[3]
 }
 
 func (x ContactState) Number() protoreflect.EnumNumber {
@@ -180,7 +237,7 @@ func (x ContactState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ContactState.Descriptor instead.
 func (ContactState) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
 }
 
 type Tokens struct {
@@ -1250,18 +1307,134 @@ func (x *FindUserResponse) GetUser() *User {
 	return nil
 }
 
+type SearchUsersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 64 characters.
+	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// At most 50, default 20.
+	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	Cursor        string `protobuf:"bytes,3,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchUsersRequest) Reset() {
+	*x = SearchUsersRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchUsersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchUsersRequest) ProtoMessage() {}
+
+func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchUsersRequest.ProtoReflect.Descriptor instead.
+func (*SearchUsersRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SearchUsersRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *SearchUsersRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *SearchUsersRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+type SearchUsersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// First those with such a username, in its order, then those with such a display name.
+	Users         []*User `protobuf:"bytes,1,rep,name=users,proto3" json:"users,omitempty"`
+	Next          string  `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SearchUsersResponse) Reset() {
+	*x = SearchUsersResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SearchUsersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SearchUsersResponse) ProtoMessage() {}
+
+func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SearchUsersResponse.ProtoReflect.Descriptor instead.
+func (*SearchUsersResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *SearchUsersResponse) GetUsers() []*User {
+	if x != nil {
+		return x.Users
+	}
+	return nil
+}
+
+func (x *SearchUsersResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
 type UpdateProfileRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	DisplayName   *string                `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3,oneof" json:"display_name,omitempty"`
 	DmPolicy      DmPolicy               `protobuf:"varint,2,opt,name=dm_policy,json=dmPolicy,proto3,enum=skein.v1.DmPolicy" json:"dm_policy,omitempty"`
 	GroupPolicy   GroupPolicy            `protobuf:"varint,3,opt,name=group_policy,json=groupPolicy,proto3,enum=skein.v1.GroupPolicy" json:"group_policy,omitempty"`
+	FindPolicy    FindPolicy             `protobuf:"varint,4,opt,name=find_policy,json=findPolicy,proto3,enum=skein.v1.FindPolicy" json:"find_policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateProfileRequest) Reset() {
 	*x = UpdateProfileRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[21]
+	mi := &file_skein_v1_services_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1273,7 +1446,7 @@ func (x *UpdateProfileRequest) String() string {
 func (*UpdateProfileRequest) ProtoMessage() {}
 
 func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[21]
+	mi := &file_skein_v1_services_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1286,7 +1459,7 @@ func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{21}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *UpdateProfileRequest) GetDisplayName() string {
@@ -1310,18 +1483,26 @@ func (x *UpdateProfileRequest) GetGroupPolicy() GroupPolicy {
 	return GroupPolicy_GROUP_POLICY_UNSPECIFIED
 }
 
+func (x *UpdateProfileRequest) GetFindPolicy() FindPolicy {
+	if x != nil {
+		return x.FindPolicy
+	}
+	return FindPolicy_FIND_POLICY_UNSPECIFIED
+}
+
 type UpdateProfileResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	User          *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
 	DmPolicy      DmPolicy               `protobuf:"varint,2,opt,name=dm_policy,json=dmPolicy,proto3,enum=skein.v1.DmPolicy" json:"dm_policy,omitempty"`
 	GroupPolicy   GroupPolicy            `protobuf:"varint,3,opt,name=group_policy,json=groupPolicy,proto3,enum=skein.v1.GroupPolicy" json:"group_policy,omitempty"`
+	FindPolicy    FindPolicy             `protobuf:"varint,4,opt,name=find_policy,json=findPolicy,proto3,enum=skein.v1.FindPolicy" json:"find_policy,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UpdateProfileResponse) Reset() {
 	*x = UpdateProfileResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[22]
+	mi := &file_skein_v1_services_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1333,7 +1514,7 @@ func (x *UpdateProfileResponse) String() string {
 func (*UpdateProfileResponse) ProtoMessage() {}
 
 func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[22]
+	mi := &file_skein_v1_services_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1346,7 +1527,7 @@ func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileResponse.ProtoReflect.Descriptor instead.
 func (*UpdateProfileResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{22}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *UpdateProfileResponse) GetUser() *User {
@@ -1370,6 +1551,13 @@ func (x *UpdateProfileResponse) GetGroupPolicy() GroupPolicy {
 	return GroupPolicy_GROUP_POLICY_UNSPECIFIED
 }
 
+func (x *UpdateProfileResponse) GetFindPolicy() FindPolicy {
+	if x != nil {
+		return x.FindPolicy
+	}
+	return FindPolicy_FIND_POLICY_UNSPECIFIED
+}
+
 type Contact struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	User    *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
@@ -1377,15 +1565,19 @@ type Contact struct {
 	Blocked bool                   `protobuf:"varint,3,opt,name=blocked,proto3" json:"blocked,omitempty"`
 	Remark  string                 `protobuf:"bytes,4,opt,name=remark,proto3" json:"remark,omitempty"`
 	// Text of the open request.
-	Message       string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
-	ChangedAtMs   int64  `protobuf:"varint,6,opt,name=changed_at_ms,json=changedAtMs,proto3" json:"changed_at_ms,omitempty"`
+	Message     string `protobuf:"bytes,5,opt,name=message,proto3" json:"message,omitempty"`
+	ChangedAtMs int64  `protobuf:"varint,6,opt,name=changed_at_ms,json=changedAtMs,proto3" json:"changed_at_ms,omitempty"`
+	// The caller's own: at most 20 of 1 to 32 characters.
+	Tags []string `protobuf:"bytes,7,rep,name=tags,proto3" json:"tags,omitempty"`
+	// Until when the open request may be answered; then it is gone, for both.
+	ExpiresAtMs   int64 `protobuf:"varint,8,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Contact) Reset() {
 	*x = Contact{}
-	mi := &file_skein_v1_services_proto_msgTypes[23]
+	mi := &file_skein_v1_services_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1397,7 +1589,7 @@ func (x *Contact) String() string {
 func (*Contact) ProtoMessage() {}
 
 func (x *Contact) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[23]
+	mi := &file_skein_v1_services_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1410,7 +1602,7 @@ func (x *Contact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contact.ProtoReflect.Descriptor instead.
 func (*Contact) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{23}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Contact) GetUser() *User {
@@ -1455,6 +1647,20 @@ func (x *Contact) GetChangedAtMs() int64 {
 	return 0
 }
 
+func (x *Contact) GetTags() []string {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
+func (x *Contact) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
+}
+
 type RequestContactRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	User  string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
@@ -1466,7 +1672,7 @@ type RequestContactRequest struct {
 
 func (x *RequestContactRequest) Reset() {
 	*x = RequestContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[24]
+	mi := &file_skein_v1_services_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1478,7 +1684,7 @@ func (x *RequestContactRequest) String() string {
 func (*RequestContactRequest) ProtoMessage() {}
 
 func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[24]
+	mi := &file_skein_v1_services_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1491,7 +1697,7 @@ func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactRequest.ProtoReflect.Descriptor instead.
 func (*RequestContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{24}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *RequestContactRequest) GetUser() string {
@@ -1517,7 +1723,7 @@ type RequestContactResponse struct {
 
 func (x *RequestContactResponse) Reset() {
 	*x = RequestContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[25]
+	mi := &file_skein_v1_services_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1529,7 +1735,7 @@ func (x *RequestContactResponse) String() string {
 func (*RequestContactResponse) ProtoMessage() {}
 
 func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[25]
+	mi := &file_skein_v1_services_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1542,7 +1748,7 @@ func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactResponse.ProtoReflect.Descriptor instead.
 func (*RequestContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{25}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RequestContactResponse) GetContact() *Contact {
@@ -1561,7 +1767,7 @@ type AcceptContactRequest struct {
 
 func (x *AcceptContactRequest) Reset() {
 	*x = AcceptContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[26]
+	mi := &file_skein_v1_services_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1573,7 +1779,7 @@ func (x *AcceptContactRequest) String() string {
 func (*AcceptContactRequest) ProtoMessage() {}
 
 func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[26]
+	mi := &file_skein_v1_services_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1586,7 +1792,7 @@ func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactRequest.ProtoReflect.Descriptor instead.
 func (*AcceptContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{26}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *AcceptContactRequest) GetUser() string {
@@ -1605,7 +1811,7 @@ type AcceptContactResponse struct {
 
 func (x *AcceptContactResponse) Reset() {
 	*x = AcceptContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[27]
+	mi := &file_skein_v1_services_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1617,7 +1823,7 @@ func (x *AcceptContactResponse) String() string {
 func (*AcceptContactResponse) ProtoMessage() {}
 
 func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[27]
+	mi := &file_skein_v1_services_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1630,7 +1836,7 @@ func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactResponse.ProtoReflect.Descriptor instead.
 func (*AcceptContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AcceptContactResponse) GetContact() *Contact {
@@ -1649,7 +1855,7 @@ type RefuseContactRequest struct {
 
 func (x *RefuseContactRequest) Reset() {
 	*x = RefuseContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[28]
+	mi := &file_skein_v1_services_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1661,7 +1867,7 @@ func (x *RefuseContactRequest) String() string {
 func (*RefuseContactRequest) ProtoMessage() {}
 
 func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[28]
+	mi := &file_skein_v1_services_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1674,7 +1880,7 @@ func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactRequest.ProtoReflect.Descriptor instead.
 func (*RefuseContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RefuseContactRequest) GetUser() string {
@@ -1692,7 +1898,7 @@ type RefuseContactResponse struct {
 
 func (x *RefuseContactResponse) Reset() {
 	*x = RefuseContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[29]
+	mi := &file_skein_v1_services_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1704,7 +1910,7 @@ func (x *RefuseContactResponse) String() string {
 func (*RefuseContactResponse) ProtoMessage() {}
 
 func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[29]
+	mi := &file_skein_v1_services_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1717,7 +1923,7 @@ func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactResponse.ProtoReflect.Descriptor instead.
 func (*RefuseContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
 }
 
 type RemoveContactRequest struct {
@@ -1729,7 +1935,7 @@ type RemoveContactRequest struct {
 
 func (x *RemoveContactRequest) Reset() {
 	*x = RemoveContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1741,7 +1947,7 @@ func (x *RemoveContactRequest) String() string {
 func (*RemoveContactRequest) ProtoMessage() {}
 
 func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1754,7 +1960,7 @@ func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactRequest.ProtoReflect.Descriptor instead.
 func (*RemoveContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RemoveContactRequest) GetUser() string {
@@ -1772,7 +1978,7 @@ type RemoveContactResponse struct {
 
 func (x *RemoveContactResponse) Reset() {
 	*x = RemoveContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1784,7 +1990,7 @@ func (x *RemoveContactResponse) String() string {
 func (*RemoveContactResponse) ProtoMessage() {}
 
 func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1797,7 +2003,7 @@ func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactResponse.ProtoReflect.Descriptor instead.
 func (*RemoveContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
 }
 
 type BlockUserRequest struct {
@@ -1809,7 +2015,7 @@ type BlockUserRequest struct {
 
 func (x *BlockUserRequest) Reset() {
 	*x = BlockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1821,7 +2027,7 @@ func (x *BlockUserRequest) String() string {
 func (*BlockUserRequest) ProtoMessage() {}
 
 func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1834,7 +2040,7 @@ func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserRequest.ProtoReflect.Descriptor instead.
 func (*BlockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *BlockUserRequest) GetUser() string {
@@ -1852,7 +2058,7 @@ type BlockUserResponse struct {
 
 func (x *BlockUserResponse) Reset() {
 	*x = BlockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1864,7 +2070,7 @@ func (x *BlockUserResponse) String() string {
 func (*BlockUserResponse) ProtoMessage() {}
 
 func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1877,7 +2083,7 @@ func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserResponse.ProtoReflect.Descriptor instead.
 func (*BlockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
 }
 
 type UnblockUserRequest struct {
@@ -1889,7 +2095,7 @@ type UnblockUserRequest struct {
 
 func (x *UnblockUserRequest) Reset() {
 	*x = UnblockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1901,7 +2107,7 @@ func (x *UnblockUserRequest) String() string {
 func (*UnblockUserRequest) ProtoMessage() {}
 
 func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1914,7 +2120,7 @@ func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserRequest.ProtoReflect.Descriptor instead.
 func (*UnblockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *UnblockUserRequest) GetUser() string {
@@ -1932,7 +2138,7 @@ type UnblockUserResponse struct {
 
 func (x *UnblockUserResponse) Reset() {
 	*x = UnblockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1944,7 +2150,7 @@ func (x *UnblockUserResponse) String() string {
 func (*UnblockUserResponse) ProtoMessage() {}
 
 func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1957,7 +2163,7 @@ func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserResponse.ProtoReflect.Descriptor instead.
 func (*UnblockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
 }
 
 type SetRemarkRequest struct {
@@ -1970,7 +2176,7 @@ type SetRemarkRequest struct {
 
 func (x *SetRemarkRequest) Reset() {
 	*x = SetRemarkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1982,7 +2188,7 @@ func (x *SetRemarkRequest) String() string {
 func (*SetRemarkRequest) ProtoMessage() {}
 
 func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1995,7 +2201,7 @@ func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkRequest.ProtoReflect.Descriptor instead.
 func (*SetRemarkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SetRemarkRequest) GetUser() string {
@@ -2020,7 +2226,7 @@ type SetRemarkResponse struct {
 
 func (x *SetRemarkResponse) Reset() {
 	*x = SetRemarkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2032,7 +2238,7 @@ func (x *SetRemarkResponse) String() string {
 func (*SetRemarkResponse) ProtoMessage() {}
 
 func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2045,21 +2251,112 @@ func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkResponse.ProtoReflect.Descriptor instead.
 func (*SetRemarkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
+}
+
+type SetTagsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	User  string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// All of them, at most 20 of 1 to 32 characters; none: they are taken away. One that comes twice counts once.
+	Tags          []string `protobuf:"bytes,2,rep,name=tags,proto3" json:"tags,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetTagsRequest) Reset() {
+	*x = SetTagsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetTagsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetTagsRequest) ProtoMessage() {}
+
+func (x *SetTagsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetTagsRequest.ProtoReflect.Descriptor instead.
+func (*SetTagsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *SetTagsRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *SetTagsRequest) GetTags() []string {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
+type SetTagsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetTagsResponse) Reset() {
+	*x = SetTagsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetTagsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetTagsResponse) ProtoMessage() {}
+
+func (x *SetTagsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetTagsResponse.ProtoReflect.Descriptor instead.
+func (*SetTagsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
 }
 
 type ListContactsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most 500, default 100.
-	Limit         uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
-	Cursor        string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	Limit  uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	Cursor string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// The `revision` of an earlier answer: what changed after it is asked for, in the order of the changes; who is in the list no more comes as NONE, not blocked. 0: the whole list.
+	Since         uint64 `protobuf:"varint,3,opt,name=since,proto3" json:"since,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListContactsRequest) Reset() {
 	*x = ListContactsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2071,7 +2368,7 @@ func (x *ListContactsRequest) String() string {
 func (*ListContactsRequest) ProtoMessage() {}
 
 func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2084,7 +2381,7 @@ func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsRequest.ProtoReflect.Descriptor instead.
 func (*ListContactsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListContactsRequest) GetLimit() uint32 {
@@ -2101,17 +2398,28 @@ func (x *ListContactsRequest) GetCursor() string {
 	return ""
 }
 
+func (x *ListContactsRequest) GetSince() uint64 {
+	if x != nil {
+		return x.Since
+	}
+	return 0
+}
+
 type ListContactsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Contacts      []*Contact             `protobuf:"bytes,1,rep,name=contacts,proto3" json:"contacts,omitempty"`
-	Next          string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Contacts []*Contact             `protobuf:"bytes,1,rep,name=contacts,proto3" json:"contacts,omitempty"`
+	Next     string                 `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	// What to ask with as `since` next time: of the whole list that of its first page, of changes that of the page.
+	Revision uint64 `protobuf:"varint,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	// What changed since then is not known any more (about 90 days): this is the first page of the whole list. Forget the one you have, and ask on without `since`.
+	Reset_        bool `protobuf:"varint,4,opt,name=reset,proto3" json:"reset,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListContactsResponse) Reset() {
 	*x = ListContactsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2123,7 +2431,7 @@ func (x *ListContactsResponse) String() string {
 func (*ListContactsResponse) ProtoMessage() {}
 
 func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2136,7 +2444,7 @@ func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsResponse.ProtoReflect.Descriptor instead.
 func (*ListContactsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListContactsResponse) GetContacts() []*Contact {
@@ -2151,6 +2459,20 @@ func (x *ListContactsResponse) GetNext() string {
 		return x.Next
 	}
 	return ""
+}
+
+func (x *ListContactsResponse) GetRevision() uint64 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *ListContactsResponse) GetReset_() bool {
+	if x != nil {
+		return x.Reset_
+	}
+	return false
 }
 
 type Group struct {
@@ -2191,7 +2513,7 @@ type Group struct {
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2203,7 +2525,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2216,7 +2538,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Group) GetConversation() string {
@@ -2350,7 +2672,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2362,7 +2684,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2375,7 +2697,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Member) GetUser() string {
@@ -2420,7 +2742,7 @@ type CreateGroupRequest struct {
 
 func (x *CreateGroupRequest) Reset() {
 	*x = CreateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2432,7 +2754,7 @@ func (x *CreateGroupRequest) String() string {
 func (*CreateGroupRequest) ProtoMessage() {}
 
 func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2445,7 +2767,7 @@ func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *CreateGroupRequest) GetName() string {
@@ -2480,7 +2802,7 @@ type CreateGroupResponse struct {
 
 func (x *CreateGroupResponse) Reset() {
 	*x = CreateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2492,7 +2814,7 @@ func (x *CreateGroupResponse) String() string {
 func (*CreateGroupResponse) ProtoMessage() {}
 
 func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2505,7 +2827,7 @@ func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *CreateGroupResponse) GetGroup() *Group {
@@ -2531,7 +2853,7 @@ type GetGroupRequest struct {
 
 func (x *GetGroupRequest) Reset() {
 	*x = GetGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2543,7 +2865,7 @@ func (x *GetGroupRequest) String() string {
 func (*GetGroupRequest) ProtoMessage() {}
 
 func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2556,7 +2878,7 @@ func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupRequest.ProtoReflect.Descriptor instead.
 func (*GetGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *GetGroupRequest) GetConversation() string {
@@ -2575,7 +2897,7 @@ type GetGroupResponse struct {
 
 func (x *GetGroupResponse) Reset() {
 	*x = GetGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2587,7 +2909,7 @@ func (x *GetGroupResponse) String() string {
 func (*GetGroupResponse) ProtoMessage() {}
 
 func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2600,7 +2922,7 @@ func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupResponse.ProtoReflect.Descriptor instead.
 func (*GetGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *GetGroupResponse) GetGroup() *Group {
@@ -2620,7 +2942,7 @@ type RenameGroupRequest struct {
 
 func (x *RenameGroupRequest) Reset() {
 	*x = RenameGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2632,7 +2954,7 @@ func (x *RenameGroupRequest) String() string {
 func (*RenameGroupRequest) ProtoMessage() {}
 
 func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2645,7 +2967,7 @@ func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupRequest.ProtoReflect.Descriptor instead.
 func (*RenameGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *RenameGroupRequest) GetConversation() string {
@@ -2671,7 +2993,7 @@ type RenameGroupResponse struct {
 
 func (x *RenameGroupResponse) Reset() {
 	*x = RenameGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2683,7 +3005,7 @@ func (x *RenameGroupResponse) String() string {
 func (*RenameGroupResponse) ProtoMessage() {}
 
 func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2696,7 +3018,7 @@ func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupResponse.ProtoReflect.Descriptor instead.
 func (*RenameGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *RenameGroupResponse) GetGroup() *Group {
@@ -2728,7 +3050,7 @@ type UpdateGroupRequest struct {
 
 func (x *UpdateGroupRequest) Reset() {
 	*x = UpdateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2740,7 +3062,7 @@ func (x *UpdateGroupRequest) String() string {
 func (*UpdateGroupRequest) ProtoMessage() {}
 
 func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2753,7 +3075,7 @@ func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupRequest.ProtoReflect.Descriptor instead.
 func (*UpdateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *UpdateGroupRequest) GetConversation() string {
@@ -2849,7 +3171,7 @@ type UpdateGroupResponse struct {
 
 func (x *UpdateGroupResponse) Reset() {
 	*x = UpdateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2861,7 +3183,7 @@ func (x *UpdateGroupResponse) String() string {
 func (*UpdateGroupResponse) ProtoMessage() {}
 
 func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2874,7 +3196,7 @@ func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupResponse.ProtoReflect.Descriptor instead.
 func (*UpdateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *UpdateGroupResponse) GetGroup() *Group {
@@ -2896,7 +3218,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2908,7 +3230,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2921,7 +3243,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *ListMembersRequest) GetConversation() string {
@@ -2955,7 +3277,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2967,7 +3289,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2980,7 +3302,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
@@ -3007,7 +3329,7 @@ type AddMembersRequest struct {
 
 func (x *AddMembersRequest) Reset() {
 	*x = AddMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3019,7 +3341,7 @@ func (x *AddMembersRequest) String() string {
 func (*AddMembersRequest) ProtoMessage() {}
 
 func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3032,7 +3354,7 @@ func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersRequest.ProtoReflect.Descriptor instead.
 func (*AddMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *AddMembersRequest) GetConversation() string {
@@ -3061,7 +3383,7 @@ type AddMembersResponse struct {
 
 func (x *AddMembersResponse) Reset() {
 	*x = AddMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3073,7 +3395,7 @@ func (x *AddMembersResponse) String() string {
 func (*AddMembersResponse) ProtoMessage() {}
 
 func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3086,7 +3408,7 @@ func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersResponse.ProtoReflect.Descriptor instead.
 func (*AddMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *AddMembersResponse) GetAdded() []string {
@@ -3113,7 +3435,7 @@ type RemoveMembersRequest struct {
 
 func (x *RemoveMembersRequest) Reset() {
 	*x = RemoveMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3125,7 +3447,7 @@ func (x *RemoveMembersRequest) String() string {
 func (*RemoveMembersRequest) ProtoMessage() {}
 
 func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3138,7 +3460,7 @@ func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RemoveMembersRequest) GetConversation() string {
@@ -3164,7 +3486,7 @@ type RemoveMembersResponse struct {
 
 func (x *RemoveMembersResponse) Reset() {
 	*x = RemoveMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3176,7 +3498,7 @@ func (x *RemoveMembersResponse) String() string {
 func (*RemoveMembersResponse) ProtoMessage() {}
 
 func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3189,7 +3511,7 @@ func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *RemoveMembersResponse) GetRemoved() []string {
@@ -3208,7 +3530,7 @@ type LeaveGroupRequest struct {
 
 func (x *LeaveGroupRequest) Reset() {
 	*x = LeaveGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3220,7 +3542,7 @@ func (x *LeaveGroupRequest) String() string {
 func (*LeaveGroupRequest) ProtoMessage() {}
 
 func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3233,7 +3555,7 @@ func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupRequest.ProtoReflect.Descriptor instead.
 func (*LeaveGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *LeaveGroupRequest) GetConversation() string {
@@ -3251,7 +3573,7 @@ type LeaveGroupResponse struct {
 
 func (x *LeaveGroupResponse) Reset() {
 	*x = LeaveGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3263,7 +3585,7 @@ func (x *LeaveGroupResponse) String() string {
 func (*LeaveGroupResponse) ProtoMessage() {}
 
 func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3276,7 +3598,7 @@ func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupResponse.ProtoReflect.Descriptor instead.
 func (*LeaveGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
 }
 
 type SetRoleRequest struct {
@@ -3290,7 +3612,7 @@ type SetRoleRequest struct {
 
 func (x *SetRoleRequest) Reset() {
 	*x = SetRoleRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3302,7 +3624,7 @@ func (x *SetRoleRequest) String() string {
 func (*SetRoleRequest) ProtoMessage() {}
 
 func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3315,7 +3637,7 @@ func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleRequest.ProtoReflect.Descriptor instead.
 func (*SetRoleRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *SetRoleRequest) GetConversation() string {
@@ -3347,7 +3669,7 @@ type SetRoleResponse struct {
 
 func (x *SetRoleResponse) Reset() {
 	*x = SetRoleResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3359,7 +3681,7 @@ func (x *SetRoleResponse) String() string {
 func (*SetRoleResponse) ProtoMessage() {}
 
 func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3372,7 +3694,7 @@ func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleResponse.ProtoReflect.Descriptor instead.
 func (*SetRoleResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
 }
 
 type TransferOwnershipRequest struct {
@@ -3385,7 +3707,7 @@ type TransferOwnershipRequest struct {
 
 func (x *TransferOwnershipRequest) Reset() {
 	*x = TransferOwnershipRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3397,7 +3719,7 @@ func (x *TransferOwnershipRequest) String() string {
 func (*TransferOwnershipRequest) ProtoMessage() {}
 
 func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3410,7 +3732,7 @@ func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *TransferOwnershipRequest) GetConversation() string {
@@ -3435,7 +3757,7 @@ type TransferOwnershipResponse struct {
 
 func (x *TransferOwnershipResponse) Reset() {
 	*x = TransferOwnershipResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3447,7 +3769,7 @@ func (x *TransferOwnershipResponse) String() string {
 func (*TransferOwnershipResponse) ProtoMessage() {}
 
 func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3460,7 +3782,7 @@ func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
 }
 
 type MuteMemberRequest struct {
@@ -3475,7 +3797,7 @@ type MuteMemberRequest struct {
 
 func (x *MuteMemberRequest) Reset() {
 	*x = MuteMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3487,7 +3809,7 @@ func (x *MuteMemberRequest) String() string {
 func (*MuteMemberRequest) ProtoMessage() {}
 
 func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3500,7 +3822,7 @@ func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberRequest.ProtoReflect.Descriptor instead.
 func (*MuteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *MuteMemberRequest) GetConversation() string {
@@ -3532,7 +3854,7 @@ type MuteMemberResponse struct {
 
 func (x *MuteMemberResponse) Reset() {
 	*x = MuteMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3544,7 +3866,7 @@ func (x *MuteMemberResponse) String() string {
 func (*MuteMemberResponse) ProtoMessage() {}
 
 func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3557,7 +3879,7 @@ func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberResponse.ProtoReflect.Descriptor instead.
 func (*MuteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
 }
 
 type Ban struct {
@@ -3575,7 +3897,7 @@ type Ban struct {
 
 func (x *Ban) Reset() {
 	*x = Ban{}
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3587,7 +3909,7 @@ func (x *Ban) String() string {
 func (*Ban) ProtoMessage() {}
 
 func (x *Ban) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3600,7 +3922,7 @@ func (x *Ban) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ban.ProtoReflect.Descriptor instead.
 func (*Ban) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Ban) GetUser() string {
@@ -3652,7 +3974,7 @@ type BanMemberRequest struct {
 
 func (x *BanMemberRequest) Reset() {
 	*x = BanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3664,7 +3986,7 @@ func (x *BanMemberRequest) String() string {
 func (*BanMemberRequest) ProtoMessage() {}
 
 func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3677,7 +3999,7 @@ func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberRequest.ProtoReflect.Descriptor instead.
 func (*BanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *BanMemberRequest) GetConversation() string {
@@ -3716,7 +4038,7 @@ type BanMemberResponse struct {
 
 func (x *BanMemberResponse) Reset() {
 	*x = BanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3728,7 +4050,7 @@ func (x *BanMemberResponse) String() string {
 func (*BanMemberResponse) ProtoMessage() {}
 
 func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3741,7 +4063,7 @@ func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberResponse.ProtoReflect.Descriptor instead.
 func (*BanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
 }
 
 type UnbanMemberRequest struct {
@@ -3754,7 +4076,7 @@ type UnbanMemberRequest struct {
 
 func (x *UnbanMemberRequest) Reset() {
 	*x = UnbanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3766,7 +4088,7 @@ func (x *UnbanMemberRequest) String() string {
 func (*UnbanMemberRequest) ProtoMessage() {}
 
 func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3779,7 +4101,7 @@ func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberRequest.ProtoReflect.Descriptor instead.
 func (*UnbanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *UnbanMemberRequest) GetConversation() string {
@@ -3804,7 +4126,7 @@ type UnbanMemberResponse struct {
 
 func (x *UnbanMemberResponse) Reset() {
 	*x = UnbanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3816,7 +4138,7 @@ func (x *UnbanMemberResponse) String() string {
 func (*UnbanMemberResponse) ProtoMessage() {}
 
 func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3829,7 +4151,7 @@ func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberResponse.ProtoReflect.Descriptor instead.
 func (*UnbanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
 }
 
 type ListBansRequest struct {
@@ -3844,7 +4166,7 @@ type ListBansRequest struct {
 
 func (x *ListBansRequest) Reset() {
 	*x = ListBansRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3856,7 +4178,7 @@ func (x *ListBansRequest) String() string {
 func (*ListBansRequest) ProtoMessage() {}
 
 func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3869,7 +4191,7 @@ func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansRequest.ProtoReflect.Descriptor instead.
 func (*ListBansRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *ListBansRequest) GetConversation() string {
@@ -3903,7 +4225,7 @@ type ListBansResponse struct {
 
 func (x *ListBansResponse) Reset() {
 	*x = ListBansResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3915,7 +4237,7 @@ func (x *ListBansResponse) String() string {
 func (*ListBansResponse) ProtoMessage() {}
 
 func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3928,7 +4250,7 @@ func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansResponse.ProtoReflect.Descriptor instead.
 func (*ListBansResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ListBansResponse) GetBans() []*Ban {
@@ -3963,7 +4285,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3975,7 +4297,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3988,7 +4310,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Invitation) GetConversation() string {
@@ -4051,7 +4373,7 @@ type ListInvitationsRequest struct {
 
 func (x *ListInvitationsRequest) Reset() {
 	*x = ListInvitationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4063,7 +4385,7 @@ func (x *ListInvitationsRequest) String() string {
 func (*ListInvitationsRequest) ProtoMessage() {}
 
 func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4076,7 +4398,7 @@ func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsRequest.ProtoReflect.Descriptor instead.
 func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ListInvitationsRequest) GetLimit() uint32 {
@@ -4103,7 +4425,7 @@ type ListInvitationsResponse struct {
 
 func (x *ListInvitationsResponse) Reset() {
 	*x = ListInvitationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4115,7 +4437,7 @@ func (x *ListInvitationsResponse) String() string {
 func (*ListInvitationsResponse) ProtoMessage() {}
 
 func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4128,7 +4450,7 @@ func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsResponse.ProtoReflect.Descriptor instead.
 func (*ListInvitationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ListInvitationsResponse) GetInvitations() []*Invitation {
@@ -4154,7 +4476,7 @@ type AcceptInvitationRequest struct {
 
 func (x *AcceptInvitationRequest) Reset() {
 	*x = AcceptInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4166,7 +4488,7 @@ func (x *AcceptInvitationRequest) String() string {
 func (*AcceptInvitationRequest) ProtoMessage() {}
 
 func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4179,7 +4501,7 @@ func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationRequest.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *AcceptInvitationRequest) GetConversation() string {
@@ -4198,7 +4520,7 @@ type AcceptInvitationResponse struct {
 
 func (x *AcceptInvitationResponse) Reset() {
 	*x = AcceptInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4210,7 +4532,7 @@ func (x *AcceptInvitationResponse) String() string {
 func (*AcceptInvitationResponse) ProtoMessage() {}
 
 func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4223,7 +4545,7 @@ func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationResponse.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *AcceptInvitationResponse) GetGroup() *Group {
@@ -4242,7 +4564,7 @@ type RefuseInvitationRequest struct {
 
 func (x *RefuseInvitationRequest) Reset() {
 	*x = RefuseInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4254,7 +4576,7 @@ func (x *RefuseInvitationRequest) String() string {
 func (*RefuseInvitationRequest) ProtoMessage() {}
 
 func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4267,7 +4589,7 @@ func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationRequest.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *RefuseInvitationRequest) GetConversation() string {
@@ -4285,7 +4607,7 @@ type RefuseInvitationResponse struct {
 
 func (x *RefuseInvitationResponse) Reset() {
 	*x = RefuseInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4297,7 +4619,7 @@ func (x *RefuseInvitationResponse) String() string {
 func (*RefuseInvitationResponse) ProtoMessage() {}
 
 func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4310,7 +4632,7 @@ func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationResponse.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 type InviteLink struct {
@@ -4333,7 +4655,7 @@ type InviteLink struct {
 
 func (x *InviteLink) Reset() {
 	*x = InviteLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4345,7 +4667,7 @@ func (x *InviteLink) String() string {
 func (*InviteLink) ProtoMessage() {}
 
 func (x *InviteLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4358,7 +4680,7 @@ func (x *InviteLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteLink.ProtoReflect.Descriptor instead.
 func (*InviteLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *InviteLink) GetCode() string {
@@ -4423,7 +4745,7 @@ type CreateInviteLinkRequest struct {
 
 func (x *CreateInviteLinkRequest) Reset() {
 	*x = CreateInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4435,7 +4757,7 @@ func (x *CreateInviteLinkRequest) String() string {
 func (*CreateInviteLinkRequest) ProtoMessage() {}
 
 func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4448,7 +4770,7 @@ func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *CreateInviteLinkRequest) GetConversation() string {
@@ -4481,7 +4803,7 @@ type CreateInviteLinkResponse struct {
 
 func (x *CreateInviteLinkResponse) Reset() {
 	*x = CreateInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4493,7 +4815,7 @@ func (x *CreateInviteLinkResponse) String() string {
 func (*CreateInviteLinkResponse) ProtoMessage() {}
 
 func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4506,7 +4828,7 @@ func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *CreateInviteLinkResponse) GetLink() *InviteLink {
@@ -4528,7 +4850,7 @@ type ListInviteLinksRequest struct {
 
 func (x *ListInviteLinksRequest) Reset() {
 	*x = ListInviteLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4540,7 +4862,7 @@ func (x *ListInviteLinksRequest) String() string {
 func (*ListInviteLinksRequest) ProtoMessage() {}
 
 func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4553,7 +4875,7 @@ func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *ListInviteLinksRequest) GetConversation() string {
@@ -4587,7 +4909,7 @@ type ListInviteLinksResponse struct {
 
 func (x *ListInviteLinksResponse) Reset() {
 	*x = ListInviteLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4599,7 +4921,7 @@ func (x *ListInviteLinksResponse) String() string {
 func (*ListInviteLinksResponse) ProtoMessage() {}
 
 func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4612,7 +4934,7 @@ func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ListInviteLinksResponse) GetLinks() []*InviteLink {
@@ -4639,7 +4961,7 @@ type RevokeInviteLinkRequest struct {
 
 func (x *RevokeInviteLinkRequest) Reset() {
 	*x = RevokeInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4651,7 +4973,7 @@ func (x *RevokeInviteLinkRequest) String() string {
 func (*RevokeInviteLinkRequest) ProtoMessage() {}
 
 func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4664,7 +4986,7 @@ func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *RevokeInviteLinkRequest) GetConversation() string {
@@ -4689,7 +5011,7 @@ type RevokeInviteLinkResponse struct {
 
 func (x *RevokeInviteLinkResponse) Reset() {
 	*x = RevokeInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4701,7 +5023,7 @@ func (x *RevokeInviteLinkResponse) String() string {
 func (*RevokeInviteLinkResponse) ProtoMessage() {}
 
 func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4714,7 +5036,7 @@ func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
 }
 
 type GetInviteLinkRequest struct {
@@ -4726,7 +5048,7 @@ type GetInviteLinkRequest struct {
 
 func (x *GetInviteLinkRequest) Reset() {
 	*x = GetInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4738,7 +5060,7 @@ func (x *GetInviteLinkRequest) String() string {
 func (*GetInviteLinkRequest) ProtoMessage() {}
 
 func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4751,7 +5073,7 @@ func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *GetInviteLinkRequest) GetCode() string {
@@ -4775,7 +5097,7 @@ type GetInviteLinkResponse struct {
 
 func (x *GetInviteLinkResponse) Reset() {
 	*x = GetInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4787,7 +5109,7 @@ func (x *GetInviteLinkResponse) String() string {
 func (*GetInviteLinkResponse) ProtoMessage() {}
 
 func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4800,7 +5122,7 @@ func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *GetInviteLinkResponse) GetName() string {
@@ -4840,7 +5162,7 @@ type JoinByLinkRequest struct {
 
 func (x *JoinByLinkRequest) Reset() {
 	*x = JoinByLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4852,7 +5174,7 @@ func (x *JoinByLinkRequest) String() string {
 func (*JoinByLinkRequest) ProtoMessage() {}
 
 func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4865,7 +5187,7 @@ func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkRequest.ProtoReflect.Descriptor instead.
 func (*JoinByLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *JoinByLinkRequest) GetCode() string {
@@ -4884,7 +5206,7 @@ type JoinByLinkResponse struct {
 
 func (x *JoinByLinkResponse) Reset() {
 	*x = JoinByLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4896,7 +5218,7 @@ func (x *JoinByLinkResponse) String() string {
 func (*JoinByLinkResponse) ProtoMessage() {}
 
 func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4909,7 +5231,7 @@ func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkResponse.ProtoReflect.Descriptor instead.
 func (*JoinByLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *JoinByLinkResponse) GetGroup() *Group {
@@ -4932,7 +5254,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4944,7 +5266,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4957,7 +5279,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *JoinRequest) GetUser() string {
@@ -4999,7 +5321,7 @@ type RequestToJoinRequest struct {
 
 func (x *RequestToJoinRequest) Reset() {
 	*x = RequestToJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5011,7 +5333,7 @@ func (x *RequestToJoinRequest) String() string {
 func (*RequestToJoinRequest) ProtoMessage() {}
 
 func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5024,7 +5346,7 @@ func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinRequest.ProtoReflect.Descriptor instead.
 func (*RequestToJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *RequestToJoinRequest) GetCode() string {
@@ -5052,7 +5374,7 @@ type RequestToJoinResponse struct {
 
 func (x *RequestToJoinResponse) Reset() {
 	*x = RequestToJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5064,7 +5386,7 @@ func (x *RequestToJoinResponse) String() string {
 func (*RequestToJoinResponse) ProtoMessage() {}
 
 func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5077,7 +5399,7 @@ func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinResponse.ProtoReflect.Descriptor instead.
 func (*RequestToJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *RequestToJoinResponse) GetConversation() string {
@@ -5103,7 +5425,7 @@ type WithdrawJoinRequest struct {
 
 func (x *WithdrawJoinRequest) Reset() {
 	*x = WithdrawJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5115,7 +5437,7 @@ func (x *WithdrawJoinRequest) String() string {
 func (*WithdrawJoinRequest) ProtoMessage() {}
 
 func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5128,7 +5450,7 @@ func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *WithdrawJoinRequest) GetConversation() string {
@@ -5146,7 +5468,7 @@ type WithdrawJoinResponse struct {
 
 func (x *WithdrawJoinResponse) Reset() {
 	*x = WithdrawJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5158,7 +5480,7 @@ func (x *WithdrawJoinResponse) String() string {
 func (*WithdrawJoinResponse) ProtoMessage() {}
 
 func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5171,7 +5493,7 @@ func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
 }
 
 type ListJoinRequestsRequest struct {
@@ -5186,7 +5508,7 @@ type ListJoinRequestsRequest struct {
 
 func (x *ListJoinRequestsRequest) Reset() {
 	*x = ListJoinRequestsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5198,7 +5520,7 @@ func (x *ListJoinRequestsRequest) String() string {
 func (*ListJoinRequestsRequest) ProtoMessage() {}
 
 func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5211,7 +5533,7 @@ func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsRequest.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ListJoinRequestsRequest) GetConversation() string {
@@ -5245,7 +5567,7 @@ type ListJoinRequestsResponse struct {
 
 func (x *ListJoinRequestsResponse) Reset() {
 	*x = ListJoinRequestsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5257,7 +5579,7 @@ func (x *ListJoinRequestsResponse) String() string {
 func (*ListJoinRequestsResponse) ProtoMessage() {}
 
 func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5270,7 +5592,7 @@ func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsResponse.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ListJoinRequestsResponse) GetRequests() []*JoinRequest {
@@ -5297,7 +5619,7 @@ type ApproveJoinRequest struct {
 
 func (x *ApproveJoinRequest) Reset() {
 	*x = ApproveJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5309,7 +5631,7 @@ func (x *ApproveJoinRequest) String() string {
 func (*ApproveJoinRequest) ProtoMessage() {}
 
 func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5322,7 +5644,7 @@ func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinRequest.ProtoReflect.Descriptor instead.
 func (*ApproveJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ApproveJoinRequest) GetConversation() string {
@@ -5347,7 +5669,7 @@ type ApproveJoinResponse struct {
 
 func (x *ApproveJoinResponse) Reset() {
 	*x = ApproveJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5359,7 +5681,7 @@ func (x *ApproveJoinResponse) String() string {
 func (*ApproveJoinResponse) ProtoMessage() {}
 
 func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5372,7 +5694,7 @@ func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinResponse.ProtoReflect.Descriptor instead.
 func (*ApproveJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
 }
 
 type RefuseJoinRequest struct {
@@ -5385,7 +5707,7 @@ type RefuseJoinRequest struct {
 
 func (x *RefuseJoinRequest) Reset() {
 	*x = RefuseJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5397,7 +5719,7 @@ func (x *RefuseJoinRequest) String() string {
 func (*RefuseJoinRequest) ProtoMessage() {}
 
 func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5410,7 +5732,7 @@ func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinRequest.ProtoReflect.Descriptor instead.
 func (*RefuseJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *RefuseJoinRequest) GetConversation() string {
@@ -5435,7 +5757,7 @@ type RefuseJoinResponse struct {
 
 func (x *RefuseJoinResponse) Reset() {
 	*x = RefuseJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5447,7 +5769,7 @@ func (x *RefuseJoinResponse) String() string {
 func (*RefuseJoinResponse) ProtoMessage() {}
 
 func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5460,7 +5782,7 @@ func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinResponse.ProtoReflect.Descriptor instead.
 func (*RefuseJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
 }
 
 type SendMessageRequest struct {
@@ -5480,7 +5802,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5492,7 +5814,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5505,7 +5827,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -5568,7 +5890,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5580,7 +5902,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5593,7 +5915,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -5627,7 +5949,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5639,7 +5961,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5652,7 +5974,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -5679,7 +6001,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5691,7 +6013,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5704,7 +6026,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -5730,7 +6052,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5742,7 +6064,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5755,7 +6077,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -5812,7 +6134,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5824,7 +6146,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5837,7 +6159,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -5875,7 +6197,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5887,7 +6209,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5900,7 +6222,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -5942,7 +6264,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5954,7 +6276,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5967,7 +6289,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -6000,7 +6322,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6012,7 +6334,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6025,7 +6347,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -6078,7 +6400,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6090,7 +6412,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6103,7 +6425,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -6152,7 +6474,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6164,7 +6486,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6177,7 +6499,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -6210,7 +6532,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6222,7 +6544,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6235,7 +6557,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -6284,7 +6606,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6296,7 +6618,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6309,7 +6631,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -6337,7 +6659,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6349,7 +6671,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6362,7 +6684,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *Reacted) GetUser() string {
@@ -6393,7 +6715,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6405,7 +6727,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6418,7 +6740,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -6460,7 +6782,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6472,7 +6794,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6485,7 +6807,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -6513,7 +6835,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6525,7 +6847,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6538,7 +6860,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -6573,7 +6895,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6585,7 +6907,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6598,7 +6920,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -6631,7 +6953,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6643,7 +6965,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6656,7 +6978,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -6705,7 +7027,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6717,7 +7039,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6730,7 +7052,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -6759,7 +7081,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6771,7 +7093,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6784,7 +7106,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *Voted) GetUser() string {
@@ -6814,7 +7136,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6826,7 +7148,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6839,7 +7161,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -6884,7 +7206,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6896,7 +7218,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6909,7 +7231,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -6961,7 +7283,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6973,7 +7295,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6986,7 +7308,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -7033,7 +7355,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7045,7 +7367,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7058,7 +7380,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -7078,7 +7400,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7090,7 +7412,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7103,7 +7425,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -7128,7 +7450,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7140,7 +7462,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7153,7 +7475,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 type SetMyStateRequest struct {
@@ -7174,7 +7496,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7186,7 +7508,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7199,7 +7521,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -7260,7 +7582,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7272,7 +7594,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7285,7 +7607,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -7306,7 +7628,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7318,7 +7640,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7331,7 +7653,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -7364,7 +7686,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7376,7 +7698,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7389,7 +7711,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -7415,7 +7737,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7427,7 +7749,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7440,7 +7762,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -7480,7 +7802,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7492,7 +7814,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7505,7 +7827,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -7526,7 +7848,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7538,7 +7860,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7551,7 +7873,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -7584,7 +7906,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7596,7 +7918,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7609,7 +7931,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -7630,7 +7952,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7642,7 +7964,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7655,7 +7977,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -7682,7 +8004,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7694,7 +8016,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7707,7 +8029,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -7733,7 +8055,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7745,7 +8067,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7758,7 +8080,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -7777,7 +8099,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7789,7 +8111,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7802,7 +8124,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -7823,7 +8145,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7835,7 +8157,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7848,7 +8170,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -7874,7 +8196,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7886,7 +8208,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7899,7 +8221,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -7926,7 +8248,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7938,7 +8260,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7951,7 +8273,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -7998,7 +8320,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8010,7 +8332,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8023,7 +8345,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -8096,23 +8418,36 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x0fFindUserRequest\x12\x1a\n" +
 	"\busername\x18\x01 \x01(\tR\busername\"6\n" +
 	"\x10FindUserResponse\x12\"\n" +
-	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\"\xba\x01\n" +
+	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\"Z\n" +
+	"\x12SearchUsersRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"O\n" +
+	"\x13SearchUsersResponse\x12$\n" +
+	"\x05users\x18\x01 \x03(\v2\x0e.skein.v1.UserR\x05users\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\xf1\x01\n" +
 	"\x14UpdateProfileRequest\x12&\n" +
 	"\fdisplay_name\x18\x01 \x01(\tH\x00R\vdisplayName\x88\x01\x01\x12/\n" +
 	"\tdm_policy\x18\x02 \x01(\x0e2\x12.skein.v1.DmPolicyR\bdmPolicy\x128\n" +
-	"\fgroup_policy\x18\x03 \x01(\x0e2\x15.skein.v1.GroupPolicyR\vgroupPolicyB\x0f\n" +
-	"\r_display_name\"\xa6\x01\n" +
+	"\fgroup_policy\x18\x03 \x01(\x0e2\x15.skein.v1.GroupPolicyR\vgroupPolicy\x125\n" +
+	"\vfind_policy\x18\x04 \x01(\x0e2\x14.skein.v1.FindPolicyR\n" +
+	"findPolicyB\x0f\n" +
+	"\r_display_name\"\xdd\x01\n" +
 	"\x15UpdateProfileResponse\x12\"\n" +
 	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\x12/\n" +
 	"\tdm_policy\x18\x02 \x01(\x0e2\x12.skein.v1.DmPolicyR\bdmPolicy\x128\n" +
-	"\fgroup_policy\x18\x03 \x01(\x0e2\x15.skein.v1.GroupPolicyR\vgroupPolicy\"\xcb\x01\n" +
+	"\fgroup_policy\x18\x03 \x01(\x0e2\x15.skein.v1.GroupPolicyR\vgroupPolicy\x125\n" +
+	"\vfind_policy\x18\x04 \x01(\x0e2\x14.skein.v1.FindPolicyR\n" +
+	"findPolicy\"\x83\x02\n" +
 	"\aContact\x12\"\n" +
 	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\x12,\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x16.skein.v1.ContactStateR\x05state\x12\x18\n" +
 	"\ablocked\x18\x03 \x01(\bR\ablocked\x12\x16\n" +
 	"\x06remark\x18\x04 \x01(\tR\x06remark\x12\x18\n" +
 	"\amessage\x18\x05 \x01(\tR\amessage\x12\"\n" +
-	"\rchanged_at_ms\x18\x06 \x01(\x03R\vchangedAtMs\"E\n" +
+	"\rchanged_at_ms\x18\x06 \x01(\x03R\vchangedAtMs\x12\x12\n" +
+	"\x04tags\x18\a \x03(\tR\x04tags\x12\"\n" +
+	"\rexpires_at_ms\x18\b \x01(\x03R\vexpiresAtMs\"E\n" +
 	"\x15RequestContactRequest\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\"E\n" +
@@ -8137,13 +8472,20 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x10SetRemarkRequest\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x16\n" +
 	"\x06remark\x18\x02 \x01(\tR\x06remark\"\x13\n" +
-	"\x11SetRemarkResponse\"C\n" +
+	"\x11SetRemarkResponse\"8\n" +
+	"\x0eSetTagsRequest\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x12\n" +
+	"\x04tags\x18\x02 \x03(\tR\x04tags\"\x11\n" +
+	"\x0fSetTagsResponse\"Y\n" +
 	"\x13ListContactsRequest\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x16\n" +
-	"\x06cursor\x18\x02 \x01(\tR\x06cursor\"Y\n" +
+	"\x06cursor\x18\x02 \x01(\tR\x06cursor\x12\x14\n" +
+	"\x05since\x18\x03 \x01(\x04R\x05since\"\x8b\x01\n" +
 	"\x14ListContactsResponse\x12-\n" +
 	"\bcontacts\x18\x01 \x03(\v2\x11.skein.v1.ContactR\bcontacts\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"\xcd\x05\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\x12\x1a\n" +
+	"\brevision\x18\x03 \x01(\x04R\brevision\x12\x14\n" +
+	"\x05reset\x18\x04 \x01(\bR\x05reset\"\xcd\x05\n" +
 	"\x05Group\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -8550,11 +8892,18 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\amembers\x18\x04 \x03(\tR\amembers\x121\n" +
 	"\bsettings\x18\x05 \x01(\v2\x15.skein.v1.GroupChangeR\bsettings\"?\n" +
 	"\x16CreateGroupForResponse\x12%\n" +
-	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group*U\n" +
+	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group*k\n" +
 	"\bDmPolicy\x12\x19\n" +
 	"\x15DM_POLICY_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12DM_POLICY_CONTACTS\x10\x01\x12\x16\n" +
-	"\x12DM_POLICY_EVERYONE\x10\x02*x\n" +
+	"\x12DM_POLICY_EVERYONE\x10\x02\x12\x14\n" +
+	"\x10DM_POLICY_NOBODY\x10\x03*s\n" +
+	"\n" +
+	"FindPolicy\x12\x1b\n" +
+	"\x17FIND_POLICY_UNSPECIFIED\x10\x00\x12\x16\n" +
+	"\x12FIND_POLICY_ANYONE\x10\x01\x12\x18\n" +
+	"\x14FIND_POLICY_CONTACTS\x10\x02\x12\x16\n" +
+	"\x12FIND_POLICY_NOBODY\x10\x03*x\n" +
 	"\vGroupPolicy\x12\x1c\n" +
 	"\x18GROUP_POLICY_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13GROUP_POLICY_ANYONE\x10\x01\x12\x19\n" +
@@ -8573,11 +8922,12 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06Logout\x12\x17.skein.v1.LogoutRequest\x1a\x18.skein.v1.LogoutResponse\x12M\n" +
 	"\fListSessions\x12\x1d.skein.v1.ListSessionsRequest\x1a\x1e.skein.v1.ListSessionsResponse\x12P\n" +
 	"\rRevokeSession\x12\x1e.skein.v1.RevokeSessionRequest\x1a\x1f.skein.v1.RevokeSessionResponse\x12S\n" +
-	"\x0eChangePassword\x12\x1f.skein.v1.ChangePasswordRequest\x1a .skein.v1.ChangePasswordResponse2\xe5\x01\n" +
+	"\x0eChangePassword\x12\x1f.skein.v1.ChangePasswordRequest\x1a .skein.v1.ChangePasswordResponse2\xb1\x02\n" +
 	"\vUserService\x12A\n" +
 	"\bGetUsers\x12\x19.skein.v1.GetUsersRequest\x1a\x1a.skein.v1.GetUsersResponse\x12A\n" +
-	"\bFindUser\x12\x19.skein.v1.FindUserRequest\x1a\x1a.skein.v1.FindUserResponse\x12P\n" +
-	"\rUpdateProfile\x12\x1e.skein.v1.UpdateProfileRequest\x1a\x1f.skein.v1.UpdateProfileResponse2\x82\x05\n" +
+	"\bFindUser\x12\x19.skein.v1.FindUserRequest\x1a\x1a.skein.v1.FindUserResponse\x12J\n" +
+	"\vSearchUsers\x12\x1c.skein.v1.SearchUsersRequest\x1a\x1d.skein.v1.SearchUsersResponse\x12P\n" +
+	"\rUpdateProfile\x12\x1e.skein.v1.UpdateProfileRequest\x1a\x1f.skein.v1.UpdateProfileResponse2\xc2\x05\n" +
 	"\x0eContactService\x12S\n" +
 	"\x0eRequestContact\x12\x1f.skein.v1.RequestContactRequest\x1a .skein.v1.RequestContactResponse\x12P\n" +
 	"\rAcceptContact\x12\x1e.skein.v1.AcceptContactRequest\x1a\x1f.skein.v1.AcceptContactResponse\x12P\n" +
@@ -8585,7 +8935,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\rRemoveContact\x12\x1e.skein.v1.RemoveContactRequest\x1a\x1f.skein.v1.RemoveContactResponse\x12D\n" +
 	"\tBlockUser\x12\x1a.skein.v1.BlockUserRequest\x1a\x1b.skein.v1.BlockUserResponse\x12J\n" +
 	"\vUnblockUser\x12\x1c.skein.v1.UnblockUserRequest\x1a\x1d.skein.v1.UnblockUserResponse\x12D\n" +
-	"\tSetRemark\x12\x1a.skein.v1.SetRemarkRequest\x1a\x1b.skein.v1.SetRemarkResponse\x12M\n" +
+	"\tSetRemark\x12\x1a.skein.v1.SetRemarkRequest\x1a\x1b.skein.v1.SetRemarkResponse\x12>\n" +
+	"\aSetTags\x12\x18.skein.v1.SetTagsRequest\x1a\x19.skein.v1.SetTagsResponse\x12M\n" +
 	"\fListContacts\x12\x1d.skein.v1.ListContactsRequest\x1a\x1e.skein.v1.ListContactsResponse2\xe9\x10\n" +
 	"\fGroupService\x12J\n" +
 	"\vCreateGroup\x12\x1c.skein.v1.CreateGroupRequest\x1a\x1d.skein.v1.CreateGroupResponse\x12A\n" +
@@ -8659,378 +9010,390 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 	return file_skein_v1_services_proto_rawDescData
 }
 
-var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 148)
+var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 152)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
-	(GroupPolicy)(0),                  // 1: skein.v1.GroupPolicy
-	(ContactState)(0),                 // 2: skein.v1.ContactState
-	(*Tokens)(nil),                    // 3: skein.v1.Tokens
-	(*RegisterRequest)(nil),           // 4: skein.v1.RegisterRequest
-	(*RegisterResponse)(nil),          // 5: skein.v1.RegisterResponse
-	(*LoginRequest)(nil),              // 6: skein.v1.LoginRequest
-	(*LoginResponse)(nil),             // 7: skein.v1.LoginResponse
-	(*RefreshRequest)(nil),            // 8: skein.v1.RefreshRequest
-	(*RefreshResponse)(nil),           // 9: skein.v1.RefreshResponse
-	(*LogoutRequest)(nil),             // 10: skein.v1.LogoutRequest
-	(*LogoutResponse)(nil),            // 11: skein.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),       // 12: skein.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),      // 13: skein.v1.ListSessionsResponse
-	(*Session)(nil),                   // 14: skein.v1.Session
-	(*RevokeSessionRequest)(nil),      // 15: skein.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),     // 16: skein.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),     // 17: skein.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),    // 18: skein.v1.ChangePasswordResponse
-	(*User)(nil),                      // 19: skein.v1.User
-	(*GetUsersRequest)(nil),           // 20: skein.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),          // 21: skein.v1.GetUsersResponse
-	(*FindUserRequest)(nil),           // 22: skein.v1.FindUserRequest
-	(*FindUserResponse)(nil),          // 23: skein.v1.FindUserResponse
-	(*UpdateProfileRequest)(nil),      // 24: skein.v1.UpdateProfileRequest
-	(*UpdateProfileResponse)(nil),     // 25: skein.v1.UpdateProfileResponse
-	(*Contact)(nil),                   // 26: skein.v1.Contact
-	(*RequestContactRequest)(nil),     // 27: skein.v1.RequestContactRequest
-	(*RequestContactResponse)(nil),    // 28: skein.v1.RequestContactResponse
-	(*AcceptContactRequest)(nil),      // 29: skein.v1.AcceptContactRequest
-	(*AcceptContactResponse)(nil),     // 30: skein.v1.AcceptContactResponse
-	(*RefuseContactRequest)(nil),      // 31: skein.v1.RefuseContactRequest
-	(*RefuseContactResponse)(nil),     // 32: skein.v1.RefuseContactResponse
-	(*RemoveContactRequest)(nil),      // 33: skein.v1.RemoveContactRequest
-	(*RemoveContactResponse)(nil),     // 34: skein.v1.RemoveContactResponse
-	(*BlockUserRequest)(nil),          // 35: skein.v1.BlockUserRequest
-	(*BlockUserResponse)(nil),         // 36: skein.v1.BlockUserResponse
-	(*UnblockUserRequest)(nil),        // 37: skein.v1.UnblockUserRequest
-	(*UnblockUserResponse)(nil),       // 38: skein.v1.UnblockUserResponse
-	(*SetRemarkRequest)(nil),          // 39: skein.v1.SetRemarkRequest
-	(*SetRemarkResponse)(nil),         // 40: skein.v1.SetRemarkResponse
-	(*ListContactsRequest)(nil),       // 41: skein.v1.ListContactsRequest
-	(*ListContactsResponse)(nil),      // 42: skein.v1.ListContactsResponse
-	(*Group)(nil),                     // 43: skein.v1.Group
-	(*Member)(nil),                    // 44: skein.v1.Member
-	(*CreateGroupRequest)(nil),        // 45: skein.v1.CreateGroupRequest
-	(*CreateGroupResponse)(nil),       // 46: skein.v1.CreateGroupResponse
-	(*GetGroupRequest)(nil),           // 47: skein.v1.GetGroupRequest
-	(*GetGroupResponse)(nil),          // 48: skein.v1.GetGroupResponse
-	(*RenameGroupRequest)(nil),        // 49: skein.v1.RenameGroupRequest
-	(*RenameGroupResponse)(nil),       // 50: skein.v1.RenameGroupResponse
-	(*UpdateGroupRequest)(nil),        // 51: skein.v1.UpdateGroupRequest
-	(*UpdateGroupResponse)(nil),       // 52: skein.v1.UpdateGroupResponse
-	(*ListMembersRequest)(nil),        // 53: skein.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),       // 54: skein.v1.ListMembersResponse
-	(*AddMembersRequest)(nil),         // 55: skein.v1.AddMembersRequest
-	(*AddMembersResponse)(nil),        // 56: skein.v1.AddMembersResponse
-	(*RemoveMembersRequest)(nil),      // 57: skein.v1.RemoveMembersRequest
-	(*RemoveMembersResponse)(nil),     // 58: skein.v1.RemoveMembersResponse
-	(*LeaveGroupRequest)(nil),         // 59: skein.v1.LeaveGroupRequest
-	(*LeaveGroupResponse)(nil),        // 60: skein.v1.LeaveGroupResponse
-	(*SetRoleRequest)(nil),            // 61: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),           // 62: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),  // 63: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil), // 64: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),         // 65: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),        // 66: skein.v1.MuteMemberResponse
-	(*Ban)(nil),                       // 67: skein.v1.Ban
-	(*BanMemberRequest)(nil),          // 68: skein.v1.BanMemberRequest
-	(*BanMemberResponse)(nil),         // 69: skein.v1.BanMemberResponse
-	(*UnbanMemberRequest)(nil),        // 70: skein.v1.UnbanMemberRequest
-	(*UnbanMemberResponse)(nil),       // 71: skein.v1.UnbanMemberResponse
-	(*ListBansRequest)(nil),           // 72: skein.v1.ListBansRequest
-	(*ListBansResponse)(nil),          // 73: skein.v1.ListBansResponse
-	(*Invitation)(nil),                // 74: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),    // 75: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),   // 76: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),   // 77: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),  // 78: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),   // 79: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),  // 80: skein.v1.RefuseInvitationResponse
-	(*InviteLink)(nil),                // 81: skein.v1.InviteLink
-	(*CreateInviteLinkRequest)(nil),   // 82: skein.v1.CreateInviteLinkRequest
-	(*CreateInviteLinkResponse)(nil),  // 83: skein.v1.CreateInviteLinkResponse
-	(*ListInviteLinksRequest)(nil),    // 84: skein.v1.ListInviteLinksRequest
-	(*ListInviteLinksResponse)(nil),   // 85: skein.v1.ListInviteLinksResponse
-	(*RevokeInviteLinkRequest)(nil),   // 86: skein.v1.RevokeInviteLinkRequest
-	(*RevokeInviteLinkResponse)(nil),  // 87: skein.v1.RevokeInviteLinkResponse
-	(*GetInviteLinkRequest)(nil),      // 88: skein.v1.GetInviteLinkRequest
-	(*GetInviteLinkResponse)(nil),     // 89: skein.v1.GetInviteLinkResponse
-	(*JoinByLinkRequest)(nil),         // 90: skein.v1.JoinByLinkRequest
-	(*JoinByLinkResponse)(nil),        // 91: skein.v1.JoinByLinkResponse
-	(*JoinRequest)(nil),               // 92: skein.v1.JoinRequest
-	(*RequestToJoinRequest)(nil),      // 93: skein.v1.RequestToJoinRequest
-	(*RequestToJoinResponse)(nil),     // 94: skein.v1.RequestToJoinResponse
-	(*WithdrawJoinRequest)(nil),       // 95: skein.v1.WithdrawJoinRequest
-	(*WithdrawJoinResponse)(nil),      // 96: skein.v1.WithdrawJoinResponse
-	(*ListJoinRequestsRequest)(nil),   // 97: skein.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),  // 98: skein.v1.ListJoinRequestsResponse
-	(*ApproveJoinRequest)(nil),        // 99: skein.v1.ApproveJoinRequest
-	(*ApproveJoinResponse)(nil),       // 100: skein.v1.ApproveJoinResponse
-	(*RefuseJoinRequest)(nil),         // 101: skein.v1.RefuseJoinRequest
-	(*RefuseJoinResponse)(nil),        // 102: skein.v1.RefuseJoinResponse
-	(*SendMessageRequest)(nil),        // 103: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),       // 104: skein.v1.SendMessageResponse
-	(*RecallMessageRequest)(nil),      // 105: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),     // 106: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),        // 107: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),       // 108: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),          // 109: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),         // 110: skein.v1.ListEditsResponse
-	(*Edited)(nil),                    // 111: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),     // 112: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),    // 113: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),      // 114: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),     // 115: skein.v1.ListReactionsResponse
-	(*Reacted)(nil),                   // 116: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),         // 117: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),        // 118: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),            // 119: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),           // 120: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),          // 121: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),         // 122: skein.v1.ListVotesResponse
-	(*Voted)(nil),                     // 123: skein.v1.Voted
-	(*ListEntriesRequest)(nil),        // 124: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 125: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 126: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 127: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 128: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 129: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 130: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 131: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 132: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 133: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 134: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 135: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 136: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 137: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 138: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 139: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 140: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 141: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 142: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 143: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 144: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 145: skein.v1.CreateGroupForResponse
-	nil,                               // 146: skein.v1.Group.ExtraEntry
-	nil,                               // 147: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 148: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 149: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 150: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 151: skein.v1.Device
-	(Role)(0),                         // 152: skein.v1.Role
-	(GroupPower)(0),                   // 153: skein.v1.GroupPower
-	(JoinMode)(0),                     // 154: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 155: skein.v1.GroupHistory
-	(*Content)(nil),                   // 156: skein.v1.Content
-	(*Poll)(nil),                      // 157: skein.v1.Poll
-	(*Entry)(nil),                     // 158: skein.v1.Entry
-	(*Newest)(nil),                    // 159: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 160: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 161: skein.v1.MyState
-	(*GroupChange)(nil),               // 162: skein.v1.GroupChange
+	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
+	(GroupPolicy)(0),                  // 2: skein.v1.GroupPolicy
+	(ContactState)(0),                 // 3: skein.v1.ContactState
+	(*Tokens)(nil),                    // 4: skein.v1.Tokens
+	(*RegisterRequest)(nil),           // 5: skein.v1.RegisterRequest
+	(*RegisterResponse)(nil),          // 6: skein.v1.RegisterResponse
+	(*LoginRequest)(nil),              // 7: skein.v1.LoginRequest
+	(*LoginResponse)(nil),             // 8: skein.v1.LoginResponse
+	(*RefreshRequest)(nil),            // 9: skein.v1.RefreshRequest
+	(*RefreshResponse)(nil),           // 10: skein.v1.RefreshResponse
+	(*LogoutRequest)(nil),             // 11: skein.v1.LogoutRequest
+	(*LogoutResponse)(nil),            // 12: skein.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),       // 13: skein.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),      // 14: skein.v1.ListSessionsResponse
+	(*Session)(nil),                   // 15: skein.v1.Session
+	(*RevokeSessionRequest)(nil),      // 16: skein.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),     // 17: skein.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),     // 18: skein.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),    // 19: skein.v1.ChangePasswordResponse
+	(*User)(nil),                      // 20: skein.v1.User
+	(*GetUsersRequest)(nil),           // 21: skein.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),          // 22: skein.v1.GetUsersResponse
+	(*FindUserRequest)(nil),           // 23: skein.v1.FindUserRequest
+	(*FindUserResponse)(nil),          // 24: skein.v1.FindUserResponse
+	(*SearchUsersRequest)(nil),        // 25: skein.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),       // 26: skein.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),      // 27: skein.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),     // 28: skein.v1.UpdateProfileResponse
+	(*Contact)(nil),                   // 29: skein.v1.Contact
+	(*RequestContactRequest)(nil),     // 30: skein.v1.RequestContactRequest
+	(*RequestContactResponse)(nil),    // 31: skein.v1.RequestContactResponse
+	(*AcceptContactRequest)(nil),      // 32: skein.v1.AcceptContactRequest
+	(*AcceptContactResponse)(nil),     // 33: skein.v1.AcceptContactResponse
+	(*RefuseContactRequest)(nil),      // 34: skein.v1.RefuseContactRequest
+	(*RefuseContactResponse)(nil),     // 35: skein.v1.RefuseContactResponse
+	(*RemoveContactRequest)(nil),      // 36: skein.v1.RemoveContactRequest
+	(*RemoveContactResponse)(nil),     // 37: skein.v1.RemoveContactResponse
+	(*BlockUserRequest)(nil),          // 38: skein.v1.BlockUserRequest
+	(*BlockUserResponse)(nil),         // 39: skein.v1.BlockUserResponse
+	(*UnblockUserRequest)(nil),        // 40: skein.v1.UnblockUserRequest
+	(*UnblockUserResponse)(nil),       // 41: skein.v1.UnblockUserResponse
+	(*SetRemarkRequest)(nil),          // 42: skein.v1.SetRemarkRequest
+	(*SetRemarkResponse)(nil),         // 43: skein.v1.SetRemarkResponse
+	(*SetTagsRequest)(nil),            // 44: skein.v1.SetTagsRequest
+	(*SetTagsResponse)(nil),           // 45: skein.v1.SetTagsResponse
+	(*ListContactsRequest)(nil),       // 46: skein.v1.ListContactsRequest
+	(*ListContactsResponse)(nil),      // 47: skein.v1.ListContactsResponse
+	(*Group)(nil),                     // 48: skein.v1.Group
+	(*Member)(nil),                    // 49: skein.v1.Member
+	(*CreateGroupRequest)(nil),        // 50: skein.v1.CreateGroupRequest
+	(*CreateGroupResponse)(nil),       // 51: skein.v1.CreateGroupResponse
+	(*GetGroupRequest)(nil),           // 52: skein.v1.GetGroupRequest
+	(*GetGroupResponse)(nil),          // 53: skein.v1.GetGroupResponse
+	(*RenameGroupRequest)(nil),        // 54: skein.v1.RenameGroupRequest
+	(*RenameGroupResponse)(nil),       // 55: skein.v1.RenameGroupResponse
+	(*UpdateGroupRequest)(nil),        // 56: skein.v1.UpdateGroupRequest
+	(*UpdateGroupResponse)(nil),       // 57: skein.v1.UpdateGroupResponse
+	(*ListMembersRequest)(nil),        // 58: skein.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),       // 59: skein.v1.ListMembersResponse
+	(*AddMembersRequest)(nil),         // 60: skein.v1.AddMembersRequest
+	(*AddMembersResponse)(nil),        // 61: skein.v1.AddMembersResponse
+	(*RemoveMembersRequest)(nil),      // 62: skein.v1.RemoveMembersRequest
+	(*RemoveMembersResponse)(nil),     // 63: skein.v1.RemoveMembersResponse
+	(*LeaveGroupRequest)(nil),         // 64: skein.v1.LeaveGroupRequest
+	(*LeaveGroupResponse)(nil),        // 65: skein.v1.LeaveGroupResponse
+	(*SetRoleRequest)(nil),            // 66: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),           // 67: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),  // 68: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil), // 69: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),         // 70: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),        // 71: skein.v1.MuteMemberResponse
+	(*Ban)(nil),                       // 72: skein.v1.Ban
+	(*BanMemberRequest)(nil),          // 73: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),         // 74: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),        // 75: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),       // 76: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),           // 77: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),          // 78: skein.v1.ListBansResponse
+	(*Invitation)(nil),                // 79: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),    // 80: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),   // 81: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),   // 82: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),  // 83: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),   // 84: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),  // 85: skein.v1.RefuseInvitationResponse
+	(*InviteLink)(nil),                // 86: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),   // 87: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),  // 88: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),    // 89: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),   // 90: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),   // 91: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),  // 92: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),      // 93: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),     // 94: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),         // 95: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),        // 96: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),               // 97: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),      // 98: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),     // 99: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),       // 100: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),      // 101: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),   // 102: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),  // 103: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),        // 104: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),       // 105: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),         // 106: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),        // 107: skein.v1.RefuseJoinResponse
+	(*SendMessageRequest)(nil),        // 108: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),       // 109: skein.v1.SendMessageResponse
+	(*RecallMessageRequest)(nil),      // 110: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),     // 111: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),        // 112: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),       // 113: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),          // 114: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),         // 115: skein.v1.ListEditsResponse
+	(*Edited)(nil),                    // 116: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),     // 117: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),    // 118: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),      // 119: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),     // 120: skein.v1.ListReactionsResponse
+	(*Reacted)(nil),                   // 121: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),         // 122: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),        // 123: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),            // 124: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),           // 125: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),          // 126: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),         // 127: skein.v1.ListVotesResponse
+	(*Voted)(nil),                     // 128: skein.v1.Voted
+	(*ListEntriesRequest)(nil),        // 129: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 130: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 131: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 132: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 133: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 134: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 135: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 136: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 137: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 138: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 139: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 140: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 141: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 142: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 143: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 144: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 145: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 146: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 147: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 148: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 149: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 150: skein.v1.CreateGroupForResponse
+	nil,                               // 151: skein.v1.Group.ExtraEntry
+	nil,                               // 152: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 153: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 154: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 155: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 156: skein.v1.Device
+	(Role)(0),                         // 157: skein.v1.Role
+	(GroupPower)(0),                   // 158: skein.v1.GroupPower
+	(JoinMode)(0),                     // 159: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 160: skein.v1.GroupHistory
+	(*Content)(nil),                   // 161: skein.v1.Content
+	(*Poll)(nil),                      // 162: skein.v1.Poll
+	(*Entry)(nil),                     // 163: skein.v1.Entry
+	(*Newest)(nil),                    // 164: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 165: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 166: skein.v1.MyState
+	(*GroupChange)(nil),               // 167: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	151, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
-	3,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	151, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
-	3,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
-	3,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
-	14,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	151, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	19,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	19,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
-	0,   // 9: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
-	1,   // 10: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
-	19,  // 11: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
-	0,   // 12: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
-	1,   // 13: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
-	19,  // 14: skein.v1.Contact.user:type_name -> skein.v1.User
-	2,   // 15: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	26,  // 16: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	26,  // 17: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	26,  // 18: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	152, // 19: skein.v1.Group.role:type_name -> skein.v1.Role
-	146, // 20: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	153, // 21: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	153, // 22: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	153, // 23: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	154, // 24: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	155, // 25: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	152, // 26: skein.v1.Member.role:type_name -> skein.v1.Role
-	43,  // 27: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	43,  // 28: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	43,  // 29: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	147, // 30: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	153, // 31: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	153, // 32: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	153, // 33: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	154, // 34: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	155, // 35: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	43,  // 36: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	44,  // 37: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	152, // 38: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	67,  // 39: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	74,  // 40: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	43,  // 41: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	81,  // 42: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	81,  // 43: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	43,  // 44: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	92,  // 45: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	156, // 46: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	148, // 47: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	157, // 48: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	156, // 49: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	149, // 50: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	111, // 51: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	156, // 52: skein.v1.Edited.content:type_name -> skein.v1.Content
-	150, // 53: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	116, // 54: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	123, // 55: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	158, // 56: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	158, // 57: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	159, // 58: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	160, // 59: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	161, // 60: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	3,   // 61: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	151, // 62: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	3,   // 63: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	19,  // 64: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	19,  // 65: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	14,  // 66: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	162, // 67: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	43,  // 68: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	4,   // 69: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	6,   // 70: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	8,   // 71: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	10,  // 72: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	12,  // 73: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	15,  // 74: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	17,  // 75: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	20,  // 76: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	22,  // 77: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	24,  // 78: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	27,  // 79: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	29,  // 80: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	31,  // 81: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	33,  // 82: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	35,  // 83: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	37,  // 84: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	39,  // 85: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	41,  // 86: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	45,  // 87: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	47,  // 88: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	49,  // 89: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	51,  // 90: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	53,  // 91: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	55,  // 92: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	57,  // 93: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	59,  // 94: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	61,  // 95: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	63,  // 96: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	65,  // 97: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	68,  // 98: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	70,  // 99: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	72,  // 100: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	75,  // 101: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	77,  // 102: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	79,  // 103: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	82,  // 104: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	84,  // 105: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	86,  // 106: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	88,  // 107: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	90,  // 108: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	93,  // 109: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	95,  // 110: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	97,  // 111: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	99,  // 112: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	101, // 113: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	103, // 114: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	105, // 115: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	107, // 116: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	109, // 117: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	112, // 118: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	114, // 119: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	117, // 120: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	119, // 121: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	121, // 122: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	124, // 123: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	126, // 124: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	128, // 125: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	130, // 126: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	132, // 127: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	134, // 128: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	136, // 129: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	138, // 130: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	140, // 131: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	142, // 132: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	144, // 133: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	5,   // 134: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	7,   // 135: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	9,   // 136: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	11,  // 137: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	13,  // 138: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	16,  // 139: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	18,  // 140: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	21,  // 141: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	23,  // 142: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	25,  // 143: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	28,  // 144: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	30,  // 145: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	32,  // 146: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	34,  // 147: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	36,  // 148: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	38,  // 149: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	40,  // 150: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	42,  // 151: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	46,  // 152: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	48,  // 153: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	50,  // 154: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	52,  // 155: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	54,  // 156: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	56,  // 157: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	58,  // 158: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	60,  // 159: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	62,  // 160: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	64,  // 161: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	66,  // 162: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	69,  // 163: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	71,  // 164: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	73,  // 165: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	76,  // 166: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	78,  // 167: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	80,  // 168: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	83,  // 169: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	85,  // 170: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	87,  // 171: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	89,  // 172: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	91,  // 173: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	94,  // 174: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	96,  // 175: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	98,  // 176: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	100, // 177: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	102, // 178: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	104, // 179: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	106, // 180: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	108, // 181: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	110, // 182: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	113, // 183: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	115, // 184: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	118, // 185: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	120, // 186: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	122, // 187: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	125, // 188: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	127, // 189: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	129, // 190: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	131, // 191: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	133, // 192: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	135, // 193: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	137, // 194: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	139, // 195: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	141, // 196: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	143, // 197: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	145, // 198: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	134, // [134:199] is the sub-list for method output_type
-	69,  // [69:134] is the sub-list for method input_type
-	69,  // [69:69] is the sub-list for extension type_name
-	69,  // [69:69] is the sub-list for extension extendee
-	0,   // [0:69] is the sub-list for field type_name
+	156, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	4,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
+	156, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	4,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
+	4,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
+	15,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
+	156, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	20,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	20,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	20,  // 9: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
+	0,   // 10: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
+	2,   // 11: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
+	1,   // 12: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
+	20,  // 13: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	0,   // 14: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
+	2,   // 15: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
+	1,   // 16: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
+	20,  // 17: skein.v1.Contact.user:type_name -> skein.v1.User
+	3,   // 18: skein.v1.Contact.state:type_name -> skein.v1.ContactState
+	29,  // 19: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	29,  // 20: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	29,  // 21: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	157, // 22: skein.v1.Group.role:type_name -> skein.v1.Role
+	151, // 23: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	158, // 24: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	158, // 25: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	158, // 26: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	159, // 27: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	160, // 28: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	157, // 29: skein.v1.Member.role:type_name -> skein.v1.Role
+	48,  // 30: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	48,  // 31: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	48,  // 32: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	152, // 33: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	158, // 34: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	158, // 35: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	158, // 36: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	159, // 37: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	160, // 38: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	48,  // 39: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	49,  // 40: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	157, // 41: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	72,  // 42: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	79,  // 43: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	48,  // 44: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	86,  // 45: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	86,  // 46: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	48,  // 47: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	97,  // 48: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	161, // 49: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	153, // 50: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	162, // 51: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	161, // 52: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	154, // 53: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	116, // 54: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	161, // 55: skein.v1.Edited.content:type_name -> skein.v1.Content
+	155, // 56: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	121, // 57: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	128, // 58: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	163, // 59: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	163, // 60: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	164, // 61: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	165, // 62: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	166, // 63: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	4,   // 64: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	156, // 65: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	4,   // 66: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	20,  // 67: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	20,  // 68: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	15,  // 69: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	167, // 70: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	48,  // 71: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	5,   // 72: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	7,   // 73: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	9,   // 74: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	11,  // 75: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	13,  // 76: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	16,  // 77: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	18,  // 78: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	21,  // 79: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	23,  // 80: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	25,  // 81: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	27,  // 82: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	30,  // 83: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	32,  // 84: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	34,  // 85: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	36,  // 86: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	38,  // 87: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	40,  // 88: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	42,  // 89: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	44,  // 90: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	46,  // 91: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	50,  // 92: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	52,  // 93: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	54,  // 94: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	56,  // 95: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	58,  // 96: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	60,  // 97: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	62,  // 98: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	64,  // 99: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	66,  // 100: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	68,  // 101: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	70,  // 102: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	73,  // 103: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	75,  // 104: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	77,  // 105: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	80,  // 106: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	82,  // 107: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	84,  // 108: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	87,  // 109: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	89,  // 110: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	91,  // 111: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	93,  // 112: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	95,  // 113: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	98,  // 114: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	100, // 115: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	102, // 116: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	104, // 117: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	106, // 118: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	108, // 119: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	110, // 120: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	112, // 121: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	114, // 122: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	117, // 123: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	119, // 124: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	122, // 125: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	124, // 126: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	126, // 127: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	129, // 128: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	131, // 129: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	133, // 130: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	135, // 131: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	137, // 132: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	139, // 133: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	141, // 134: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	143, // 135: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	145, // 136: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	147, // 137: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	149, // 138: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	6,   // 139: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	8,   // 140: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	10,  // 141: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	12,  // 142: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	14,  // 143: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	17,  // 144: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	19,  // 145: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	22,  // 146: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	24,  // 147: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	26,  // 148: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	28,  // 149: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	31,  // 150: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	33,  // 151: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	35,  // 152: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	37,  // 153: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	39,  // 154: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	41,  // 155: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	43,  // 156: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	45,  // 157: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	47,  // 158: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	51,  // 159: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	53,  // 160: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	55,  // 161: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	57,  // 162: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	59,  // 163: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	61,  // 164: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	63,  // 165: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	65,  // 166: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	67,  // 167: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	69,  // 168: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	71,  // 169: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	74,  // 170: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	76,  // 171: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	78,  // 172: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	81,  // 173: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	83,  // 174: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	85,  // 175: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	88,  // 176: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	90,  // 177: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	92,  // 178: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	94,  // 179: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	96,  // 180: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	99,  // 181: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	101, // 182: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	103, // 183: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	105, // 184: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	107, // 185: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	109, // 186: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	111, // 187: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	113, // 188: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	115, // 189: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	118, // 190: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	120, // 191: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	123, // 192: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	125, // 193: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	127, // 194: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	130, // 195: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	132, // 196: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	134, // 197: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	136, // 198: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	138, // 199: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	140, // 200: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	142, // 201: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	144, // 202: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	146, // 203: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	148, // 204: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	150, // 205: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	139, // [139:206] is the sub-list for method output_type
+	72,  // [72:139] is the sub-list for method input_type
+	72,  // [72:72] is the sub-list for extension type_name
+	72,  // [72:72] is the sub-list for extension extendee
+	0,   // [0:72] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -9040,16 +9403,16 @@ func file_skein_v1_services_proto_init() {
 	}
 	file_skein_v1_entry_proto_init()
 	file_skein_v1_frames_proto_init()
-	file_skein_v1_services_proto_msgTypes[21].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[48].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[127].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[23].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[52].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[131].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   148,
+			NumEnums:      4,
+			NumMessages:   152,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

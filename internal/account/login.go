@@ -109,6 +109,7 @@ func (s *Service) newUser(ctx context.Context, r Registration, admin bool) (c im
 		DisplayName: r.DisplayName,
 		Admin:       admin,
 		DMPolicy:    s.o.DefaultDMPolicy,
+		FindPolicy:  s.o.DefaultFindPolicy,
 		Created:     s.o.Now(),
 	}}, false, nil
 }
@@ -321,7 +322,7 @@ func (s *Service) mint(ctx context.Context, m Minting) (Tokens, error) {
 	if err != nil {
 		return Tokens{}, err
 	}
-	opening.Create = &im.Credentials{User: im.User{ID: id, DisplayName: name, DMPolicy: s.o.DefaultDMPolicy, Created: s.o.Now()}}
+	opening.Create = &im.Credentials{User: im.User{ID: id, DisplayName: name, DMPolicy: s.o.DefaultDMPolicy, FindPolicy: s.o.DefaultFindPolicy, Created: s.o.Now()}}
 	opening.KeepExisting = true
 	if err := s.store.OpenSession(ctx, opening); err != nil {
 		return Tokens{}, err

@@ -27,7 +27,7 @@ func TestRegisterGivesUserAndSession(t *testing.T) {
 	if got := tokens.RefreshExpires.Sub(f.clock.Now()); got != 60*24*time.Hour {
 		t.Errorf("refresh lives %v", got)
 	}
-	user, err := f.FindUser(t.Context(), "ALICE.b")
+	user, err := f.FindUser(t.Context(), "", "ALICE.b")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,6 +118,8 @@ type Options struct {
 	Argon Argon
 	// DefaultDMPolicy of new users; default DMContacts.
 	DefaultDMPolicy DMPolicy
+	// DefaultFindPolicy of new users; default FindAnyone.
+	DefaultFindPolicy im.FindPolicy
 	// Logger; default none.
 	Logger *slog.Logger
 	// Registerer takes the metrics; nil: nobody does.
@@ -230,6 +232,9 @@ func (s *Service) background() {
 	purgeNow := func() {
 		if err := s.purge(context.Background()); err != nil {
 			s.o.Logger.Warn("account: old sessions were not removed, trying again later", "err", err)
+		}
+		if err := s.fold(context.Background()); err != nil {
+			s.o.Logger.Warn("account: names of before cannot be searched yet, trying again later", "err", err)
 		}
 	}
 	purgeNow()

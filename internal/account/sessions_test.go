@@ -199,12 +199,14 @@ func TestProfiles(t *testing.T) {
 		_, err := f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{DisplayName: &bad})
 		want(t, err, im.CodeInvalidArgument)
 	}
-	_, err = f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{DM: 3})
+	_, err = f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{DM: 4})
 	want(t, err, im.CodeInvalidArgument)
 	_, err = f.UpdateProfile(t.Context(), im.Actor{User: "nobody"}, im.ProfileChange{})
 	want(t, err, im.CodeNotFound)
+	_, err = f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{Find: 4})
+	want(t, err, im.CodeInvalidArgument)
 	for _, unknown := range []string{"nobody", "", "al", "al ice"} {
-		_, err = f.FindUser(t.Context(), unknown)
+		_, err = f.FindUser(t.Context(), "", unknown)
 		want(t, err, im.CodeNotFound)
 	}
 

@@ -13,6 +13,16 @@ type Store interface {
 	SessionStore
 	ClaimStore
 	AuditStore
+	SearchStore
+}
+
+// SearchStore finds users by their names.
+type SearchStore interface {
+	// SearchUsers returns those that the viewer may find.
+	SearchUsers(ctx context.Context, q im.UserSearch) ([]im.Found, error)
+	// FoldNames makes at most limit users of before findable by their display name, and
+	// returns how many there were.
+	FoldNames(ctx context.Context, limit int) (int, error)
 }
 
 // UserStore keeps users. A user that is not there is not_found.

@@ -16,14 +16,21 @@ func (s *Service) Users(ctx context.Context, ids []im.UserID) ([]User, error) {
 	return s.store.Users(ctx, ids)
 }
 
-// FindUser returns the user with exactly this username, in any case, or not_found.
-func (s *Service) FindUser(ctx context.Context, username string) (User, error) {
+// FindUser returns the user with exactly this username, in any case, or not_found,
+// also if the viewer may not find them. An empty viewer finds everybody.
+func (s *Service) FindUser(ctx context.Context, viewer im.UserID, username string) (User, error) {
 	name, err := normalUsername(username)
 	if err != nil {
 		return User{}, im.Errorf(im.CodeNotFound, "no such user")
 	}
-	c, err := s.store.UserByName(ctx, name)
-	return c.User, err
+	found, err := s.store.SearchUsers(ctx, im.UserSearch{Viewer: viewer, Username: name, Limit: 1})
+	switch {
+	case err != nil:
+		return User{}, fmt.Errorf("find a user: %w", err)
+	case len(found) == 0:
+		return User{}, im.Errorf(im.CodeNotFound, "no such user")
+	}
+	return found[0].User, nil
 }
 
 // ListUsers returns a page of all users in the order of their ids. limit is at
@@ -53,7 +60,10 @@ func (s *Service) UpdateProfile(ctx context.Context, actor im.Actor, change im.P
 	if actor.User == "" {
 		return User{}, noSession()
 	}
-	if change.DM > DMEveryone {
+	if change.Find > im.FindNobody {
+		return User{}, im.Wrong("findPolicy", "is not known")
+	}
+	if change.DM > im.DMNobody {
 		return User{}, im.Wrong("dmPolicy", "is not known")
 	}
 	if change.Groups > im.GroupsNobody {

@@ -109,15 +109,28 @@ func (c *Calls) getUsers(ctx context.Context, _ im.Actor, r *wire.GetUsersReques
 	return &wire.GetUsersResponse{Users: wireUsers(users)}, nil
 }
 
-func (c *Calls) findUser(ctx context.Context, _ im.Actor, r *wire.FindUserRequest) (*wire.FindUserResponse, error) {
+func (c *Calls) findUser(ctx context.Context, actor im.Actor, r *wire.FindUserRequest) (*wire.FindUserResponse, error) {
 	if err := opaque("username", r.GetUsername(), maxUsernameBytes); err != nil {
 		return nil, err
 	}
-	u, err := c.Accounts.FindUser(ctx, r.GetUsername())
+	u, err := c.Accounts.FindUser(ctx, actor.User, r.GetUsername())
 	if err != nil {
 		return nil, err
 	}
 	return &wire.FindUserResponse{User: wireUser(u)}, nil
+}
+
+func (c *Calls) searchUsers(ctx context.Context, actor im.Actor, r *wire.SearchUsersRequest) (*wire.SearchUsersResponse, error) {
+	limit, err := pageLimit(r.GetLimit(), account.DefaultFound, account.MaxFound)
+	after, errCursor := cursor(r.GetCursor())
+	if err := first(err, errCursor); err != nil {
+		return nil, err
+	}
+	users, next, err := c.Accounts.SearchUsers(ctx, actor, r.GetPrefix(), after, limit)
+	if err != nil {
+		return nil, err
+	}
+	return &wire.SearchUsersResponse{Users: wireUsers(users), Next: next}, nil
 }
 
 func (c *Calls) updateProfile(ctx context.Context, actor im.Actor, r *wire.UpdateProfileRequest) (*wire.UpdateProfileResponse, error) {
@@ -127,13 +140,16 @@ func (c *Calls) updateProfile(ctx context.Context, actor im.Actor, r *wire.Updat
 		}
 	}
 	if _, known := wire.DmPolicy_name[int32(r.GetDmPolicy())]; !known {
-		return nil, im.Wrong("dmPolicy", "must be DM_POLICY_CONTACTS or DM_POLICY_EVERYONE")
+		return nil, im.Wrong("dmPolicy", "must be DM_POLICY_CONTACTS, DM_POLICY_EVERYONE or DM_POLICY_NOBODY")
 	}
 	if _, known := wire.GroupPolicy_name[int32(r.GetGroupPolicy())]; !known {
 		return nil, im.Wrong("groupPolicy", "must be GROUP_POLICY_ANYONE, GROUP_POLICY_CONTACTS or GROUP_POLICY_NOBODY")
 	}
+	if _, known := wire.FindPolicy_name[int32(r.GetFindPolicy())]; !known {
+		return nil, im.Wrong("findPolicy", "must be FIND_POLICY_ANYONE, FIND_POLICY_CONTACTS or FIND_POLICY_NOBODY")
+	}
 	u, err := c.Accounts.UpdateProfile(ctx, actor, im.ProfileChange{
-		DisplayName: r.DisplayName, DM: account.DMPolicy(r.GetDmPolicy()), Groups: im.GroupPolicy(r.GetGroupPolicy()),
+		DisplayName: r.DisplayName, DM: account.DMPolicy(r.GetDmPolicy()), Groups: im.GroupPolicy(r.GetGroupPolicy()), Find: im.FindPolicy(r.GetFindPolicy()),
 	})
 	if err != nil {
 		return nil, err
@@ -141,7 +157,10 @@ func (c *Calls) updateProfile(ctx context.Context, actor im.Actor, r *wire.Updat
 	if r.GetDmPolicy() != wire.DmPolicy_DM_POLICY_UNSPECIFIED {
 		c.Contacts.InvalidateUser(ctx, actor.User)
 	}
-	return &wire.UpdateProfileResponse{User: wireUser(u), DmPolicy: wire.DmPolicy(u.DMPolicy), GroupPolicy: wire.GroupPolicy(max(u.GroupPolicy, im.GroupsAnyone))}, nil
+	return &wire.UpdateProfileResponse{
+		User: wireUser(u), DmPolicy: wire.DmPolicy(u.DMPolicy), GroupPolicy: wire.GroupPolicy(max(u.GroupPolicy, im.GroupsAnyone)),
+		FindPolicy: wire.FindPolicy(max(u.FindPolicy, im.FindAnyone)),
+	}, nil
 }
 
 // sessions lists a user's sessions as seen by actor.

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/skein-im/skein/internal/account"
+	"github.com/skein-im/skein/internal/contact"
 	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/group"
@@ -85,6 +87,11 @@ func note(most int) Bounds  { return Bounds{Pattern: notePattern, MaxLength: mos
 func secret() Bounds        { return Bounds{MinLength: minPasswordChars, MaxLength: maxPasswordChars} }
 func opaqueText() Bounds {
 	return Bounds{MaxLength: contract.MaxCursorBytes, MaxBytes: contract.MaxCursorBytes}
+}
+func tags() Bounds {
+	b := title(contact.MaxTag)
+	b.MaxItems = contact.MaxTags
+	return b
 }
 func userList(least, most int) Bounds {
 	return Bounds{Pattern: idPattern, MinItems: least, MaxItems: most}
@@ -214,6 +221,13 @@ func accountBounds() map[string]Bounds {
 		"UpdateProfileResponse.dm_policy":   {Required: true},
 
 		"UpdateProfileResponse.group_policy": {Required: true},
+		"UpdateProfileResponse.find_policy":  {Required: true},
+
+		"SearchUsersRequest.prefix": title(account.MaxPrefix).required(),
+		"SearchUsersRequest.limit":  page(account.DefaultFound, account.MaxFound),
+		"SearchUsersRequest.cursor": opaqueText().format("cursor"),
+		"SearchUsersResponse.users": list(account.MaxFound),
+		"SearchUsersResponse.next":  opaqueText(),
 	}
 }
 
@@ -224,6 +238,10 @@ func contactBounds() map[string]Bounds {
 		"Contact.remark":        note(maxNameChars),
 		"Contact.message":       note(maxRequestChars),
 		"Contact.changed_at_ms": millis(),
+		"Contact.tags":          tags(),
+		"Contact.expires_at_ms": millis(),
+
+		"SetTagsRequest.tags": tags(),
 
 		"RequestContactRequest.message":  note(maxRequestChars),
 		"RequestContactResponse.contact": {Required: true},
@@ -233,8 +251,10 @@ func contactBounds() map[string]Bounds {
 		"ListContactsRequest.cursor":     optionalID(),
 		"ListContactsResponse.contacts":  list(500),
 		"ListContactsResponse.next":      optionalID(),
+		"ListContactsRequest.since":      count(),
+		"ListContactsResponse.revision":  count(),
 	}
-	for _, m := range []string{"RequestContact", "AcceptContact", "RefuseContact", "RemoveContact", "BlockUser", "UnblockUser", "SetRemark"} {
+	for _, m := range []string{"RequestContact", "AcceptContact", "RefuseContact", "RemoveContact", "BlockUser", "UnblockUser", "SetRemark", "SetTags"} {
 		all[m+"Request.user"] = id().required().format("user")
 	}
 	return all

@@ -180,5 +180,12 @@ func edges(b Bounds, f protoreflect.FieldDescriptor) (outside, inside []any) {
 			outside = append(outside, fmt.Sprint(b.Min-1))
 		}
 	}
+	for _, values := range [][]any{outside, inside} {
+		for i, v := range values {
+			if _, text := v.(string); text {
+				values[i] = one(v)
+			}
+		}
+	}
 	return outside, inside
 }

@@ -78,21 +78,29 @@ func (c *Calls) setRemark(ctx context.Context, actor im.Actor, r *wire.SetRemark
 	return &wire.SetRemarkResponse{}, nil
 }
 
+func (c *Calls) setTags(ctx context.Context, actor im.Actor, r *wire.SetTagsRequest) (*wire.SetTagsResponse, error) {
+	user, err := userID("user", r.GetUser())
+	if err != nil {
+		return nil, err
+	}
+	return &wire.SetTagsResponse{}, c.Contacts.SetTags(ctx, actor, user, r.GetTags())
+}
+
 func (c *Calls) listContacts(ctx context.Context, actor im.Actor, r *wire.ListContactsRequest) (*wire.ListContactsResponse, error) {
 	limit, err := pageLimit(r.GetLimit(), 100, 500)
 	after, errCursor := cursor(r.GetCursor())
 	if err := first(err, errCursor); err != nil {
 		return nil, err
 	}
-	got, next, err := c.Contacts.List(ctx, actor, limit, after)
+	got, err := c.Contacts.List(ctx, actor, limit, after, r.GetSince())
 	if err != nil {
 		return nil, err
 	}
-	w, err := c.wireContacts(ctx, got...)
+	w, err := c.wireContacts(ctx, got.Contacts...)
 	if err != nil {
 		return nil, err
 	}
-	return &wire.ListContactsResponse{Contacts: w, Next: next}, nil
+	return &wire.ListContactsResponse{Contacts: w, Next: got.Next, Revision: got.Revision, Reset_: got.Reset}, nil
 }
 
 // wireContacts translates contacts and adds the users' profiles. A user who is
@@ -125,6 +133,8 @@ func (c *Calls) wireContacts(ctx context.Context, cs ...contact.Contact) ([]*wir
 			Remark:      k.Remark,
 			Message:     k.Message,
 			ChangedAtMs: contract.Millis(k.Changed),
+			Tags:        contact.TagsOf(&k),
+			ExpiresAtMs: c.Contacts.Expires(&k),
 		}
 	}
 	return out, nil

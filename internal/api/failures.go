@@ -51,7 +51,7 @@ func ownFailures() map[string][]im.Code {
 	say("AccountService", one(im.CodeTokenReused), "Refresh")
 	say("AccountService", one(im.CodeNotFound), "RevokeSession")
 	say("UserService", one(im.CodeNotFound), "FindUser")
-	say("ContactService", one(im.CodeNotFound), "RequestContact", "AcceptContact", "RefuseContact", "RemoveContact", "BlockUser", "UnblockUser", "SetRemark")
+	say("ContactService", one(im.CodeNotFound), "RequestContact", "AcceptContact", "RefuseContact", "RemoveContact", "BlockUser", "UnblockUser", "SetRemark", "SetTags")
 	say("GroupService", one(im.CodeNotFound), "CreateGroup", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers",
 		"LeaveGroup", "SetRole", "TransferOwnership", "MuteMember", "BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation",
 		"CreateInviteLink", "ListInviteLinks", "RevokeInviteLink", "GetInviteLink", "JoinByLink", "RequestToJoin", "WithdrawJoin", "ListJoinRequests", "ApproveJoin", "RefuseJoin")

@@ -97,7 +97,8 @@ var matrix = []cell{
 	}},
 
 	{"UserService/GetUsers", "", users, func(s *scene) proto.Message { return &wire.GetUsersRequest{Ids: []string{s.bob.id, "nobody"}} }},
-	{"UserService/FindUser", "", known, func(s *scene) proto.Message { return &wire.FindUserRequest{Username: s.bob.username} }},
+	{"UserService/FindUser", "", "NT ok ok NF ok ok ok ok ok ok", func(s *scene) proto.Message { return &wire.FindUserRequest{Username: s.bob.username} }},
+	{"UserService/SearchUsers", "", users, func(s *scene) proto.Message { return &wire.SearchUsersRequest{Prefix: s.bob.username[:2]} }},
 	{"UserService/UpdateProfile", "", users, func(*scene) proto.Message {
 		return &wire.UpdateProfileRequest{DisplayName: proto.String("Somebody"), DmPolicy: wire.DmPolicy_DM_POLICY_CONTACTS}
 	}},
@@ -110,6 +111,7 @@ var matrix = []cell{
 	{"ContactService/BlockUser", "", users, func(s *scene) proto.Message { return &wire.BlockUserRequest{User: s.bob.id} }},
 	{"ContactService/UnblockUser", "", users, func(s *scene) proto.Message { return &wire.UnblockUserRequest{User: s.bob.id} }},
 	{"ContactService/SetRemark", "", friends, func(s *scene) proto.Message { return &wire.SetRemarkRequest{User: s.bob.id, Remark: "Bobby"} }},
+	{"ContactService/SetTags", "", friends, func(s *scene) proto.Message { return &wire.SetTagsRequest{User: s.bob.id, Tags: []string{"tea"}} }},
 	{"ContactService/ListContacts", "", users, func(*scene) proto.Message { return &wire.ListContactsRequest{} }},
 
 	{"GroupService/CreateGroup", "", users, func(s *scene) proto.Message {

@@ -33,6 +33,7 @@ func (c *Calls) table() []row {
 
 		newRow("UserService/GetUsers", User, ClassRead, ids, c.getUsers),
 		newRow("UserService/FindUser", Known, ClassRead, small, c.findUser),
+		newRow("UserService/SearchUsers", User, ClassRead, small, c.searchUsers),
 		newRow("UserService/UpdateProfile", User, ClassWrite, small, c.updateProfile),
 
 		newRow("ContactService/RequestContact", User, ClassWrite, small, c.requestContact),
@@ -42,6 +43,7 @@ func (c *Calls) table() []row {
 		newRow("ContactService/BlockUser", User, ClassWrite, small, c.blockUser),
 		newRow("ContactService/UnblockUser", User, ClassWrite, small, c.unblockUser),
 		newRow("ContactService/SetRemark", User, ClassWrite, small, c.setRemark),
+		newRow("ContactService/SetTags", User, ClassWrite, draft, c.setTags),
 		newRow("ContactService/ListContacts", User, ClassRead, small, c.listContacts),
 
 		newMaker("GroupService/CreateGroup", User, ClassWrite, ids, c.createGroup),

@@ -250,7 +250,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	shared := a.shared != nil
 	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Applied: m.applied, Shared: shared, Logger: a.log, Registerer: a.metrics})
 	m.outbox = a.outbox
-	contacts := contact.Options{Control: gateways.Control, Shared: shared}
+	contacts := contact.Options{Control: gateways.Control, Shared: shared, RequestsLast: time.Duration(c.Accounts.RequestsLast)}
 	if a.node != nil {
 		contacts.Changed = a.node.Forget
 	}
@@ -263,17 +263,18 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 		policy = account.DMEveryone
 	}
 	a.accounts = account.New(a.directory, account.Options{
-		OpenRegistration: c.Accounts.Registration == "open",
-		AccessLifetime:   time.Duration(c.Accounts.AccessLifetime),
-		RefreshLifetime:  time.Duration(c.Accounts.RefreshLifetime),
-		AdminKeyHash:     account.HashKey(key),
-		DevicePolicy:     c.Accounts.DevicePolicy,
-		Control:          gateways.Control,
-		Drive:            a.outbox.Help,
-		DefaultDMPolicy:  policy,
-		Shared:           shared,
-		Logger:           a.log,
-		Registerer:       a.metrics,
+		OpenRegistration:  c.Accounts.Registration == "open",
+		AccessLifetime:    time.Duration(c.Accounts.AccessLifetime),
+		RefreshLifetime:   time.Duration(c.Accounts.RefreshLifetime),
+		AdminKeyHash:      account.HashKey(key),
+		DevicePolicy:      c.Accounts.DevicePolicy,
+		Control:           gateways.Control,
+		Drive:             a.outbox.Help,
+		DefaultDMPolicy:   policy,
+		DefaultFindPolicy: map[string]im.FindPolicy{"contacts": im.FindContacts, "nobody": im.FindNobody}[c.Accounts.FindPolicy],
+		Shared:            shared,
+		Logger:            a.log,
+		Registerer:        a.metrics,
 	})
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
@@ -462,6 +463,9 @@ func (a *App) Serve(ctx context.Context) error {
 		go func() { ended <- wrap("admin.listen", a.admin.serve()) }()
 	}
 	defer newTidier().start()()
+	if a.members != nil && a.members.contacts != nil {
+		defer a.startSweep()()
+	}
 	if a.node != nil && a.gateway != nil {
 		stop := make(chan struct{})
 		defer close(stop)

@@ -80,6 +80,8 @@ type Accounts struct {
 	RefreshLifetime Duration `toml:"refresh_lifetime" doc:"How long somebody who asked to stay logged in may be away."`
 	DevicePolicy    string   `toml:"device_policy" doc:"Connections of a user at the same time: class (one per device class), all (no limit), one (one in total)."`
 	DMPolicy        string   `toml:"dm_policy" doc:"Who may write to a new user: contacts or everyone. Each user may change it for themselves."`
+	FindPolicy      string   `toml:"find_policy" doc:"Who finds a new user by name: anyone, contacts or nobody. Each user may change it for themselves."`
+	RequestsLast    Duration `toml:"requests_last" doc:"How long a contact request may be answered."`
 }
 
 // Messaging are the rules for messages.
@@ -138,7 +140,7 @@ func Default() Config {
 		Admin: Admin{Listen: "127.0.0.1:8081"},
 		Accounts: Accounts{
 			Registration: "open", AccessLifetime: Duration(24 * time.Hour), RefreshLifetime: Duration(60 * 24 * time.Hour),
-			DevicePolicy: "class", DMPolicy: "contacts",
+			DevicePolicy: "class", DMPolicy: "contacts", FindPolicy: "anyone", RequestsLast: Duration(30 * 24 * time.Hour),
 		},
 		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), EditWindow: Duration(48 * time.Hour), MaxQueued: 16384},
 		Groups:    Groups{MaxMembers: 10000, MaxPerUser: 1000, MaxAddsPerHour: 10000},
@@ -212,10 +214,11 @@ func (c *Config) Check() error {
 	oneOf("accounts.registration", c.Accounts.Registration, "open", "closed")
 	oneOf("accounts.device_policy", c.Accounts.DevicePolicy, "class", "all", "one")
 	oneOf("accounts.dm_policy", c.Accounts.DMPolicy, "contacts", "everyone")
+	oneOf("accounts.find_policy", c.Accounts.FindPolicy, "anyone", "contacts", "nobody")
 	oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	oneOf("log.format", c.Log.Format, "auto", "text", "json")
 	positive := map[string]int64{
-		"accounts.access_lifetime": int64(c.Accounts.AccessLifetime), "accounts.refresh_lifetime": int64(c.Accounts.RefreshLifetime),
+		"accounts.access_lifetime": int64(c.Accounts.AccessLifetime), "accounts.refresh_lifetime": int64(c.Accounts.RefreshLifetime), "accounts.requests_last": int64(c.Accounts.RequestsLast),
 		"messaging.max_queued": int64(c.Messaging.MaxQueued), "groups.max_members": int64(c.Groups.MaxMembers),
 		"groups.max_per_user": int64(c.Groups.MaxPerUser), "groups.max_adds_per_hour": int64(c.Groups.MaxAddsPerHour),
 		"gateway.max_connections": int64(c.Gateway.MaxConnections), "gateway.max_per_user": int64(c.Gateway.MaxPerUser),

@@ -22,6 +22,6 @@ func BenchmarkMaySend(b *testing.B) {
 // gate lets everybody write.
 type gate struct{ contact.Store }
 
-func (gate) Gate(_ context.Context, from, _ im.UserID) (bool, im.Contact, bool, error) {
-	return true, im.Contact{User: from}, true, nil
+func (gate) Gate(_ context.Context, from, _ im.UserID) (im.DMPolicy, im.Contact, bool, error) {
+	return im.DMEveryone, im.Contact{User: from}, true, nil
 }

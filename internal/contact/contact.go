@@ -13,6 +13,14 @@
 // kept on the asker's side only, and looks like any request without an answer.
 // When the block is gone, asking again delivers it.
 //
+// A request that nobody answers ends by itself (Options.RequestsLast), for both
+// sides: who reads it later reads that it is not there, and Sweep tells both feeds.
+// Who was refused may ask again after a while, each time a longer one.
+//
+// Every change of a side has the next revision of its user, also one by which there
+// is nothing to tell any more: so who knows the list as of a revision asks for what
+// is other since.
+//
 // It must not know SQL, the journal or how notices travel.
 //
 // Goroutines: none. Locks: one per shard of the permission cache, never two
@@ -55,7 +63,19 @@ type Contact = im.Contact
 const (
 	MaxMessage = 200
 	MaxRemark  = 64
+	MaxTags    = 20
+	MaxTag     = 32
 )
+
+// Bounds of the time in which who was refused may not ask again: it doubles with
+// each refusal in a row.
+const (
+	FirstCoolDown = 24 * time.Hour
+	MaxCoolDown   = 16 * 24 * time.Hour
+)
+
+// goneFor is how long it is remembered that there is nothing to tell any more.
+const goneFor = 90 * 24 * time.Hour
 
 // Limits of a page of the list.
 const (
@@ -67,21 +87,37 @@ const (
 type Store interface {
 	// UpdateContacts reads both sides of a pair and calls decide with them, in one
 	// transaction; the sides as decide leaves them and the promises it returns are
-	// committed together. A side without a row is {State: None}; one that is left
-	// with nothing to tell has no row. decide may be called more than once. found
+	// committed together, each that is another one under its user's next revision.
+	// A side without a row is {State: None}. decide may be called more than once. found
 	// is false, and decide not called, when there is no user peer. decide's error
 	// is returned and nothing written.
 	UpdateContacts(ctx context.Context, user, peer im.UserID, decide func(mine, theirs *im.Contact) ([]im.Promise, error)) (found bool, err error)
-	// Contacts returns at most limit contacts, requests and blocks of a user, by
-	// user id, after one.
-	Contacts(ctx context.Context, user, after im.UserID, limit int) ([]im.Contact, error)
-	// Gate returns what decides whether from may write to to: whether to takes
-	// messages from everyone, and to's side of the pair. found is false when there
-	// is no user to.
-	Gate(ctx context.Context, from, to im.UserID) (everyone bool, side im.Contact, found bool, err error)
+	// Contacts returns at most limit contacts, blocks, and requests made after lapsed
+	// of a user, by user id, after one.
+	Contacts(ctx context.Context, user, after im.UserID, lapsed time.Time, limit int) ([]im.Contact, error)
+	// ContactsSince returns at most limit sides that changed after a revision, in the
+	// order of their revisions, also those without anything to tell.
+	ContactsSince(ctx context.Context, user im.UserID, revision uint64, limit int) ([]im.Contact, error)
+	// ContactRevision returns a user's revision, and the one up to which it is forgotten
+	// who has nothing to tell.
+	ContactRevision(ctx context.Context, user im.UserID) (revision, floor uint64, err error)
+	// Gate returns what decides whether from may write to to: from whom to takes
+	// messages, and to's side of the pair. found is false when there is no user to.
+	Gate(ctx context.Context, from, to im.UserID) (policy im.DMPolicy, side im.Contact, found bool, err error)
 	// FriendsAmong returns those of others, in any order, who are contacts of user
 	// and have not blocked them.
 	FriendsAmong(ctx context.Context, user im.UserID, others []im.UserID) ([]im.UserID, error)
+	Sweeper
+}
+
+// Sweeper removes what is over.
+type Sweeper interface {
+	// LapsedRequests returns some of the open requests that were made up to a time:
+	// who asked, and whom.
+	LapsedRequests(ctx context.Context, lapsed time.Time, limit int) ([][2]im.UserID, error)
+	// PurgeContacts forgets some of the sides that have had nothing to tell since a
+	// time, and whose users may ask again; more tells that there are more.
+	PurgeContacts(ctx context.Context, before, now time.Time, limit int) (more bool, err error)
 }
 
 // Driver drives committed promises to the journal.
@@ -110,6 +146,8 @@ type Options struct {
 	// b empty, to a. The change is answered when it returns: it may wait for the
 	// others' word, a few seconds at most.
 	Changed func(ctx context.Context, a, b im.UserID)
+	// RequestsLast is how long a request is open. Default 30 days.
+	RequestsLast time.Duration
 	// CachedPairs bounds the permissions kept in RAM (about 150 bytes each).
 	// Default 100,000.
 	CachedPairs int
@@ -141,6 +179,9 @@ func New(store Store, outbox Driver, o Options) *Service {
 	if o.OpenFor <= 0 {
 		o.OpenFor = time.Minute
 	}
+	if o.RequestsLast <= 0 {
+		o.RequestsLast = 30 * 24 * time.Hour
+	}
 	if o.CachedPairs <= 0 {
 		o.CachedPairs = 100_000
 	}
@@ -148,7 +189,8 @@ func New(store Store, outbox Driver, o Options) *Service {
 }
 
 // Request asks a user to become a contact. If they have asked already, both
-// become contacts. Message is shown to them.
+// become contacts. Message is shown to them. Who was refused is told rate_limited
+// until they may ask again.
 func (s *Service) Request(ctx context.Context, actor im.Actor, user im.UserID, message string) (Contact, error) {
 	if err := checkText("message", message, MaxMessage); err != nil {
 		return Contact{}, err
@@ -163,10 +205,15 @@ func (s *Service) Request(ctx context.Context, actor im.Actor, user im.UserID, m
 			return befriend(mine, theirs), nil
 		}
 		if mine.State != Asked {
-			mine.State, mine.Message = Asked, message
+			if wait := mine.AskAfter.Sub(s.o.Now()); wait > 0 {
+				e := im.Errorf(im.CodeRateLimited, "this user refused: ask again later")
+				e.RetryAfter = wait
+				return event{}, e
+			}
+			mine.State, mine.Message, mine.Asked = Asked, message, s.o.Now()
 		}
 		if !theirs.Blocked && theirs.State == None {
-			theirs.State, theirs.Message = AsksMe, mine.Message
+			theirs.State, theirs.Message, theirs.Asked = AsksMe, mine.Message, mine.Asked
 		}
 		return event{kind: im.EventContactRequested, text: mine.Message}, nil
 	})
@@ -185,12 +232,15 @@ func (s *Service) Accept(ctx context.Context, actor im.Actor, user im.UserID) (C
 	})
 }
 
-// Refuse answers a request with no. Without a request it does nothing.
+// Refuse answers a request with no: who asked may not ask again for a while. Without
+// a request it does nothing.
 func (s *Service) Refuse(ctx context.Context, actor im.Actor, user im.UserID) error {
 	_, err := s.change(ctx, actor, user, func(mine, theirs *Contact) (event, error) {
 		if mine.State != AsksMe {
 			return event{}, nil
 		}
+		theirs.Refusals++
+		theirs.AskAfter = s.o.Now().Add(coolDown(theirs.Refusals))
 		return part(mine, theirs, im.EventContactRefused), nil
 	})
 	return err
@@ -214,7 +264,7 @@ func (s *Service) Block(ctx context.Context, actor im.Actor, user im.UserID) err
 	_, err := s.change(ctx, actor, user, func(mine, _ *Contact) (event, error) {
 		mine.Blocked = true
 		if mine.State == AsksMe {
-			mine.State, mine.Message = None, ""
+			mine.State, mine.Message, mine.Asked = None, "", time.Time{}
 		}
 		return event{kind: im.EventContactBlocked, private: true}, nil
 	})
@@ -245,26 +295,6 @@ func (s *Service) SetRemark(ctx context.Context, actor im.Actor, user im.UserID,
 	return err
 }
 
-// List returns a page of the caller's contacts, requests and blocks, ordered by
-// user id, and the cursor of the next one, "" after the last.
-func (s *Service) List(ctx context.Context, actor im.Actor, limit int, cursor string) (list []Contact, next string, err error) {
-	if err := checkActor(actor); err != nil {
-		return nil, "", err
-	}
-	if limit, err = im.PageSize(cursor == "" || im.ValidID(cursor), limit, MaxPage, DefaultPage); err != nil {
-		return nil, "", err
-	}
-	list, err = s.store.Contacts(ctx, actor.User, im.UserID(cursor), limit+1)
-	if err != nil {
-		return nil, "", fmt.Errorf("list contacts: %w", err)
-	}
-	if len(list) > limit {
-		list = list[:limit]
-		next = string(list[limit-1].User)
-	}
-	return list, next, nil
-}
-
 // event is the notice of a change; the zero event is none.
 type event struct {
 	kind im.EventType
@@ -275,14 +305,22 @@ type event struct {
 
 func befriend(mine, theirs *Contact) event {
 	mine.State, theirs.State = Friend, Friend
-	mine.Message, theirs.Message = "", ""
+	for _, side := range [...]*Contact{mine, theirs} {
+		side.Message, side.Asked, side.AskAfter, side.Refusals = "", time.Time{}, time.Time{}, 0
+	}
 	return event{kind: im.EventContactAccepted}
 }
 
 func part(mine, theirs *Contact, kind im.EventType) event {
 	mine.State, theirs.State = None, None
 	mine.Message, theirs.Message = "", ""
+	mine.Asked, theirs.Asked = time.Time{}, time.Time{}
 	return event{kind: kind}
+}
+
+// coolDown is how long who was refused so often in a row may not ask again.
+func coolDown(refusals int) time.Duration {
+	return min(FirstCoolDown<<min(refusals-1, 10), MaxCoolDown)
 }
 
 // change runs a decision on both sides of a pair and drives the notices to
@@ -298,10 +336,17 @@ func (s *Service) change(ctx context.Context, actor im.Actor, user im.UserID, de
 	found, err := s.store.UpdateContacts(ctx, actor.User, user, func(a, b *im.Contact) ([]im.Promise, error) {
 		notices, blocked, removed, moved = nil, false, false, false
 		wasA, wasB, now := *a, *b, s.o.Now()
+		lapsed := s.lapse(a, now)
+		lapsed = s.lapse(b, now) || lapsed
 		ev, err := decide(a, b)
 		if err != nil {
 			return nil, err
 		}
+		if lapsed && ev.kind == 0 {
+			ev.kind = im.EventContactExpired
+		}
+		clearGone(a)
+		clearGone(b)
 		changed := a.State != wasA.State || ev.private && *a != wasA
 		if *a != wasA {
 			a.Changed = now
@@ -358,6 +403,22 @@ func (s *Service) notice(now time.Time, owner, from, to im.UserID, ev event) im.
 		Conversation: im.Me(owner),
 		Sender:       from,
 		Event:        im.Event{Type: ev.kind, Users: []im.UserID{to}, Text: ev.text},
+	}
+}
+
+// lapse ends a request that nobody answered in time, and tells whether it did.
+func (s *Service) lapse(c *Contact, now time.Time) bool {
+	if c.State != Asked && c.State != AsksMe || c.Asked.After(now.Add(-s.o.RequestsLast)) {
+		return false
+	}
+	c.State, c.Message, c.Asked = None, "", time.Time{}
+	return true
+}
+
+// clearGone takes away what a user keeps of somebody who is in their list no more.
+func clearGone(c *Contact) {
+	if c.State == None && !c.Blocked {
+		c.Remark, c.Tags = "", ""
 	}
 }
 

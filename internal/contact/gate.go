@@ -21,14 +21,14 @@ func (s *Service) MaySend(ctx context.Context, from, to im.UserID) error {
 	now := s.now()
 	open, known, epoch := s.gates.get(from, to, now)
 	if !known {
-		everyone, side, found, err := s.store.Gate(ctx, from, to)
+		policy, side, found, err := s.store.Gate(ctx, from, to)
 		if err != nil {
 			return fmt.Errorf("may %s write to %s: %w", from, to, err)
 		}
 		if !found { // not remembered: the user may come to exist
 			return im.Errorf(im.CodeNotFound, "no such user")
 		}
-		open = !side.Blocked && (everyone || side.State == Friend)
+		open = !side.Blocked && policy != im.DMNobody && (policy == im.DMEveryone || side.State == Friend)
 		s.remember(from, to, open, now, epoch)
 	}
 	return gate(open)

@@ -5,17 +5,24 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
 
-const contactColumns = "peer_id, state, blocked, remark, message, changed_at"
+const contactColumns = "peer_id, state, blocked, remark, message, changed_at, tags, " + askedAt + ", ask_after, refusals, revision"
+
+// askedAt is when a request was made: a program of before noted the last change only.
+const askedAt = "COALESCE(NULLIF(asked_at, 0), changed_at)"
 
 func scanContact(row interface{ Scan(...any) error }) (im.Contact, error) {
 	var c im.Contact
-	var changed int64
-	err := row.Scan(&c.User, &c.State, &c.Blocked, &c.Remark, &c.Message, &changed)
-	c.Changed = timeOf(changed)
+	var changed, asked, after int64
+	err := row.Scan(&c.User, &c.State, &c.Blocked, &c.Remark, &c.Message, &changed, &c.Tags, &asked, &after, &c.Refusals, &c.Revision)
+	c.Changed, c.AskAfter = timeOf(changed), timeOf(after)
+	if c.State == im.ContactAsked || c.State == im.ContactAsksMe {
+		c.Asked = timeOf(asked)
+	}
 	return c, err
 }
 
@@ -42,11 +49,16 @@ func (d *DB) UpdateContacts(ctx context.Context, user, peer im.UserID, decide fu
 		if err != nil {
 			return err
 		}
+		wasMine, wasTheirs := mine, theirs
 		promises, err := decide(&mine, &theirs)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(putSide(tx, user, mine), putSide(tx, peer, theirs)); err != nil {
+		first, second := changedSide{user, wasMine, mine}, changedSide{peer, wasTheirs, theirs}
+		if peer < user { // whoever counts revisions locks the lesser user's first
+			first, second = second, first
+		}
+		if err := errors.Join(first.put(tx), second.put(tx)); err != nil {
 			return err
 		}
 		for _, p := range promises {
@@ -81,40 +93,123 @@ func side(tx *writeTx, user, peer im.UserID) (im.Contact, error) {
 	return scanContact(tx.QueryRow("SELECT "+contactColumns+" FROM contacts WHERE user_id = $1 AND peer_id = $2", user, peer))
 }
 
-// putSide writes a side that is locked; one with nothing to tell is removed.
-func putSide(tx *writeTx, user im.UserID, c im.Contact) error {
-	if c.State == im.ContactNone && !c.Blocked {
-		_, err := tx.Exec("DELETE FROM contacts WHERE user_id = $1 AND peer_id = $2", user, c.User)
+// changedSide is a side of a pair that is locked, as it was and as it is to be.
+type changedSide struct {
+	user    im.UserID
+	was, is im.Contact
+}
+
+// put writes the side under the user's next revision, if it is another one now. A side
+// that never had anything to tell has no row.
+func (c changedSide) put(tx *writeTx) error {
+	is := &c.is
+	is.Revision = c.was.Revision
+	if *is == c.was {
+		if is.Revision > 0 || is.State != im.ContactNone || is.Blocked {
+			return nil
+		}
+		_, err := tx.Exec("DELETE FROM contacts WHERE user_id = $1 AND peer_id = $2", c.user, is.User)
+		return err
+	}
+	if err := tx.QueryRow(`
+		INSERT INTO contact_revisions (user_id, revision, floor) VALUES ($1, 1, 0)
+		ON CONFLICT (user_id) DO UPDATE SET revision = contact_revisions.revision + 1
+		RETURNING revision`, c.user).Scan(&is.Revision); err != nil {
 		return err
 	}
 	_, err := tx.Exec(`
-		UPDATE contacts SET state = $3, blocked = $4, remark = $5, message = $6, changed_at = $7
+		UPDATE contacts SET state = $3, blocked = $4, remark = $5, message = $6, changed_at = $7,
+			tags = $8, asked_at = $9, ask_after = $10, refusals = $11, revision = $12
 		WHERE user_id = $1 AND peer_id = $2`,
-		user, c.User, int64(c.State), c.Blocked, c.Remark, c.Message, msOf(c.Changed))
+		c.user, is.User, int64(is.State), is.Blocked, is.Remark, is.Message, msOf(is.Changed),
+		is.Tags, msOf(is.Asked), msOf(is.AskAfter), int64(is.Refusals), int64(is.Revision))
 	return err
 }
 
-// Contacts returns at most limit contacts, requests and blocks of a user behind
-// a user id, by user id.
-func (d *DB) Contacts(ctx context.Context, user, after im.UserID, limit int) ([]im.Contact, error) {
+// Contacts returns at most limit contacts, blocks, and requests made after lapsed of a
+// user behind a user id, by user id.
+func (d *DB) Contacts(ctx context.Context, user, after im.UserID, lapsed time.Time, limit int) ([]im.Contact, error) {
 	return list(ctx, d, func(r *sql.Rows) (im.Contact, error) { return scanContact(r) },
-		"SELECT "+contactColumns+" FROM contacts WHERE user_id = $1 AND peer_id > $2 ORDER BY peer_id LIMIT $3", user, after, limit)
+		"SELECT "+contactColumns+` FROM contacts
+		WHERE user_id = $1 AND peer_id > $2 AND (state = 1 OR blocked OR state IN (2, 3) AND `+askedAt+` > $4)
+		ORDER BY peer_id LIMIT $3`, user, after, limit, msOf(lapsed))
 }
 
-// Gate returns what decides whether from may write to to: whether to takes
-// messages from everyone, and to's side of the pair. found is false when there
-// is no user to.
-func (d *DB) Gate(ctx context.Context, from, to im.UserID) (everyone bool, side im.Contact, found bool, err error) {
+// ContactsSince returns at most limit sides of a user that changed after a revision,
+// in the order of their changes, also those that have nothing to tell any more.
+func (d *DB) ContactsSince(ctx context.Context, user im.UserID, revision uint64, limit int) ([]im.Contact, error) {
+	return list(ctx, d, func(r *sql.Rows) (im.Contact, error) { return scanContact(r) },
+		"SELECT "+contactColumns+" FROM contacts WHERE user_id = $1 AND revision > $2 ORDER BY revision LIMIT $3", user, int64(revision), limit)
+}
+
+// ContactRevision returns a user's revision, and the one up to which what was removed
+// is not remembered.
+func (d *DB) ContactRevision(ctx context.Context, user im.UserID) (revision, floor uint64, err error) {
+	err = d.queryRow(ctx, "SELECT revision, floor FROM contact_revisions WHERE user_id = $1", user).Scan(&revision, &floor)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, 0, nil
+	}
+	return revision, floor, d.failed("read", err)
+}
+
+// LapsedRequests returns at most limit requests that were made up to a time and are
+// open: who asked, and whom.
+func (d *DB) LapsedRequests(ctx context.Context, lapsed time.Time, limit int) ([][2]im.UserID, error) {
+	return list(ctx, d, func(r *sql.Rows) (p [2]im.UserID, err error) {
+		err = r.Scan(&p[0], &p[1])
+		return p, err
+	}, "SELECT user_id, peer_id FROM contacts WHERE state = 2 AND "+askedAt+" <= $1 LIMIT $2", msOf(lapsed), limit)
+}
+
+// PurgeContacts forgets some of the sides that have nothing to tell since a time, and
+// whose user may ask again by now; more tells that there are more.
+func (d *DB) PurgeContacts(ctx context.Context, before, now time.Time, limit int) (more bool, err error) {
+	err = d.tx(ctx, func(tx *writeTx) error {
+		more = false
+		rows, err := tx.Query("SELECT user_id, peer_id, revision FROM contacts WHERE state = 4 AND NOT blocked AND changed_at < $1 AND ask_after <= $2 ORDER BY user_id, peer_id LIMIT $3", msOf(before), msOf(now), limit)
+		if err != nil {
+			return err
+		}
+		type over struct {
+			user, peer im.UserID
+			revision   int64
+		}
+		all, err := scanAll(rows, func(r *sql.Rows) (o over, err error) {
+			err = r.Scan(&o.user, &o.peer, &o.revision)
+			return o, err
+		})
+		if err != nil {
+			return err
+		}
+		more = len(all) == limit
+		for _, o := range all {
+			// A row that changed meanwhile has another revision, and stays.
+			if n, err := tx.Exec("DELETE FROM contacts WHERE user_id = $1 AND peer_id = $2 AND revision = $3", o.user, o.peer, o.revision); err != nil {
+				return err
+			} else if n == 0 {
+				continue
+			}
+			if _, err := tx.Exec("UPDATE contact_revisions SET floor = $2 WHERE user_id = $1 AND floor < $2", o.user, o.revision); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return more, err
+}
+
+// Gate returns what decides whether from may write to to: whom to takes
+// messages from, and to's side of the pair. found is false when there is no user to.
+func (d *DB) Gate(ctx context.Context, from, to im.UserID) (policy im.DMPolicy, side im.Contact, found bool, err error) {
 	side = im.Contact{User: from}
-	var policy im.DMPolicy
 	err = d.queryRow(ctx, `
 		SELECT u.dm_policy, COALESCE(c.state, $3), COALESCE(c.blocked, FALSE)
 		FROM users u LEFT JOIN contacts c ON c.user_id = u.id AND c.peer_id = $1
 		WHERE u.id = $2`, from, to, int64(im.ContactNone)).Scan(&policy, &side.State, &side.Blocked)
 	if errors.Is(err, sql.ErrNoRows) {
-		return false, side, false, nil
+		return 0, side, false, nil
 	}
-	return policy == im.DMEveryone, side, err == nil, d.failed("read", err)
+	return policy, side, err == nil, d.failed("read", err)
 }
 
 // FriendsAmong returns those of others who are contacts of user and have not

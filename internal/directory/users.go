@@ -10,12 +10,12 @@ import (
 )
 
 // userColumns are what scanUser reads.
-const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at, group_policy"
+const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at, group_policy, find_policy"
 
 func scanUser(row interface{ Scan(...any) error }, more ...any) (im.User, error) {
 	var u im.User
 	var created int64
-	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created, &u.GroupPolicy}, more...)...)
+	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created, &u.GroupPolicy, &u.FindPolicy}, more...)...)
 	u.Created = timeOf(created)
 	return u, err
 }
@@ -28,9 +28,9 @@ func (d *DB) CreateUser(ctx context.Context, c im.Credentials) error {
 
 func createUser(tx *writeTx, c im.Credentials, keepExisting bool) error {
 	n, err := tx.Exec(`
-		INSERT INTO users (id, username, display_name, password_hash, admin, dm_policy, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING`,
-		c.ID, sql.NullString{String: c.Username, Valid: c.Username != ""}, c.DisplayName, c.PasswordHash, c.Admin, c.DMPolicy, msOf(c.Created))
+		INSERT INTO users (id, username, display_name, password_hash, admin, dm_policy, created_at, search_name, find_policy)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING`,
+		c.ID, sql.NullString{String: c.Username, Valid: c.Username != ""}, c.DisplayName, c.PasswordHash, c.Admin, c.DMPolicy, msOf(c.Created), folded(c.DisplayName), c.FindPolicy)
 	if err != nil || n == 1 {
 		return err
 	}
@@ -83,9 +83,10 @@ func (d *DB) ListUsers(ctx context.Context, after im.UserID, limit int) ([]im.Us
 // the user as it is then, or not_found. Notices are promised in the same
 // transaction if that is a change.
 func (d *DB) UpdateUser(ctx context.Context, id im.UserID, change im.ProfileChange, notices ...im.Promise) (im.User, error) {
-	var name sql.NullString
+	var name, search sql.NullString
 	if change.DisplayName != nil {
 		name = sql.NullString{String: *change.DisplayName, Valid: true}
+		search = sql.NullString{String: folded(*change.DisplayName), Valid: true}
 	}
 	var u im.User
 	err := d.tx(ctx, func(tx *writeTx) error {
@@ -96,9 +97,11 @@ func (d *DB) UpdateUser(ctx context.Context, id im.UserID, change im.ProfileChan
 		u, err = scanUser(tx.QueryRow(`
 			UPDATE users SET display_name = COALESCE($2, display_name),
 				dm_policy = COALESCE(NULLIF(CAST($3 AS BIGINT), 0), dm_policy),
-				group_policy = COALESCE(NULLIF(CAST($4 AS BIGINT), 0), group_policy)
-			WHERE id = $1 RETURNING `+userColumns, id, name, int64(change.DM), int64(change.Groups)))
-		if err != nil || u.DisplayName == was.DisplayName && u.DMPolicy == was.DMPolicy && u.GroupPolicy == was.GroupPolicy {
+				group_policy = COALESCE(NULLIF(CAST($4 AS BIGINT), 0), group_policy),
+				search_name = COALESCE($5, search_name),
+				find_policy = COALESCE(NULLIF(CAST($6 AS BIGINT), 0), find_policy)
+			WHERE id = $1 RETURNING `+userColumns, id, name, int64(change.DM), int64(change.Groups), search, int64(change.Find)))
+		if err != nil || u == was {
 			return err
 		}
 		for _, p := range notices {

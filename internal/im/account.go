@@ -2,15 +2,49 @@ package im
 
 import "time"
 
-// DMPolicy is who may write to a user without being a contact. The numbers
-// are the contract's.
+// DMPolicy is who may write to a user. The numbers are the contract's.
 type DMPolicy uint8
 
 // The policies.
 const (
 	DMContacts DMPolicy = 1
 	DMEveryone DMPolicy = 2
+	DMNobody   DMPolicy = 3
 )
+
+// FindPolicy is who finds a user by their name. The numbers are the contract's.
+type FindPolicy uint8
+
+// The policies.
+const (
+	FindAnyone   FindPolicy = 1
+	FindContacts FindPolicy = 2
+	FindNobody   FindPolicy = 3
+)
+
+// UserSearch asks for users by their names, among those that Viewer may find: who is
+// found by anyone, or by contacts and has Viewer as one, and did not block them; and
+// Viewer.
+type UserSearch struct {
+	// Viewer is empty for who finds everybody.
+	Viewer UserID
+	// Username, if set, is the whole one. Otherwise Prefix is what a username (or,
+	// with Names, a display name of somebody whose username does not) begins with, of
+	// whatever case and width.
+	Username, Prefix string
+	Names            bool
+	// After and AfterID are the last one of the page before: Found.Name, and with Names
+	// their id.
+	After   string
+	AfterID UserID
+	Limit   int
+}
+
+// Found is a user who was found; Name is what they are ordered by.
+type Found struct {
+	User
+	Name string
+}
 
 // GroupPolicy is who may add a user to groups. The numbers are the contract's.
 type GroupPolicy uint8
@@ -27,6 +61,7 @@ type ProfileChange struct {
 	DisplayName *string
 	DM          DMPolicy
 	Groups      GroupPolicy
+	Find        FindPolicy
 }
 
 // User is who somebody is.
@@ -39,7 +74,9 @@ type User struct {
 	DMPolicy    DMPolicy
 	// GroupPolicy is 0 for a new user: GroupsAnyone.
 	GroupPolicy GroupPolicy
-	Created     time.Time
+	// FindPolicy is 0 for a new user: FindAnyone.
+	FindPolicy FindPolicy
+	Created    time.Time
 }
 
 // Credentials is a user with what the password is checked against.

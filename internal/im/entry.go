@@ -90,6 +90,8 @@ const (
 	EventJoinRequested          EventType = 30
 	EventJoinRefused            EventType = 31
 	EventJoinWithdrawn          EventType = 32
+	EventContactTagged          EventType = 33
+	EventContactExpired         EventType = 34
 )
 
 // Event is something that happened to a conversation (group events) or to a

@@ -20,9 +20,18 @@ type Contact struct {
 	State   ContactState
 	Blocked bool
 	Remark  string
-	// Message is the text of the open request.
+	// Tags are the user's own for the other, one a line.
+	Tags string
+	// Message is the text of the open request, Asked when it was made.
 	Message string
-	Changed time.Time
+	Asked   time.Time
+	// AskAfter: before, the user may not ask again. Refusals is how often in a row they
+	// were refused.
+	AskAfter time.Time
+	Refusals int
+	Changed  time.Time
+	// Revision is the user's of the last change; the store gives it.
+	Revision uint64
 }
 
 // GroupInfo is what is known of a group besides its members.

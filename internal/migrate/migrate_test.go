@@ -51,11 +51,13 @@ func newSource(t testing.TB, entries int) *source {
 	d, err := sqlite.Open(s.Directory, sqlite.Options{})
 	must(t, err)
 	must(t, d.Close())
-	s.exec(t, `INSERT INTO users VALUES ('ann', 'ann', 'Ann Ä. 𝄞', 'argon', TRUE, 1, 1000, 0), ('Bob', NULL, 'B', '', FALSE, 2, 2000, 3);
+	s.exec(t, `INSERT INTO users VALUES ('ann', 'ann', 'Ann Ä. 𝄞', 'argon', TRUE, 1, 1000, 0, 0, 'ann ä. 𝄞'), ('Bob', NULL, 'B', '', FALSE, 2, 2000, 3, 2, NULL);
 		INSERT INTO sessions VALUES ('s1', 'ann', 'd', 1, 'phone', 'go', 1, 2, '::1', 99, 0), ('s2', 'Bob', '', 0, '', '', 1, 2, '', 99, 5);
 		INSERT INTO tokens VALUES (x'00ff', 's1', 1, 1, 99, NULL, 0, NULL), (x'01', 's1', 2, 1, 99, x'00ff', 7, x'beef');
 		INSERT INTO claims VALUES ('admin', x'0102', 5);
-		INSERT INTO contacts VALUES ('ann', 'Bob', 1, FALSE, 'bobby', '', 3), ('Bob', 'ann', 1, TRUE, '', 'hello', 4);
+		INSERT INTO contacts VALUES ('ann', 'Bob', 1, FALSE, 'bobby', '', 3, 'tea
+work', 0, 0, 0, 7), ('Bob', 'ann', 1, TRUE, '', 'hello', 4, '', 4, 9, 2, 1);
+		INSERT INTO contact_revisions VALUES ('ann', 7, 2), ('Bob', 1, 0);
 		INSERT INTO groups VALUES ('grp:g1', 'The group', 'ann', 2, 3, 9, 'ann', NULL, ''), ('grp:g2', '', 'Bob', 1, 1, 9, 'Bob', 'r1', '{"description":"ä","post":2}');
 		INSERT INTO memberships VALUES ('ann', 'grp:g1', 1, 0, 3, 0, 9, '', '', 0), ('Bob', 'grp:g1', 7, 9, 0, 0, 9, 'left', '1-5', 5);
 		INSERT INTO group_invitations VALUES ('Bob', 'grp:g1', 'ann', 5, 99);
@@ -441,7 +443,7 @@ func TestSourceUnchanged(t *testing.T) {
 	// Rows that are in the log of SQLite only, as after a crash.
 	db, err := sql.Open("sqlite", "file:"+s.Directory+"?vfs=skein-sums&_pragma=wal_autocheckpoint(0)")
 	must(t, err)
-	_, err = db.Exec("INSERT INTO users VALUES ('late', NULL, 'L', '', FALSE, 2, 2000, 0)")
+	_, err = db.Exec("INSERT INTO users VALUES ('late', NULL, 'L', '', FALSE, 2, 2000, 0, 0, NULL)")
 	must(t, err)
 	crashed := t.TempDir()
 	for _, name := range []string{"directory.db", "directory.db-wal"} {

@@ -36,6 +36,9 @@ func commands() []command {
 		{"votes", "SEQ", "who chose what", 1, (*Chat).votesCmd},
 		{"endpoll", "SEQ", "end a poll", 1, (*Chat).endPollCmd},
 		{"contacts", "", "contacts and requests", 0, (*Chat).contactsCmd},
+		{"find", "NAME", "people whose name begins so", 1, (*Chat).findCmd},
+		{"tag", "@user [TAG…]", "your own tags of a contact, instead of those of before", 1, (*Chat).tagCmd},
+		{"privacy", "find|write|groups WHO", "who may: anyone, contacts or nobody; without words: what is set", 0, (*Chat).privacyCmd},
 		{"add", "@user [text]", "ask somebody to be your contact", 1, (*Chat).addCmd},
 		{"accept", "@user", "accept a request", 1, onUser(func(c *Chat, ctx context.Context, id string) error {
 			_, err := c.client.Contacts().Accept(ctx, id)
@@ -385,7 +388,11 @@ func (c *Chat) contactsCmd(ctx context.Context, _ []string) error {
 		if k.Blocked {
 			blocked = "blocked"
 		}
-		c.printf("  %-20s %-9s %s %s\n", c.remember(k.User), states[k.State], blocked, clean(k.Message))
+		tags := ""
+		if len(k.Tags) > 0 {
+			tags = "#" + clean(strings.Join(k.Tags, " #"))
+		}
+		c.printf("  %-20s %-9s %s %s %s\n", c.remember(k.User), states[k.State], blocked, tags, clean(k.Message))
 	}
 	return nil
 }

@@ -137,6 +137,10 @@ func (c *Chat) onContact(ctx context.Context, e *skein.ContactEvent) {
 		c.printf("        ● you blocked %s\n", who)
 	case wire.EventType_EVENT_TYPE_CONTACT_UNBLOCKED:
 		c.printf("        ● you unblocked %s\n", who)
+	case wire.EventType_EVENT_TYPE_CONTACT_TAGGED:
+		c.printf("        ● %s has other tags now\n", who)
+	case wire.EventType_EVENT_TYPE_CONTACT_EXPIRED:
+		c.printf("        ● the request between you and %s was not answered in time\n", who)
 	case wire.EventType_EVENT_TYPE_CONTACT_REMARKED:
 		c.printf("        ● you call %s %q now\n", who, clean(e.Event.Text))
 	}

@@ -51,6 +51,16 @@ func (u Users) Get(ctx context.Context, ids ...string) ([]*wire.User, error) {
 	return resp.Users, err
 }
 
+// Search returns a page of the users whose username, or else display name, begins with
+// a prefix of 1 to 64 characters, of any case and width: those whom the user may find.
+// limit is at most 50, 0 means 20. next is the cursor of the next page, empty after the
+// last one; the first page has an empty cursor.
+func (u Users) Search(ctx context.Context, prefix string, limit int, cursor string) (users []*wire.User, next string, err error) {
+	var resp wire.SearchUsersResponse
+	err = u.c.Call(ctx, userService+"SearchUsers", &wire.SearchUsersRequest{Prefix: prefix, Limit: uint32(max(limit, 0)), Cursor: cursor}, &resp)
+	return resp.Users, resp.Next, err
+}
+
 // Update changes the own profile; absent fields stay.
 func (u Users) Update(ctx context.Context, req *wire.UpdateProfileRequest) (*wire.UpdateProfileResponse, error) {
 	var resp wire.UpdateProfileResponse
@@ -113,6 +123,47 @@ func (s Contacts) List(ctx context.Context) ([]*wire.Contact, error) {
 			return nil, err
 		}
 		all = append(all, resp.Contacts...)
+		if resp.Next == "" || resp.Next == req.Cursor {
+			return all, nil
+		}
+		req.Cursor = resp.Next
+	}
+}
+
+// SetTags replaces the user's own tags of somebody in their list: at most 20 of 1 to 32
+// characters. Nobody else sees them; the user's other devices get a ContactEvent.
+func (s Contacts) SetTags(ctx context.Context, user string, tags ...string) error {
+	return s.c.Call(ctx, contactService+"SetTags", &wire.SetTagsRequest{User: user, Tags: tags}, &wire.SetTagsResponse{})
+}
+
+// ContactChanges is what changed of the contacts, requests and blocks.
+type ContactChanges struct {
+	// Contacts are those that changed; who is in the list no more comes with the state
+	// NONE, and not blocked. With Whole they are all there are.
+	Contacts []*wire.Contact
+	// Whole: forget the list of before.
+	Whole bool
+	// Revision is what to ask with the next time.
+	Revision uint64
+}
+
+// Since returns what changed since the revision of an earlier answer; 0: all. A program
+// that keeps the list keeps the revision with it, and asks from 0 after a ResetEvent.
+func (s Contacts) Since(ctx context.Context, revision uint64) (*ContactChanges, error) {
+	req := &wire.ListContactsRequest{Limit: 500, Since: revision}
+	all := &ContactChanges{Whole: revision == 0}
+	for first := true; ; first = false {
+		var resp wire.ListContactsResponse
+		if err := s.c.Call(ctx, contactService+"ListContacts", req, &resp); err != nil {
+			return nil, err
+		}
+		if resp.Reset_ && !all.Whole {
+			all.Contacts, all.Whole, req.Since, first = nil, true, 0, true
+		}
+		all.Contacts = append(all.Contacts, resp.Contacts...)
+		if first || !all.Whole {
+			all.Revision = resp.Revision
+		}
 		if resp.Next == "" || resp.Next == req.Cursor {
 			return all, nil
 		}

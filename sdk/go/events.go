@@ -46,7 +46,7 @@ type (
 		Message      *Message
 	}
 	// ContactEvent: a contact request, or what became of one; or the user blocked,
-	// unblocked or renamed somebody, here or on another device.
+	// unblocked, renamed or tagged somebody, here or on another device.
 	ContactEvent struct {
 		// User is the other one.
 		User    string

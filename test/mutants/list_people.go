@@ -208,7 +208,7 @@ var people = []Mutant{
 	},
 	{
 		Name: "blocked-may-write", Breaks: "blocks: who is blocked may not write",
-		Hunks:   []Hunk{{contactDir + "/gate.go", "open = !side.Blocked && (everyone || side.State == Friend)", "open = everyone && !side.Blocked || side.State == Friend"}},
+		Hunks:   []Hunk{{contactDir + "/gate.go", "open = !side.Blocked && policy", "open = policy"}},
 		Package: contactDir, Test: "TestMaySend",
 	},
 	{
@@ -270,5 +270,35 @@ var people = []Mutant{
 		Name: "refresh-token-twice", Breaks: "tokens: of two exchanges one wins",
 		Hunks:   []Hunk{{directoryDir + "/sessions.go", "WHERE hash = $1 AND replaced_at = 0\"", "WHERE hash = $1\""}},
 		Package: sqliteDir, Test: "TestConformance/Accounts/RotateTokens",
+	},
+	{
+		Name: "refused-asks-at-once", Breaks: "contacts: who was refused waits",
+		Hunks:   []Hunk{{contactDir + "/contact.go", "if wait := mine.AskAfter.Sub(s.o.Now()); wait > 0 {", "if wait := mine.AskAfter.Sub(s.o.Now()); wait > 1<<62 {"}},
+		Package: contactDir, Test: "TestCoolDown",
+	},
+	{
+		Name: "requests-for-ever", Breaks: "contacts: a request is gone after its time",
+		Hunks:   []Hunk{{contactDir + "/contact.go", "c.State != Asked && c.State != AsksMe || c.Asked.After(", "c.State != Asked && c.State != AsksMe || !c.Asked.After(now) || c.Asked.After("}},
+		Package: contactDir, Test: "TestRequestsLapse",
+	},
+	{
+		Name: "removed-not-told", Breaks: "contacts: what changed since tells who is gone",
+		Hunks:   []Hunk{{directoryDir + "/contacts.go", "WHERE user_id = $1 AND revision > $2 ORDER BY revision LIMIT $3", "WHERE user_id = $1 AND revision > $2 AND state <> 4 ORDER BY revision LIMIT $3"}},
+		Package: contactDir, Test: "TestChangesSince",
+	},
+	{
+		Name: "forgotten-without-floor", Breaks: "contacts: who asks from before what is forgotten begins anew",
+		Hunks:   []Hunk{{contactDir + "/list.go", "since > 0 && (since < floor ||", "since > 0 && (since+floor == 0 ||"}},
+		Package: contactDir, Test: "TestChangesSince",
+	},
+	{
+		Name: "blocked-finds", Breaks: "privacy: whom a user blocked does not find them",
+		Hunks:   []Hunk{{directoryDir + "/search.go", "c.peer_id = $1 AND c.blocked)", "c.peer_id = $1 AND c.blocked AND c.state = 9)"}},
+		Package: sqliteDir, Test: "TestConformance/People/SearchWhoMayFind",
+	},
+	{
+		Name: "nobody-but-contacts", Breaks: "privacy: who takes messages from nobody takes none from contacts",
+		Hunks:   []Hunk{{contactDir + "/gate.go", "policy != im.DMNobody && (", "policy != 0 && ("}},
+		Package: contactDir, Test: "TestNobodyMayWrite",
 	},
 }

@@ -49,6 +49,10 @@ func people(t *teller) {
 	t.check(found.User.GetId() == t.bob.id && found.User.GetDisplayName() == "bob", "Bob is found", found.User)
 	t.refused(t.ann, "UserService/FindUser", &wire.FindUserRequest{Username: "nobody-" + t.tag}, wire.CodeNotFound)
 
+	var like wire.SearchUsersResponse
+	t.call(t.ann, "UserService/SearchUsers", &wire.SearchUsersRequest{Prefix: "BOB-" + t.tag}, &like)
+	t.check(len(like.Users) == 1 && like.Users[0].Id == t.bob.id, "Bob is found by the beginning of his name", like.Users)
+
 	name := "Ann Meyer"
 	var profile wire.UpdateProfileResponse
 	t.call(t.ann, "UserService/UpdateProfile", &wire.UpdateProfileRequest{DisplayName: &name, DmPolicy: wire.DmPolicy_DM_POLICY_CONTACTS}, &profile)
@@ -58,7 +62,8 @@ func people(t *teller) {
 	t.check(len(users.Users) == 1 && users.Users[0].DisplayName == name, "Bob sees Ann's new name", users.Users)
 }
 
-// contacts: Bob asks twice, Ann accepts; she blocks Carol.
+// contacts: Ann refuses Bob, who may not ask again for a while, and asks him; she blocks
+// Carol.
 func contacts(t *teller) {
 	both := []*device{t.annPhone, t.annLaptop}
 	t.dm = skein.DM(t.ann.id, t.bob.id)
@@ -69,14 +74,17 @@ func contacts(t *teller) {
 	t.hears("contact requested bob", both...)
 	t.call(t.ann, "ContactService/RefuseContact", &wire.RefuseContactRequest{User: t.bob.id}, new(wire.RefuseContactResponse))
 	t.hears("contact refused bob", both...)
-	t.askAgain(ask)
+	t.refused(t.bob, "ContactService/RequestContact", ask, wire.CodeRateLimited)
+	t.call(t.ann, "ContactService/RequestContact", &wire.RequestContactRequest{User: t.bob.id}, new(wire.RequestContactResponse))
 	t.hears("contact requested bob", both...)
-	t.call(t.ann, "ContactService/AcceptContact", &wire.AcceptContactRequest{User: t.bob.id}, new(wire.AcceptContactResponse))
+	t.call(t.bob, "ContactService/AcceptContact", &wire.AcceptContactRequest{User: t.ann.id}, new(wire.AcceptContactResponse))
 	t.hears("contact accepted bob", both...)
 	t.hears("contact accepted ann", t.bobs)
 
 	t.call(t.ann, "ContactService/SetRemark", &wire.SetRemarkRequest{User: t.bob.id, Remark: "Bobby"}, new(wire.SetRemarkResponse))
 	t.hears("contact remarked bob", both...)
+	t.call(t.ann, "ContactService/SetTags", &wire.SetTagsRequest{User: t.bob.id, Tags: []string{"tea", "work"}}, new(wire.SetTagsResponse))
+	t.hears("contact tagged bob", both...)
 	t.call(t.ann, "ContactService/BlockUser", &wire.BlockUserRequest{User: t.carol.id}, new(wire.BlockUserResponse))
 	t.hears("contact blocked carol", both...)
 	t.call(t.ann, "ContactService/UnblockUser", &wire.UnblockUserRequest{User: t.carol.id}, new(wire.UnblockUserResponse))
@@ -85,11 +93,8 @@ func contacts(t *teller) {
 	var list wire.ListContactsResponse
 	t.call(t.ann, "ContactService/ListContacts", &wire.ListContactsRequest{}, &list)
 	t.check(len(list.Contacts) > 0 && list.Contacts[0].User.GetId() == t.bob.id && list.Contacts[0].Remark == "Bobby", "Bob is in Ann's list, as Bobby", list.Contacts)
-}
-
-// askAgain asks for a contact that was refused.
-func (t *teller) askAgain(ask *wire.RequestContactRequest) {
-	t.call(t.bob, "ContactService/RequestContact", ask, new(wire.RequestContactResponse))
+	t.call(t.ann, "ContactService/ListContacts", &wire.ListContactsRequest{Since: list.Revision}, &list)
+	t.check(len(list.Contacts) == 0, "nothing changed since", list.Contacts)
 }
 
 // goodBye: sessions end.

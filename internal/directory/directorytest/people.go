@@ -26,6 +26,10 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"ContactOfUnknownUser", contactOfUnknownUser},
 		{"ContactPages", contactPages},
 		{"ContactGate", contactGate},
+		{"ContactRevisions", contactRevisions},
+		{"ContactsLapse", contactsLapse},
+		{"SearchUsers", searchUsers},
+		{"SearchWhoMayFind", searchWhoMayFind},
 		{"FriendsAmong", friendsAmong},
 		{"ContactChangesAreSerial", contactChangesAreSerial},
 		{"OutboxOrder", outboxOrder},
@@ -127,7 +131,7 @@ func (p *people) pair(mine, theirs im.Contact, promises ...im.Promise) {
 
 func (p *people) list(u im.UserID) []im.Contact {
 	p.Helper()
-	list, err := p.db.Contacts(p.ctx, u, "", 1000)
+	list, err := p.db.Contacts(p.ctx, u, "", time.Time{}, 1000)
 	p.ok(err)
 	return list
 }
@@ -182,9 +186,10 @@ func (p *people) membership(u im.UserID, c im.ConversationID) im.Membership {
 
 func contactSides(p *people) {
 	p.users("a", "b")
-	mine := im.Contact{User: "b", State: im.ContactAsked, Remark: "bee", Message: "hi '\"; --", Changed: at}
-	theirs := im.Contact{User: "a", State: im.ContactAsksMe, Blocked: true, Message: "hi", Changed: at}
+	mine := im.Contact{User: "b", State: im.ContactAsked, Remark: "bee", Tags: "tea\nwork", Message: "hi '\"; --", Asked: at, AskAfter: at.Add(time.Hour), Refusals: 2, Changed: at}
+	theirs := im.Contact{User: "a", State: im.ContactAsksMe, Blocked: true, Message: "hi", Asked: at, Changed: at}
 	p.pair(mine, theirs)
+	mine.Revision, theirs.Revision = 1, 1
 	equal(p, "a's list", p.list("a"), []im.Contact{mine})
 	equal(p, "b's list", p.list("b"), []im.Contact{theirs})
 	_, err := p.db.UpdateContacts(p.ctx, "b", "a", func(a, b *im.Contact) ([]im.Promise, error) {
@@ -232,7 +237,7 @@ func contactPages(p *people) {
 	}
 	var got []im.UserID
 	for after := im.UserID(""); ; {
-		page, err := p.db.Contacts(p.ctx, "me", after, 2)
+		page, err := p.db.Contacts(p.ctx, "me", after, time.Time{}, 2)
 		p.ok(err)
 		if len(page) == 0 {
 			break
@@ -248,17 +253,17 @@ func contactPages(p *people) {
 func contactGate(p *people) {
 	p.users("a", "b")
 	gate := func(from, to im.UserID) string {
-		everyone, side, found, err := p.db.Gate(p.ctx, from, to)
+		policy, side, found, err := p.db.Gate(p.ctx, from, to)
 		p.ok(err)
-		return fmt.Sprintf("everyone=%v state=%d blocked=%v found=%v", everyone, side.State, side.Blocked, found)
+		return fmt.Sprintf("policy=%v state=%d blocked=%v found=%v", policy, side.State, side.Blocked, found)
 	}
-	equal(p, "strangers", gate("a", "b"), "everyone=false state=4 blocked=false found=true")
+	equal(p, "strangers", gate("a", "b"), "policy=1 state=4 blocked=false found=true")
 	p.pair(im.Contact{User: "b", State: im.ContactFriend}, im.Contact{User: "a", State: im.ContactFriend, Blocked: true})
-	equal(p, "to one who blocks", gate("a", "b"), "everyone=false state=1 blocked=true found=true")
-	equal(p, "to one who is blocked", gate("b", "a"), "everyone=false state=1 blocked=false found=true")
+	equal(p, "to one who blocks", gate("a", "b"), "policy=1 state=1 blocked=true found=true")
+	equal(p, "to one who is blocked", gate("b", "a"), "policy=1 state=1 blocked=false found=true")
 	_, err := p.db.UpdateUser(p.ctx, "a", im.ProfileChange{DM: im.DMEveryone})
 	p.ok(err)
-	equal(p, "to one who takes all", gate("b", "a"), "everyone=true state=1 blocked=false found=true")
+	equal(p, "to one who takes all", gate("b", "a"), "policy=2 state=1 blocked=false found=true")
 	_, _, found, err := p.db.Gate(p.ctx, "a", "ghost")
 	p.ok(err)
 	equal(p, "nobody", found, false)

@@ -103,7 +103,7 @@ func TestOrderOfBytes(t *testing.T) {
 		return ids, err
 	})
 	page("contacts", func(after im.UserID) (ids []im.UserID, err error) {
-		list, err := d.Contacts(t.Context(), "me", after, 3)
+		list, err := d.Contacts(t.Context(), "me", after, time.Time{}, 3)
 		for _, x := range list {
 			ids = append(ids, x.User)
 		}

@@ -1,0 +1,65 @@
+package terminal
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/skein-im/skein/wire"
+)
+
+// findCmd shows the first people whose names begin so.
+func (c *Chat) findCmd(ctx context.Context, args []string) error {
+	users, next, err := c.client.Users().Search(ctx, strings.Join(args, " "), 0, "")
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		c.printf("  %-20s %s\n", c.remember(u), clean(u.DisplayName))
+	}
+	switch {
+	case next != "":
+		c.printf("        · and others\n")
+	case len(users) == 0:
+		c.printf("        · nobody\n")
+	}
+	return nil
+}
+
+func (c *Chat) tagCmd(ctx context.Context, args []string) error {
+	id, err := c.userID(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return c.client.Contacts().SetTags(ctx, id, args[1:]...)
+}
+
+// privacyCmd changes who may do something with the user, and shows what is set.
+func (c *Chat) privacyCmd(ctx context.Context, args []string) error {
+	change := &wire.UpdateProfileRequest{}
+	if len(args) > 0 {
+		who := strings.ToUpper(strings.Join(args[1:], " "))
+		known := false
+		switch args[0] {
+		case "find":
+			change.FindPolicy = wire.FindPolicy(wire.FindPolicy_value["FIND_POLICY_"+who])
+			known = change.FindPolicy != 0
+		case "write":
+			change.DmPolicy = wire.DmPolicy(wire.DmPolicy_value["DM_POLICY_"+strings.Replace(who, "ANYONE", "EVERYONE", 1)])
+			known = change.DmPolicy != 0
+		case "groups":
+			change.GroupPolicy = wire.GroupPolicy(wire.GroupPolicy_value["GROUP_POLICY_"+who])
+			known = change.GroupPolicy != 0
+		}
+		if !known {
+			return fmt.Errorf("%q: want find, write or groups, and anyone, contacts or nobody", strings.Join(args, " "))
+		}
+	}
+	p, err := c.client.Users().Update(ctx, change) // without a change it only tells
+	if err != nil {
+		return err
+	}
+	word := func(name string) string { return strings.ToLower(name[strings.LastIndexByte(name, '_')+1:]) }
+	c.printf("        · find %s, write %s, groups %s\n", word(p.FindPolicy.String()), word(p.DmPolicy.String()), word(p.GroupPolicy.String()))
+	return nil
+}
