@@ -95,6 +95,58 @@ func (EntryKind) EnumDescriptor() ([]byte, []int) {
 	return file_skein_v1_entry_proto_rawDescGZIP(), []int{0}
 }
 
+// Whom of a group a message mentions without naming them. SPEC §4.16.
+type GroupMention int32
+
+const (
+	GroupMention_GROUP_MENTION_UNSPECIFIED GroupMention = 0
+	// Every member: it counts as a mention of each.
+	GroupMention_GROUP_MENTION_ALL GroupMention = 1
+	// Whoever is there just now is notified; it counts as nobody's mention.
+	GroupMention_GROUP_MENTION_HERE GroupMention = 2
+)
+
+// Enum value maps for GroupMention.
+var (
+	GroupMention_name = map[int32]string{
+		0: "GROUP_MENTION_UNSPECIFIED",
+		1: "GROUP_MENTION_ALL",
+		2: "GROUP_MENTION_HERE",
+	}
+	GroupMention_value = map[string]int32{
+		"GROUP_MENTION_UNSPECIFIED": 0,
+		"GROUP_MENTION_ALL":         1,
+		"GROUP_MENTION_HERE":        2,
+	}
+)
+
+func (x GroupMention) Enum() *GroupMention {
+	p := new(GroupMention)
+	*p = x
+	return p
+}
+
+func (x GroupMention) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (GroupMention) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_entry_proto_enumTypes[1].Descriptor()
+}
+
+func (GroupMention) Type() protoreflect.EnumType {
+	return &file_skein_v1_entry_proto_enumTypes[1]
+}
+
+func (x GroupMention) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use GroupMention.Descriptor instead.
+func (GroupMention) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+}
+
 // Which members may do something.
 type GroupPower int32
 
@@ -131,11 +183,11 @@ func (x GroupPower) String() string {
 }
 
 func (GroupPower) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_entry_proto_enumTypes[1].Descriptor()
+	return file_skein_v1_entry_proto_enumTypes[2].Descriptor()
 }
 
 func (GroupPower) Type() protoreflect.EnumType {
-	return &file_skein_v1_entry_proto_enumTypes[1]
+	return &file_skein_v1_entry_proto_enumTypes[2]
 }
 
 func (x GroupPower) Number() protoreflect.EnumNumber {
@@ -144,7 +196,7 @@ func (x GroupPower) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GroupPower.Descriptor instead.
 func (GroupPower) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
 }
 
 // How somebody becomes a member without being added.
@@ -187,11 +239,11 @@ func (x JoinMode) String() string {
 }
 
 func (JoinMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_entry_proto_enumTypes[2].Descriptor()
+	return file_skein_v1_entry_proto_enumTypes[3].Descriptor()
 }
 
 func (JoinMode) Type() protoreflect.EnumType {
-	return &file_skein_v1_entry_proto_enumTypes[2]
+	return &file_skein_v1_entry_proto_enumTypes[3]
 }
 
 func (x JoinMode) Number() protoreflect.EnumNumber {
@@ -200,7 +252,7 @@ func (x JoinMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use JoinMode.Descriptor instead.
 func (JoinMode) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
 }
 
 // What new members see of what was before.
@@ -238,11 +290,11 @@ func (x GroupHistory) String() string {
 }
 
 func (GroupHistory) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_entry_proto_enumTypes[3].Descriptor()
+	return file_skein_v1_entry_proto_enumTypes[4].Descriptor()
 }
 
 func (GroupHistory) Type() protoreflect.EnumType {
-	return &file_skein_v1_entry_proto_enumTypes[3]
+	return &file_skein_v1_entry_proto_enumTypes[4]
 }
 
 func (x GroupHistory) Number() protoreflect.EnumNumber {
@@ -251,7 +303,7 @@ func (x GroupHistory) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GroupHistory.Descriptor instead.
 func (GroupHistory) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
 }
 
 type EventType int32
@@ -379,11 +431,11 @@ func (x EventType) String() string {
 }
 
 func (EventType) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_entry_proto_enumTypes[4].Descriptor()
+	return file_skein_v1_entry_proto_enumTypes[5].Descriptor()
 }
 
 func (EventType) Type() protoreflect.EnumType {
-	return &file_skein_v1_entry_proto_enumTypes[4]
+	return &file_skein_v1_entry_proto_enumTypes[5]
 }
 
 func (x EventType) Number() protoreflect.EnumNumber {
@@ -392,7 +444,7 @@ func (x EventType) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use EventType.Descriptor instead.
 func (EventType) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
 }
 
 type Role int32
@@ -431,11 +483,11 @@ func (x Role) String() string {
 }
 
 func (Role) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_entry_proto_enumTypes[5].Descriptor()
+	return file_skein_v1_entry_proto_enumTypes[6].Descriptor()
 }
 
 func (Role) Type() protoreflect.EnumType {
-	return &file_skein_v1_entry_proto_enumTypes[5]
+	return &file_skein_v1_entry_proto_enumTypes[6]
 }
 
 func (x Role) Number() protoreflect.EnumNumber {
@@ -444,7 +496,7 @@ func (x Role) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Role.Descriptor instead.
 func (Role) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
 }
 
 // One entry of a conversation's journal.
@@ -492,7 +544,9 @@ type Entry struct {
 	// What the message asks, and what was answered. VOTE, POLL_END: what it comes to by then, without `mine`. SPEC §4.14.
 	Poll *Poll `protobuf:"bytes,21,opt,name=poll,proto3" json:"poll,omitempty"`
 	// VOTE: what the sender chose now. Absent where the poll is anonymous; nor is there a sender then.
-	Vote          *Vote `protobuf:"bytes,22,opt,name=vote,proto3" json:"vote,omitempty"`
+	Vote *Vote `protobuf:"bytes,22,opt,name=vote,proto3" json:"vote,omitempty"`
+	// Who is mentioned besides `mentions`. SPEC §4.16.
+	GroupMention  GroupMention `protobuf:"varint,23,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -679,6 +733,13 @@ func (x *Entry) GetVote() *Vote {
 		return x.Vote
 	}
 	return nil
+}
+
+func (x *Entry) GetGroupMention() GroupMention {
+	if x != nil {
+		return x.GroupMention
+	}
+	return GroupMention_GROUP_MENTION_UNSPECIFIED
 }
 
 // A poll, beside the content of its message. Who sends it sets options, multiple, anonymous and until_ms only.
@@ -1462,7 +1523,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xf6\x05\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xb3\x06\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -1488,7 +1549,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x05react\x18\x13 \x01(\v2\x0f.skein.v1.ReactR\x05react\x120\n" +
 	"\treactions\x18\x14 \x03(\v2\x12.skein.v1.ReactionR\treactions\x12\"\n" +
 	"\x04poll\x18\x15 \x01(\v2\x0e.skein.v1.PollR\x04poll\x12\"\n" +
-	"\x04vote\x18\x16 \x01(\v2\x0e.skein.v1.VoteR\x04vote\x1a8\n" +
+	"\x04vote\x18\x16 \x01(\v2\x0e.skein.v1.VoteR\x04vote\x12;\n" +
+	"\rgroup_mention\x18\x17 \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -1571,7 +1633,11 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x0fENTRY_KIND_EDIT\x10\x04\x12\x17\n" +
 	"\x13ENTRY_KIND_REACTION\x10\x05\x12\x13\n" +
 	"\x0fENTRY_KIND_VOTE\x10\a\x12\x17\n" +
-	"\x13ENTRY_KIND_POLL_END\x10\b\"\x04\b\x06\x10\x06\"\x04\b\t\x10\t*V\n" +
+	"\x13ENTRY_KIND_POLL_END\x10\b\"\x04\b\x06\x10\x06\"\x04\b\t\x10\t*\\\n" +
+	"\fGroupMention\x12\x1d\n" +
+	"\x19GROUP_MENTION_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11GROUP_MENTION_ALL\x10\x01\x12\x16\n" +
+	"\x12GROUP_MENTION_HERE\x10\x02*V\n" +
 	"\n" +
 	"GroupPower\x12\x1b\n" +
 	"\x17GROUP_POWER_UNSPECIFIED\x10\x00\x12\x13\n" +
@@ -1637,53 +1703,55 @@ func file_skein_v1_entry_proto_rawDescGZIP() []byte {
 	return file_skein_v1_entry_proto_rawDescData
 }
 
-var file_skein_v1_entry_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
+var file_skein_v1_entry_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
 var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_skein_v1_entry_proto_goTypes = []any{
 	(EntryKind)(0),      // 0: skein.v1.EntryKind
-	(GroupPower)(0),     // 1: skein.v1.GroupPower
-	(JoinMode)(0),       // 2: skein.v1.JoinMode
-	(GroupHistory)(0),   // 3: skein.v1.GroupHistory
-	(EventType)(0),      // 4: skein.v1.EventType
-	(Role)(0),           // 5: skein.v1.Role
-	(*Entry)(nil),       // 6: skein.v1.Entry
-	(*Poll)(nil),        // 7: skein.v1.Poll
-	(*PollOption)(nil),  // 8: skein.v1.PollOption
-	(*Vote)(nil),        // 9: skein.v1.Vote
-	(*PollEnd)(nil),     // 10: skein.v1.PollEnd
-	(*React)(nil),       // 11: skein.v1.React
-	(*Reaction)(nil),    // 12: skein.v1.Reaction
-	(*Newest)(nil),      // 13: skein.v1.Newest
-	(*Content)(nil),     // 14: skein.v1.Content
-	(*Event)(nil),       // 15: skein.v1.Event
-	(*GroupChange)(nil), // 16: skein.v1.GroupChange
-	nil,                 // 17: skein.v1.Entry.ExtraEntry
-	nil,                 // 18: skein.v1.GroupChange.ExtraEntry
+	(GroupMention)(0),   // 1: skein.v1.GroupMention
+	(GroupPower)(0),     // 2: skein.v1.GroupPower
+	(JoinMode)(0),       // 3: skein.v1.JoinMode
+	(GroupHistory)(0),   // 4: skein.v1.GroupHistory
+	(EventType)(0),      // 5: skein.v1.EventType
+	(Role)(0),           // 6: skein.v1.Role
+	(*Entry)(nil),       // 7: skein.v1.Entry
+	(*Poll)(nil),        // 8: skein.v1.Poll
+	(*PollOption)(nil),  // 9: skein.v1.PollOption
+	(*Vote)(nil),        // 10: skein.v1.Vote
+	(*PollEnd)(nil),     // 11: skein.v1.PollEnd
+	(*React)(nil),       // 12: skein.v1.React
+	(*Reaction)(nil),    // 13: skein.v1.Reaction
+	(*Newest)(nil),      // 14: skein.v1.Newest
+	(*Content)(nil),     // 15: skein.v1.Content
+	(*Event)(nil),       // 16: skein.v1.Event
+	(*GroupChange)(nil), // 17: skein.v1.GroupChange
+	nil,                 // 18: skein.v1.Entry.ExtraEntry
+	nil,                 // 19: skein.v1.GroupChange.ExtraEntry
 }
 var file_skein_v1_entry_proto_depIdxs = []int32{
 	0,  // 0: skein.v1.Entry.kind:type_name -> skein.v1.EntryKind
-	14, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
-	15, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
-	17, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
-	11, // 4: skein.v1.Entry.react:type_name -> skein.v1.React
-	12, // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
-	7,  // 6: skein.v1.Entry.poll:type_name -> skein.v1.Poll
-	9,  // 7: skein.v1.Entry.vote:type_name -> skein.v1.Vote
-	8,  // 8: skein.v1.Poll.options:type_name -> skein.v1.PollOption
-	4,  // 9: skein.v1.Event.type:type_name -> skein.v1.EventType
-	5,  // 10: skein.v1.Event.role:type_name -> skein.v1.Role
-	16, // 11: skein.v1.Event.group:type_name -> skein.v1.GroupChange
-	18, // 12: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
-	1,  // 13: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
-	1,  // 14: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
-	1,  // 15: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
-	2,  // 16: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
-	3,  // 17: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	15, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
+	16, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
+	18, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
+	12, // 4: skein.v1.Entry.react:type_name -> skein.v1.React
+	13, // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
+	8,  // 6: skein.v1.Entry.poll:type_name -> skein.v1.Poll
+	10, // 7: skein.v1.Entry.vote:type_name -> skein.v1.Vote
+	1,  // 8: skein.v1.Entry.group_mention:type_name -> skein.v1.GroupMention
+	9,  // 9: skein.v1.Poll.options:type_name -> skein.v1.PollOption
+	5,  // 10: skein.v1.Event.type:type_name -> skein.v1.EventType
+	6,  // 11: skein.v1.Event.role:type_name -> skein.v1.Role
+	17, // 12: skein.v1.Event.group:type_name -> skein.v1.GroupChange
+	19, // 13: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
+	2,  // 14: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
+	2,  // 15: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
+	2,  // 16: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
+	3,  // 17: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
+	4,  // 18: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
+	19, // [19:19] is the sub-list for method output_type
+	19, // [19:19] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_entry_proto_init() }
@@ -1701,7 +1769,7 @@ func file_skein_v1_entry_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_entry_proto_rawDesc), len(file_skein_v1_entry_proto_rawDesc)),
-			NumEnums:      6,
+			NumEnums:      7,
 			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,

@@ -48,6 +48,13 @@ func (m *Entry) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.GroupMention != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.GroupMention))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0xb8
+	}
 	if m.Vote != nil {
 		size, err := m.Vote.MarshalToSizedBufferVT(dAtA[:i])
 		if err != nil {
@@ -1000,6 +1007,9 @@ func (m *Entry) SizeVT() (n int) {
 	if m.Vote != nil {
 		l = m.Vote.SizeVT()
 		n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if m.GroupMention != 0 {
+		n += 2 + protohelpers.SizeOfVarint(uint64(m.GroupMention))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -1994,6 +2004,25 @@ func (m *Entry) UnmarshalVT(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 23:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field GroupMention", wireType)
+			}
+			m.GroupMention = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.GroupMention |= GroupMention(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

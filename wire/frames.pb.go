@@ -1400,7 +1400,9 @@ type Send struct {
 	// The integrator's own: stored and delivered as it is, and never looked at. Keys [a-z0-9._-]{1,64}; at most Limits.extra_keys, Limits.extra_bytes.
 	Extra map[string]string `protobuf:"bytes,7,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// A poll beside the content. SPEC §4.14.
-	Poll          *Poll `protobuf:"bytes,8,opt,name=poll,proto3" json:"poll,omitempty"`
+	Poll *Poll `protobuf:"bytes,8,opt,name=poll,proto3" json:"poll,omitempty"`
+	// In groups only: who may, says Group.who_may_mention_all. SPEC §4.16.
+	GroupMention  GroupMention `protobuf:"varint,9,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1489,6 +1491,13 @@ func (x *Send) GetPoll() *Poll {
 		return x.Poll
 	}
 	return nil
+}
+
+func (x *Send) GetGroupMention() GroupMention {
+	if x != nil {
+		return x.GroupMention
+	}
+	return GroupMention_GROUP_MENTION_UNSPECIFIED
 }
 
 // Amend an earlier entry of the conversation. Pipelined, in one order with the Sends, and answered as they are. SPEC §4.10.
@@ -1649,6 +1658,7 @@ type Edit struct {
 	Content       *Content               `protobuf:"bytes,1,opt,name=content,proto3" json:"content,omitempty"`
 	Mentions      []string               `protobuf:"bytes,2,rep,name=mentions,proto3" json:"mentions,omitempty"`
 	Extra         map[string]string      `protobuf:"bytes,3,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	GroupMention  GroupMention           `protobuf:"varint,4,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1702,6 +1712,13 @@ func (x *Edit) GetExtra() map[string]string {
 		return x.Extra
 	}
 	return nil
+}
+
+func (x *Edit) GetGroupMention() GroupMention {
+	if x != nil {
+		return x.GroupMention
+	}
+	return GroupMention_GROUP_MENTION_UNSPECIFIED
 }
 
 // The message is durable and has its number. In order per conversation.
@@ -2302,7 +2319,11 @@ type ConversationState struct {
 	Touched []*Entry `protobuf:"bytes,17,rep,name=touched,proto3" json:"touched,omitempty"`
 	Last    *Newest  `protobuf:"bytes,18,opt,name=last,proto3" json:"last,omitempty"`
 	// What the user set for themselves here; absent if nothing ever was. SPEC §4.8.
-	Mine          *MyState `protobuf:"bytes,19,opt,name=mine,proto3" json:"mine,omitempty"`
+	Mine *MyState `protobuf:"bytes,19,opt,name=mine,proto3" json:"mine,omitempty"`
+	// Of what is unread, the messages that mention the user. SPEC §4.16.
+	UnreadMentions uint64 `protobuf:"varint,20,opt,name=unread_mentions,json=unreadMentions,proto3" json:"unread_mentions,omitempty"`
+	// The first of them, ascending: at most 1,000 of a conversation and 2,000 of a page. All of them, if there are as many as `unread_mentions` says.
+	MentionSeqs   []uint64 `protobuf:"varint,21,rep,packed,name=mention_seqs,json=mentionSeqs,proto3" json:"mention_seqs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2466,6 +2487,20 @@ func (x *ConversationState) GetLast() *Newest {
 func (x *ConversationState) GetMine() *MyState {
 	if x != nil {
 		return x.Mine
+	}
+	return nil
+}
+
+func (x *ConversationState) GetUnreadMentions() uint64 {
+	if x != nil {
+		return x.UnreadMentions
+	}
+	return 0
+}
+
+func (x *ConversationState) GetMentionSeqs() []uint64 {
+	if x != nil {
+		return x.MentionSeqs
 	}
 	return nil
 }
@@ -4056,7 +4091,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04Rate\x12\x14\n" +
 	"\x05burst\x18\x01 \x01(\rR\x05burst\x12\x1d\n" +
 	"\n" +
-	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xcc\x02\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\x89\x03\n" +
 	"\x04Send\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -4066,7 +4101,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\n" +
 	"instead_of\x18\x06 \x01(\fR\tinsteadOf\x12/\n" +
 	"\x05extra\x18\a \x03(\v2\x19.skein.v1.Send.ExtraEntryR\x05extra\x12\"\n" +
-	"\x04poll\x18\b \x01(\v2\x0e.skein.v1.PollR\x04poll\x1a8\n" +
+	"\x04poll\x18\b \x01(\v2\x0e.skein.v1.PollR\x04poll\x12;\n" +
+	"\rgroup_mention\x18\t \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -4081,11 +4117,12 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05react\x18\x06 \x01(\v2\x0f.skein.v1.ReactH\x00R\x05react\x12$\n" +
 	"\x04vote\x18\a \x01(\v2\x0e.skein.v1.VoteH\x00R\x04vote\x12.\n" +
 	"\bend_poll\x18\b \x01(\v2\x11.skein.v1.PollEndH\x00R\aendPollB\x06\n" +
-	"\x04what\"\xba\x01\n" +
+	"\x04what\"\xf7\x01\n" +
 	"\x04Edit\x12+\n" +
 	"\acontent\x18\x01 \x01(\v2\x11.skein.v1.ContentR\acontent\x12\x1a\n" +
 	"\bmentions\x18\x02 \x03(\tR\bmentions\x12/\n" +
-	"\x05extra\x18\x03 \x03(\v2\x19.skein.v1.Edit.ExtraEntryR\x05extra\x1a8\n" +
+	"\x05extra\x18\x03 \x03(\v2\x19.skein.v1.Edit.ExtraEntryR\x05extra\x12;\n" +
+	"\rgroup_mention\x18\x04 \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -4130,7 +4167,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\rconversations\x18\x04 \x03(\v2\x1b.skein.v1.ConversationStateR\rconversations\x12\x12\n" +
 	"\x04next\x18\x05 \x01(\tR\x04next\x12\x14\n" +
 	"\x05reset\x18\x06 \x01(\bR\x05reset\x12%\n" +
-	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\xed\x04\n" +
+	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\xb9\x05\n" +
 	"\x11ConversationState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x14\n" +
@@ -4152,7 +4189,9 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\bfrom_seq\x18\x10 \x01(\x04R\afromSeq\x12)\n" +
 	"\atouched\x18\x11 \x03(\v2\x0f.skein.v1.EntryR\atouched\x12$\n" +
 	"\x04last\x18\x12 \x01(\v2\x10.skein.v1.NewestR\x04last\x12%\n" +
-	"\x04mine\x18\x13 \x01(\v2\x11.skein.v1.MyStateR\x04mine\"\xf2\x01\n" +
+	"\x04mine\x18\x13 \x01(\v2\x11.skein.v1.MyStateR\x04mine\x12'\n" +
+	"\x0funread_mentions\x18\x14 \x01(\x04R\x0eunreadMentions\x12!\n" +
+	"\fmention_seqs\x18\x15 \x03(\x04R\vmentionSeqs\"\xf2\x01\n" +
 	"\aMyState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x16\n" +
@@ -4319,12 +4358,13 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	nil,                       // 45: skein.v1.Edit.ExtraEntry
 	(*Content)(nil),           // 46: skein.v1.Content
 	(*Poll)(nil),              // 47: skein.v1.Poll
-	(*React)(nil),             // 48: skein.v1.React
-	(*Vote)(nil),              // 49: skein.v1.Vote
-	(*PollEnd)(nil),           // 50: skein.v1.PollEnd
-	(*Entry)(nil),             // 51: skein.v1.Entry
-	(*Newest)(nil),            // 52: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 53: google.protobuf.Struct
+	(GroupMention)(0),         // 48: skein.v1.GroupMention
+	(*React)(nil),             // 49: skein.v1.React
+	(*Vote)(nil),              // 50: skein.v1.Vote
+	(*PollEnd)(nil),           // 51: skein.v1.PollEnd
+	(*Entry)(nil),             // 52: skein.v1.Entry
+	(*Newest)(nil),            // 53: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 54: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
@@ -4377,38 +4417,40 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	46, // 47: skein.v1.Send.content:type_name -> skein.v1.Content
 	44, // 48: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
 	47, // 49: skein.v1.Send.poll:type_name -> skein.v1.Poll
-	11, // 50: skein.v1.Amend.edit:type_name -> skein.v1.Edit
-	48, // 51: skein.v1.Amend.react:type_name -> skein.v1.React
-	49, // 52: skein.v1.Amend.vote:type_name -> skein.v1.Vote
-	50, // 53: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
-	46, // 54: skein.v1.Edit.content:type_name -> skein.v1.Content
-	45, // 55: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
-	43, // 56: skein.v1.SendError.error:type_name -> skein.v1.Error
-	51, // 57: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	52, // 58: skein.v1.Sync.newest:type_name -> skein.v1.Newest
-	20, // 59: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	43, // 60: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	51, // 61: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	22, // 62: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	51, // 63: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	52, // 64: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
-	21, // 65: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
-	23, // 66: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
-	51, // 67: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	43, // 68: skein.v1.Range.error:type_name -> skein.v1.Error
-	51, // 69: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	52, // 70: skein.v1.Range.last:type_name -> skein.v1.Newest
-	53, // 71: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	53, // 72: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	43, // 73: skein.v1.Result.error:type_name -> skein.v1.Error
-	38, // 74: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	43, // 75: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 76: skein.v1.Kick.by:type_name -> skein.v1.Device
-	77, // [77:77] is the sub-list for method output_type
-	77, // [77:77] is the sub-list for method input_type
-	77, // [77:77] is the sub-list for extension type_name
-	77, // [77:77] is the sub-list for extension extendee
-	0,  // [0:77] is the sub-list for field type_name
+	48, // 50: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
+	11, // 51: skein.v1.Amend.edit:type_name -> skein.v1.Edit
+	49, // 52: skein.v1.Amend.react:type_name -> skein.v1.React
+	50, // 53: skein.v1.Amend.vote:type_name -> skein.v1.Vote
+	51, // 54: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
+	46, // 55: skein.v1.Edit.content:type_name -> skein.v1.Content
+	45, // 56: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
+	48, // 57: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
+	43, // 58: skein.v1.SendError.error:type_name -> skein.v1.Error
+	52, // 59: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	53, // 60: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	20, // 61: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	43, // 62: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	52, // 63: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	22, // 64: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	52, // 65: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	53, // 66: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	21, // 67: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
+	23, // 68: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
+	52, // 69: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	43, // 70: skein.v1.Range.error:type_name -> skein.v1.Error
+	52, // 71: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	53, // 72: skein.v1.Range.last:type_name -> skein.v1.Newest
+	54, // 73: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	54, // 74: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	43, // 75: skein.v1.Result.error:type_name -> skein.v1.Error
+	38, // 76: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	43, // 77: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 78: skein.v1.Kick.by:type_name -> skein.v1.Device
+	79, // [79:79] is the sub-list for method output_type
+	79, // [79:79] is the sub-list for method input_type
+	79, // [79:79] is the sub-list for extension type_name
+	79, // [79:79] is the sub-list for extension extendee
+	0,  // [0:79] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }

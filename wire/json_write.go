@@ -110,7 +110,7 @@ func (w *jsonWriter) server(f *ServerFrame) {
 }
 
 func (w *jsonWriter) send(m *Send) {
-	if len(m.Extra) > 0 || m.Poll != nil {
+	if len(m.Extra) > 0 || m.Poll != nil || m.GroupMention != 0 {
 		w.odd = true
 		return
 	}
@@ -226,7 +226,7 @@ func (w *jsonWriter) push(m *Push) {
 }
 
 func (w *jsonWriter) entry(e *Entry) {
-	if e == nil || e.Event != nil || len(e.Extra) > 0 || e.React != nil || len(e.Reactions) > 0 || e.Poll != nil || e.Vote != nil {
+	if e == nil || e.Event != nil || len(e.Extra) > 0 || e.React != nil || len(e.Reactions) > 0 || e.Poll != nil || e.Vote != nil || e.GroupMention != 0 {
 		w.odd = true
 		return
 	}

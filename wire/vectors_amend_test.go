@@ -10,6 +10,10 @@ func amendVectors() []frameVector {
 				Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "better"}, Fallback: "f"}, Mentions: []string{"ann"}, Extra: map[string]string{"k": "v"},
 			}},
 		})},
+		{"send_group_mention", "all members are mentioned, SPEC §4.17", wire.NewClientFrame(&wire.Send{
+			Conversation: "grp:g1", Id: id(10), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "@all lunch"}}, Mentions: []string{"bob"},
+			GroupMention: wire.GroupMention_GROUP_MENTION_ALL,
+		})},
 		{"amend_react", "a reaction, SPEC §4.11", wire.NewClientFrame(&wire.Amend{
 			Conversation: "grp:g1", Id: id(8), Target: 3, What: &wire.Amend_React{React: &wire.React{Reaction: "👍"}},
 		})},
@@ -46,6 +50,10 @@ func amendedVectors() []frameVector {
 		{"push_edited", "a message that was edited", s(&wire.Entry{
 			Conversation: "dm:ann:bob", Seq: 7, Id: id(1), Sender: "ann", StoredAtMs: 1_760_000_000_123, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 6, Amended: 10,
 			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "better"}}, EditedAtMs: 1_760_000_000_999, Edits: 2,
+		})},
+		{"push_group_mention", "a message that mentions who is there", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 8, Id: id(10), Sender: "ann", StoredAtMs: 3, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 7, Pos: 9,
+			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "lunch"}}, GroupMention: wire.GroupMention_GROUP_MENTION_HERE,
 		})},
 		{"push_reaction", "the entry that reacts", s(&wire.Entry{
 			Conversation: "grp:g1", Seq: 12, Id: id(8), Sender: "ann", StoredAtMs: 3, Kind: wire.EntryKind_ENTRY_KIND_REACTION, Count: 7, Target: 7, Pos: 9,

@@ -61,12 +61,19 @@ type Messages interface {
 	Votes(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64, option string, after im.UserID, limit int) (page []*wire.Voted, more bool, err error)
 }
 
+// Lists is what the API needs to tell messages that are found by what they say.
+type Lists interface {
+	// Mentions tells messages that mention the actor, the newest first.
+	Mentions(ctx context.Context, from im.Actor, cursor string, limit int) (page []im.Entry, next string, err error)
+}
+
 // Deps is what the methods are made of.
 type Deps struct {
 	Accounts *account.Service
 	Contacts *contact.Service
 	Groups   *group.Service
 	Messages Messages
+	Lists    Lists // of the same messages
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Limiter counts the calls of connections that do not belong to a device: those

@@ -10,6 +10,11 @@ import (
 // amendBounds is of what is done to messages after they were sent.
 func amendBounds() map[string]Bounds {
 	return map[string]Bounds{
+		"ListMentionsRequest.limit":    page(defaultFound, math.MaxUint32),
+		"ListMentionsRequest.cursor":   opaqueText().format("cursor"),
+		"ListMentionsResponse.entries": list(maxFound),
+		"ListMentionsResponse.next":    opaqueText(),
+
 		"ReactToMessageRequest.conversation": matching(toPattern).required().format("conversation"),
 		"ReactToMessageRequest.seq":          someSeq().required().format("seq"),
 		"ReactToMessageRequest.id":           Bounds{Pattern: namedIDPattern}.format("message-id"),

@@ -59,6 +59,7 @@ func ownFailures() map[string][]im.Code {
 	say("MessageService", one(im.CodeNotFound), "SendMessage", "RecallMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "ListEdits", "ListReactions", "ListVotes", "ListEntries", "MarkRead", "SetMyState")
 	say("MessageService", one(im.CodeMuted, im.CodeNotContact), "SendMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "RecallMessage")
 	say("MessageService", one(im.CodeClockSkew), "SendMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll")
+	say("MessageService", one(im.CodePermissionDenied), "SendMessage")
 	say("MessageService", one(im.CodeSlowMode), "SendMessage")
 	say("MessageService", one(im.CodeTooLate), "RecallMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll")
 	say("AdminService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "ClaimAdmin")

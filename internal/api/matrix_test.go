@@ -266,6 +266,10 @@ var matrix = []cell{
 	{"MessageService/ListVotes", "bob's feed", nobody, func(s *scene) proto.Message {
 		return &wire.ListVotesRequest{Conversation: "me:" + s.bob.id, Seq: 1}
 	}},
+	{"MessageService/SendMessage", "mention all", "NT   NF       NF     NF      NF PD     ok    ok    NF   PD", func(s *scene) proto.Message {
+		return &wire.SendMessageRequest{Conversation: s.group, Content: text("hello"), GroupMention: wire.GroupMention_GROUP_MENTION_ALL}
+	}},
+	{"MessageService/ListMentions", "", users, func(*scene) proto.Message { return &wire.ListMentionsRequest{} }},
 	{"MessageService/ListEntries", "group", whoReads, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: s.group} }},
 	{"MessageService/ListEntries", "chat", friends, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: s.chat} }},
 	{"MessageService/ListEntries", "bob's feed", nobody, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: "me:" + s.bob.id} }},

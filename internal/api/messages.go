@@ -19,7 +19,7 @@ func (c *Calls) sendMessage(ctx context.Context, actor im.Actor, r *wire.SendMes
 	}
 	msg, err := contract.Message(&wire.Send{
 		Conversation: r.GetConversation(), Id: id, Content: r.GetContent(), ReplyTo: r.GetReplyTo(), Mentions: r.GetMentions(), Extra: r.GetExtra(),
-		Poll: r.GetPoll(),
+		Poll: r.GetPoll(), GroupMention: r.GetGroupMention(),
 	})
 	if err != nil {
 		return nil, err
@@ -81,6 +81,7 @@ func (c *Calls) editMessage(ctx context.Context, actor im.Actor, r *wire.EditMes
 	}
 	msg, err := contract.Edit(&wire.EditMessageRequest{
 		Conversation: r.GetConversation(), Seq: r.GetSeq(), Id: id, Content: r.GetContent(), Mentions: r.GetMentions(), Extra: r.GetExtra(),
+		GroupMention: r.GetGroupMention(),
 	})
 	if err != nil {
 		return nil, err

@@ -83,6 +83,7 @@ func (c *Calls) table() []row {
 		newMaker("MessageService/VoteInPoll", User, ClassSend, small, c.voteInPoll),
 		newMaker("MessageService/EndPoll", User, ClassSend, small, c.endPoll),
 		newRow("MessageService/ListVotes", User, ClassRead, small, c.listVotes),
+		newRow("MessageService/ListMentions", User, ClassRead, small, c.listMentions),
 		newRow("MessageService/ListEntries", User, ClassRead, small, c.listEntries),
 		newRow("MessageService/ListConversations", User, ClassRead, small, c.listConversations),
 		newRow("MessageService/MarkRead", User, ClassMark, small, c.markRead),

@@ -105,6 +105,13 @@ func (m *worldMembers) MaySendNow(u im.UserID, c im.ConversationID) (uint64, boo
 	return 0, known, err
 }
 
+func (m *worldMembers) May(ctx context.Context, u im.UserID, c im.ConversationID, action im.GroupAction) error {
+	if c.Kind() == im.KindGroup {
+		return m.groups.May(ctx, u, c, action)
+	}
+	return nil
+}
+
 func (m *worldMembers) MayWriteYet(u im.UserID, c im.ConversationID, id im.MessageID) error {
 	return m.groups.MayWriteYet(u, c, id)
 }
@@ -158,7 +165,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	members := &worldMembers{DB: db}
-	messages := messaging.New(messaging.Options{EditWindow: time.Hour, Journal: journal, Marks: journal, Recalls: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
+	messages := messaging.New(messaging.Options{EditWindow: time.Hour, Journal: journal, Marks: journal, Recalls: journal, Labels: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
 	members.contacts = contact.New(db, runner, contact.Options{})
 	members.groups = group.New(db, db, db, runner, group.Options{})
@@ -172,7 +179,7 @@ func newWorld(t *testing.T) *world {
 		journal.Close()
 		db.Close()
 	})
-	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Keeper: db})
+	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Keeper: db})
 	w := &world{
 		t: t, accounts: accounts, groups: members.groups, messages: messages, calls: calls, schemas: loadSchemas(t), root: "root",
 		http: NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Limiter: NewLimiter(LimiterOptions{Unlimited: true})}),

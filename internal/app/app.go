@@ -230,7 +230,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 		return err
 	}
 	options := messaging.Options{
-		Journal: a.journal, Marks: a.journal, Recalls: a.journal, Lookups: a.journal, Pages: a.journal, Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
+		Journal: a.journal, Marks: a.journal, Recalls: a.journal, Labels: a.journal, Lookups: a.journal, Pages: a.journal, Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
 		RecallWindow: time.Duration(c.Messaging.RecallWindow), EditWindow: time.Duration(c.Messaging.EditWindow), MaxQueued: c.Messaging.MaxQueued,
 		OnFailed: func(err error) { a.failed <- err },
 	}
@@ -278,7 +278,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	})
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
-		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Keeper: a.directory, Limiter: a.limiter,
+		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Keeper: a.directory, Limiter: a.limiter,
 	})
 	return nil
 }

@@ -61,6 +61,13 @@ func (m *members) MayRecall(ctx context.Context, u im.UserID, c im.ConversationI
 	return im.Errorf(im.CodePermissionDenied, "only the author may take this message back")
 }
 
+func (m *members) May(ctx context.Context, u im.UserID, c im.ConversationID, action im.GroupAction) error {
+	if c.Kind() == im.KindGroup {
+		return m.groups.May(ctx, u, c, action)
+	}
+	return nil
+}
+
 func (m *members) Membership(ctx context.Context, u im.UserID, c im.ConversationID, roster uint64) (im.Membership, error) {
 	whole := im.Membership{Conversation: c, First: 1}
 	switch c.Kind() {

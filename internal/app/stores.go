@@ -26,6 +26,7 @@ type journal interface {
 	im.Journal
 	im.Marks
 	im.Recalls
+	im.Labels
 	im.Lookups
 	im.Pages
 	im.Follow

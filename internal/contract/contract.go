@@ -140,6 +140,9 @@ func State(s *im.ConversationState) *wire.ConversationState {
 		Earlier:      earlier,
 		Recalled:     s.Recalled,
 		RecalledSeqs: s.RecalledSeqs,
+
+		UnreadMentions: s.UnreadMentions,
+		MentionSeqs:    s.MentionSeqs,
 	}
 	w.Mine = MyState(&s.Mine)
 	if t := &s.Told; t.First > 0 {

@@ -22,7 +22,7 @@ func Message(from *wire.Send) (im.Message, error) {
 	if err != nil {
 		return im.Message{}, err
 	}
-	if err := checkSaid(from.GetContent(), from.GetMentions(), from.GetExtra()); err != nil {
+	if err := checkSaid(c, from); err != nil {
 		return im.Message{}, err
 	}
 	if err := im.In("poll", checkPoll(from.GetPoll())); err != nil {
@@ -33,11 +33,20 @@ func Message(from *wire.Send) (im.Message, error) {
 	return m, nil
 }
 
-// checkSaid checks what a message says.
-func checkSaid(content *wire.Content, mentions []string, extra map[string]string) error {
-	if err := CheckContent(content); err != nil {
+// said is what a Send and an Edit say.
+type said interface {
+	GetContent() *wire.Content
+	GetMentions() []string
+	GetGroupMention() wire.GroupMention
+	GetExtra() map[string]string
+}
+
+// checkSaid checks what a message of a conversation says.
+func checkSaid(c im.ConversationID, s said) error {
+	if err := CheckContent(s.GetContent()); err != nil {
 		return err
 	}
+	mentions := s.GetMentions()
 	if n := len(mentions); n > MaxMentions {
 		return im.TooLarge("mentions", "has %d users; at most %d are allowed", n, MaxMentions)
 	}
@@ -46,7 +55,13 @@ func checkSaid(content *wire.Content, mentions []string, extra map[string]string
 			return badUser("mentions", i)
 		}
 	}
-	return checkExtra(extra)
+	switch g := s.GetGroupMention(); {
+	case g < 0 || g > wire.GroupMention_GROUP_MENTION_HERE:
+		return im.Wrong("groupMention", "is none of this server's")
+	case g != 0 && c.Kind() != im.KindGroup:
+		return im.Wrong("groupMention", "is for groups only")
+	}
+	return checkExtra(s.GetExtra())
 }
 
 // Amend checks an Amend (SPEC §4.10) and translates it.
@@ -81,7 +96,7 @@ func Edit(r *wire.EditMessageRequest) (im.Message, error) {
 	if m.Target = r.GetSeq(); m.Target == 0 {
 		return im.Message{}, im.Wrong("seq", "is missing")
 	}
-	return m, edit(&m, &wire.Edit{Content: r.GetContent(), Mentions: r.GetMentions(), Extra: r.GetExtra()})
+	return m, edit(&m, &wire.Edit{Content: r.GetContent(), Mentions: r.GetMentions(), Extra: r.GetExtra(), GroupMention: r.GetGroupMention()})
 }
 
 func amendment(conversation string, id []byte) (m im.Message, err error) {
@@ -92,7 +107,7 @@ func amendment(conversation string, id []byte) (m im.Message, err error) {
 }
 
 func edit(m *im.Message, e *wire.Edit) error {
-	if err := checkSaid(e.GetContent(), e.GetMentions(), e.GetExtra()); err != nil {
+	if err := checkSaid(m.Conversation, e); err != nil {
 		return err
 	}
 	m.Kind = im.EntryEdit

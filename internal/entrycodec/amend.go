@@ -29,7 +29,7 @@ const keptVersion = 1 // a wire.Edited, the oldest first
 // from another entry under the same id.
 func Edit(c im.ConversationID, target uint64, e *wire.Edit) (body []byte, hash uint64) {
 	known(e.GetContent())
-	w := wire.Entry{Content: e.GetContent(), Mentions: e.GetMentions(), Extra: e.GetExtra()}
+	w := wire.Entry{Content: e.GetContent(), Mentions: e.GetMentions(), Extra: e.GetExtra(), GroupMention: e.GetGroupMention()}
 	return Encode(&w), hashOf(c, im.EntryEdit, target, &w)
 }
 
@@ -147,15 +147,15 @@ func (s *State) Edit(asked []byte, stored, at time.Time) (told []byte, err error
 		return nil, err
 	}
 	t := &s.Told
-	before := &wire.Edited{Version: t.Edits + 1, AtMs: t.EditedAtMs, Content: t.Content, Mentions: t.Mentions, Extra: t.Extra}
+	before := &wire.Edited{Version: t.Edits + 1, AtMs: t.EditedAtMs, Content: t.Content, Mentions: t.Mentions, Extra: t.Extra, GroupMention: t.GroupMention}
 	if t.Edits == 0 {
 		before.AtMs = stored.UnixMilli()
 	}
 	s.Versions = append(s.Versions, before)
 	s.forget()
-	t.Content, t.Mentions, t.Extra = by.Content, by.Mentions, by.Extra
+	t.Content, t.Mentions, t.Extra, t.GroupMention = by.Content, by.Mentions, by.Extra, by.GroupMention
 	t.EditedAtMs, t.Edits = max(at.UnixMilli(), t.EditedAtMs, stored.UnixMilli()), t.Edits+1
-	return Encode(&wire.Entry{Content: t.Content, Mentions: t.Mentions, Extra: t.Extra, EditedAtMs: t.EditedAtMs, Edits: t.Edits}), nil
+	return Encode(&wire.Entry{Content: t.Content, Mentions: t.Mentions, Extra: t.Extra, GroupMention: t.GroupMention, EditedAtMs: t.EditedAtMs, Edits: t.Edits}), nil
 }
 
 // forget drops the oldest versions that are too many, or too long together.

@@ -6,7 +6,7 @@
 // are set, so a new field of the protocol needs nothing here:
 //
 //	content, reply_to, mentions, event, extra, edited_at_ms, edits, react,
-//	reactions, poll, vote, and what later versions add
+//	reactions, poll, vote, group_mention, and what later versions add
 //
 // Behind them a message that was amended may have what is kept beside it and told to
 // nobody who reads it (State): a field of its own, the last one, which Told cuts off
@@ -82,7 +82,7 @@ func known(part proto.Message) {
 func Message(c im.ConversationID, s *wire.Send) (body []byte, hash uint64) {
 	known(s.GetContent())
 	knownPoll(s.GetPoll())
-	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra(), Poll: s.GetPoll()}
+	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra(), Poll: s.GetPoll(), GroupMention: s.GetGroupMention()}
 	return Encode(&w), hashOf(c, im.EntryMessage, 0, &w)
 }
 
@@ -139,6 +139,10 @@ func hashOf(c im.ConversationID, kind im.EntryKind, target uint64, w *wire.Entry
 		}
 	}
 	hashPoll(w, num, str)
+	if w.GroupMention != 0 {
+		num(addedGroupMention)
+		num(uint64(w.GroupMention))
+	}
 	return h.Sum64()
 }
 
@@ -150,6 +154,7 @@ const (
 	addedReact
 	addedPoll
 	addedVote
+	addedGroupMention
 )
 
 // Event returns the body of an EVENT entry.
@@ -183,7 +188,7 @@ func Decode(body []byte, w *wire.Entry) error {
 	// A known field of another wire type, which a client may have written into its
 	// content, counts as unknown. The generated code refuses it.
 	w.Content, w.Event, w.ReplyTo, w.Mentions, w.Extra = nil, nil, 0, nil, nil
-	w.EditedAtMs, w.Edits, w.React, w.Reactions, w.Poll, w.Vote = 0, 0, nil, nil, nil, nil
+	w.EditedAtMs, w.Edits, w.React, w.Reactions, w.Poll, w.Vote, w.GroupMention = 0, 0, nil, nil, nil, nil, 0
 	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(body, w); err != nil {
 		return fmt.Errorf("%w: %w", ErrBody, err)
 	}

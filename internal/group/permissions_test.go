@@ -60,6 +60,16 @@ func sending(ctx context.Context, w *world, by im.Actor, c im.ConversationID) er
 	return err
 }
 
+// doing is something that who may write may do besides, or not.
+func doing(action im.GroupAction) func(context.Context, *world, im.Actor, im.ConversationID) error {
+	return func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
+		if err := sending(ctx, w, by, c); err != nil {
+			return err
+		}
+		return w.May(ctx, by.User, c, action)
+	}
+}
+
 func recalling(author im.UserID) func(context.Context, *group.Service, im.Actor, im.ConversationID) error {
 	return func(ctx context.Context, s *group.Service, by im.Actor, c im.ConversationID) error {
 		if by.User == "" {
@@ -155,6 +165,8 @@ func permissions() []permission {
 		{"write", nil, sending},
 		{"write, where admins alone may (`who_may_post`)", &im.GroupChange{Post: im.GroupPowerAdmins}, sending},
 		{"write, while all are muted (`muted_all`)", &im.GroupChange{MutedAll: ptr(true)}, sending},
+		{"mention all, or those who are there", nil, doing(im.GroupMentionAll)},
+		{"mention all, where all members may (`who_may_mention_all`)", &im.GroupChange{MentionAll: im.GroupPowerAll}, doing(im.GroupMentionAll)},
 		on("take back one's own message", recalling("")),
 		on("take back a member's message", recalling("other")),
 		on("take back an admin's message", recalling("admin2")),

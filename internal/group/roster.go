@@ -60,6 +60,13 @@ func (s *Service) MayRecall(ctx context.Context, user im.UserID, c im.Conversati
 	}, user, author)
 }
 
+// May decides whether a user may do something in a group, as MayRecall does.
+func (s *Service) May(ctx context.Context, user im.UserID, c im.ConversationID, action im.GroupAction) error {
+	return s.decide(ctx, c, func(r *roster) error {
+		return r.switches.Authorize(r.member(user).role, action, im.RoleNone)
+	}, user)
+}
+
 // decide asks the roster in RAM. What it allows, the journal checks against its
 // own revision. Nobody checks a no: with others on the same directory it is given
 // only by what the directory has, of the users in question.

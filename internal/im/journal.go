@@ -125,6 +125,39 @@ type Recalls interface {
 	Recalled(ctx context.Context, spans []Span, limit int, out []Recalled) error
 }
 
+// Labels is what a journal tells of labels: short texts that Append puts on entries so
+// that they are found again. Every engine has it; the conformance suite checks it, too.
+type Labels interface {
+	// Labelled fills out[i] with the entries of spans[i] that have its label and are not
+	// recalled, of which it names at most limit of each span. It is one question to the
+	// store, and costs what has the label there, not what was stored. A span that cannot be
+	// read, because what is stored is damaged, has none, and keeps nobody from the others.
+	// len(out) == len(spans).
+	Labelled(ctx context.Context, spans []LabelSpan, limit int, out []Labelled) error
+}
+
+// MaxLabel is how long a label may be.
+const MaxLabel = 80
+
+// LabelSpan are the entries of a span that have a label.
+type LabelSpan struct {
+	Span
+	Label string
+	// Newest: those with the greatest seqs are named, descending, of those whose Pos is at
+	// most Pos, and nobody counts. Otherwise the first ones are named, ascending, and
+	// all are counted.
+	Newest bool
+	Pos    uint64
+}
+
+// Labelled are entries that have a label: how many, and the seqs of some, with the Pos
+// of each.
+type Labelled struct {
+	Count uint64
+	Seqs  []uint64
+	Pos   []uint64
+}
+
 // Lookups is what a journal tells of ids: what became of a message that is refused
 // now, and was perhaps stored when it was not. Every engine has it; the conformance
 // suite checks it, too.
@@ -235,6 +268,10 @@ type Append struct {
 	// Amend changes the entry that Entry.Target names, in the same step. It counts only
 	// when the item is Stored.
 	Amend Amend
+	// Labels are put on the entry, or on what it amends, and Unlabels are taken off it, in
+	// the same step: 1 to MaxLabel bytes each. They count only when the item is Stored.
+	// What is so already stays so.
+	Labels, Unlabels []string
 	// NoWait: the caller holds the item aside and asks again when it is Locked.
 	NoWait bool
 }

@@ -199,6 +199,10 @@ type ConversationState struct {
 	// Unread leaves out; RecalledSeqs are the first of them.
 	Recalled     uint64
 	RecalledSeqs []uint64
+	// UnreadMentions is how many messages of what is unread mention the user;
+	// MentionSeqs are the first of them.
+	UnreadMentions uint64
+	MentionSeqs    []uint64
 	// Mine is what the user set for themselves.
 	Mine MyState
 	// Told is what is told of the entries, up to Head; its First is 0 if nothing is.

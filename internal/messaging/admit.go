@@ -129,6 +129,11 @@ func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 		return err
 	}
 	it.ifRoster = roster
+	if it.everybody {
+		if err := s.permissions.May(ctx, e.Sender, e.Conversation, im.GroupMentionAll); err != nil {
+			return inField("groupMention", err)
+		}
+	}
 	if e.Conversation.Kind() == im.KindDM {
 		if err := s.openDM(ctx, e.Conversation); err != nil {
 			return err
@@ -161,6 +166,16 @@ func takesBack(e *im.Entry, err error) bool {
 		return true
 	}
 	return false
+}
+
+// inField names the field that a refusal is about.
+func inField(field string, err error) error {
+	if im.CodeOf(err) != im.CodePermissionDenied {
+		return err
+	}
+	e := *im.Public(err)
+	e.Field = field
+	return &e
 }
 
 // openDM makes sure that a dm's first message finds both users as members: the

@@ -23,6 +23,8 @@ type amending struct {
 	kept []byte
 	// told is the body that is delivered.
 	told []byte
+	// labels and unlabels are what the target gets, and loses, of its labels.
+	labels, unlabels []string
 	// carries: the target refers to what lies beside this entry.
 	carries bool
 	// after names another amendment of the target, from whose outcome this one was made;
@@ -155,7 +157,9 @@ func (s *Service) edit(ctx context.Context, e *im.Entry, m *amending, target *im
 		return im.Wrap(err, im.CodeUnprocessable, "what the edit says cannot be read")
 	}
 	m.kept = nil
+	before := entrycodec.Labels(target)
 	target.Body = state.Body()
+	m.labels, m.unlabels = entrycodec.Relabel(before, entrycodec.Labels(target))
 	m.amend.Body = target.Body
 	return nil
 }

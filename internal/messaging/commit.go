@@ -44,11 +44,11 @@ type round struct {
 func (r *round) add(it *item, store bool) {
 	if store {
 		r.batch = append(r.batch, im.Append{
-			Entry: it.entry, Hash: it.hash, IfRoster: it.ifRoster, SetRoster: it.setRoster, NoWait: true,
+			Entry: it.entry, Hash: it.hash, IfRoster: it.ifRoster, SetRoster: it.setRoster, Labels: it.labels, NoWait: true,
 		})
 		if m := it.amends; m != nil {
 			a := &r.batch[len(r.batch)-1]
-			a.Amend, a.Entry.Body = m.amend, m.kept
+			a.Amend, a.Entry.Body, a.Labels, a.Unlabels = m.amend, m.kept, m.labels, m.unlabels
 		}
 		r.index = append(r.index, len(r.items))
 	}
@@ -205,7 +205,7 @@ func (s *Service) decide(it *item) (verdict, error) {
 		if err := s.paced(e); err != nil {
 			return 0, err
 		}
-		if !it.admitted || e.Target == 0 { // whose author's powers were asked for at its own revision
+		if !it.admitted || e.Target == 0 && !it.everybody { // whose author's powers were asked for at its own revision
 			it.ifRoster = roster
 		}
 		return toAppend, nil
@@ -243,7 +243,7 @@ func (s *Service) asksStore(it *item) bool {
 	if it.admitted {
 		return false
 	}
-	return e.Target != 0 || it.replyTo != 0 && it.replyTo > s.knownSeq(e.Conversation)
+	return e.Target != 0 || it.everybody || it.replyTo != 0 && it.replyTo > s.knownSeq(e.Conversation)
 }
 
 // knownSeq is a seq that a conversation has, as far as RAM can tell.

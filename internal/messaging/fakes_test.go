@@ -30,6 +30,8 @@ type fakeMembers struct {
 	opened   []im.ConversationID
 	// paced, if it is set, is MayWriteYet.
 	paced func(im.UserID, im.MessageID) error
+	// may, if it is set, is May.
+	may func(im.UserID, im.GroupAction) error
 	// failOpen are what the next calls of OpenDM return.
 	failOpen []error
 	recall   error
@@ -95,6 +97,15 @@ func (f *fakeMembers) MayWriteYet(u im.UserID, _ im.ConversationID, id im.Messag
 
 func (f *fakeMembers) MayRecall(context.Context, im.UserID, im.ConversationID, im.UserID) error {
 	return f.recall
+}
+
+func (f *fakeMembers) May(_ context.Context, u im.UserID, _ im.ConversationID, action im.GroupAction) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.may == nil {
+		return nil
+	}
+	return f.may(u, action)
 }
 
 func (f *fakeMembers) Membership(_ context.Context, u im.UserID, c im.ConversationID, roster uint64) (im.Membership, error) {
@@ -277,7 +288,7 @@ func (l *lane) enter(a *im.Actor, m *im.Message) error {
 
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	w := &world{t: t, journal: newMemJournal(), members: newFakeMembers(), out: &recorder{}, failed: make(chan error, 1)}
-	o := Options{Journal: w.journal, Marks: w.journal, Recalls: w.journal, Lookups: w.journal, Pages: w.journal, Permissions: w.members, Members: w.members, Deliverer: w.out, OnFailed: func(err error) { w.failed <- err }}
+	o := Options{Journal: w.journal, Marks: w.journal, Recalls: w.journal, Labels: w.journal, Lookups: w.journal, Pages: w.journal, Permissions: w.members, Members: w.members, Deliverer: w.out, OnFailed: func(err error) { w.failed <- err }}
 	for _, f := range change {
 		f(&o)
 	}

@@ -18,6 +18,7 @@ type memJournal struct {
 	entries  map[im.ConversationID][]im.Entry
 	ids      map[idKey]idRow
 	marks    map[receiptKey]im.Mark
+	labels   map[labelKey]bool
 	pos      uint64
 	timeline string
 	eras     im.Eras
@@ -53,6 +54,11 @@ type (
 		seq  uint64
 		hash uint64
 	}
+	labelKey struct {
+		c     im.ConversationID
+		label string
+		seq   uint64
+	}
 	receiptKey struct {
 		u im.UserID
 		c im.ConversationID
@@ -61,7 +67,7 @@ type (
 
 func newMemJournal() *memJournal {
 	return &memJournal{
-		entries: map[im.ConversationID][]im.Entry{}, ids: map[idKey]idRow{}, marks: map[receiptKey]im.Mark{}, timeline: "t1",
+		entries: map[im.ConversationID][]im.Entry{}, ids: map[idKey]idRow{}, marks: map[receiptKey]im.Mark{}, labels: map[labelKey]bool{}, timeline: "t1",
 		eras: im.Eras{{ID: 1}},
 	}
 }
@@ -146,6 +152,7 @@ func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 		if a.SetRoster != 0 {
 			e.Roster = a.SetRoster
 		}
+		j.label(a, &e)
 		if m := &a.Amend; !m.None() {
 			x := &list[e.Target-1]
 			x.Body, x.Amended, x.Recalled = m.Body, e.Seq, x.Recalled || m.Recall
@@ -156,6 +163,19 @@ func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 		out[i] = im.Appended{Status: im.Stored, Seq: e.Seq, Count: e.Count, Time: e.Stored, Pos: e.Pos, Roster: e.Roster}
 	}
 	return nil
+}
+
+func (j *memJournal) label(a *im.Append, e *im.Entry) {
+	at := e.Seq
+	if e.Target != 0 {
+		at = e.Target
+	}
+	for _, l := range a.Unlabels {
+		delete(j.labels, labelKey{e.Conversation, l, at})
+	}
+	for _, l := range a.Labels {
+		j.labels[labelKey{e.Conversation, l, at}] = true
+	}
 }
 
 func (j *memJournal) Read(_ context.Context, c im.ConversationID, from uint64, backward bool, limit int) ([]im.Entry, error) {
@@ -362,6 +382,31 @@ func (j *memJournal) Recalled(_ context.Context, spans []im.Span, limit int, out
 			}
 			if out[i].Count++; len(out[i].Seqs) < limit {
 				out[i].Seqs = append(out[i].Seqs, e.Seq)
+			}
+		}
+	}
+	return nil
+}
+
+// Labelled is what im.Labels says.
+func (j *memJournal) Labelled(_ context.Context, spans []im.LabelSpan, limit int, out []im.Labelled) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for i, s := range spans {
+		out[i] = im.Labelled{}
+		list := slices.Clone(j.entries[s.Conversation])
+		if s.Newest {
+			slices.Reverse(list)
+		}
+		for _, e := range list {
+			if !j.labels[labelKey{s.Conversation, s.Label, e.Seq}] || e.Recalled || e.Seq <= s.After || e.Seq > s.Until || s.Newest && e.Pos > s.Pos {
+				continue
+			}
+			if !s.Newest {
+				out[i].Count++
+			}
+			if len(out[i].Seqs) < limit {
+				out[i].Seqs, out[i].Pos = append(out[i].Seqs, e.Seq), append(out[i].Pos, e.Pos)
 			}
 		}
 	}

@@ -18,6 +18,10 @@ type item struct {
 	hash  uint64
 	// replyTo is the seq that the entry answers, 0 if none.
 	replyTo uint64
+	// labels are those of a message; everybody: it mentions all members, or those who are
+	// there, which not everybody may.
+	labels    []string
+	everybody bool
 	// amends is what an amendment makes of its target, once it is admitted.
 	amends *amending
 	// ifRoster and setRoster as in im.Append; decided for messages by the committer or an admitter.

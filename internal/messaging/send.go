@@ -45,6 +45,11 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 		reply:   reply,
 		queued:  had,
 	}
+	if m.Kind == im.EntryMessage || m.Kind == im.EntryEdit {
+		_, group := entrycodec.Mentions(m.Body)
+		it.everybody = group != 0
+		it.labels = entrycodec.Labels(&it.entry)
+	}
 	if err := s.queue.put(it); err != nil {
 		it.refused(err)
 		s.metrics.reject(err)

@@ -243,7 +243,7 @@ func TestRemovedMembersMessageIsRefused(t *testing.T) {
 func TestRosterThatLagsHoldsOnlyItsGroup(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{t: t, journal: newMemJournal(), members: newFakeMembers(), out: &recorder{}}
-		w.Service = New(Options{Journal: w.journal, Marks: w.journal, Recalls: w.journal, Lookups: w.journal, Pages: w.journal, Permissions: w.members, Members: w.members, Deliverer: w.out})
+		w.Service = New(Options{Journal: w.journal, Marks: w.journal, Recalls: w.journal, Labels: w.journal, Lookups: w.journal, Pages: w.journal, Permissions: w.members, Members: w.members, Deliverer: w.out})
 		defer w.Close()
 		g := im.Group("g")
 		if _, err := w.AppendEvent(t.Context(), im.Promise{ID: w.id(), Conversation: g, Event: im.Event{Type: im.EventGroupCreated}, SetRoster: 7}, nil); err != nil {

@@ -77,6 +77,9 @@ type Permissions interface {
 	MayWriteYet(u im.UserID, c im.ConversationID, id im.MessageID) error
 	// MayRecall decides whether u may take back a message of author in c.
 	MayRecall(ctx context.Context, u im.UserID, c im.ConversationID, author im.UserID) error
+	// May decides whether u, who may write in c, may do something else there: who may in
+	// a group, says the group; in a dm both may.
+	May(ctx context.Context, u im.UserID, c im.ConversationID, action im.GroupAction) error
 	// OpenDM makes both users of a dm members; idempotent.
 	OpenDM(ctx context.Context, c im.ConversationID) error
 	// Refresh forgets what is cached of c's roster: it changed. It does not block.
@@ -121,6 +124,7 @@ type Options struct {
 	Journal     im.Journal
 	Marks       im.Marks   // of the same store
 	Recalls     im.Recalls // of the same store
+	Labels      im.Labels  // of the same store
 	Lookups     im.Lookups // of the same store
 	Pages       im.Pages   // of the same store
 	Shards      im.Shards  // of the same store; nil: it is one
@@ -154,6 +158,7 @@ type Service struct {
 	journal     im.Journal
 	markStore   im.Marks
 	recalls     im.Recalls
+	labels      im.Labels
 	lookups     im.Lookups
 	pages       im.Pages
 	shards      im.Shards // nil: there is one
@@ -219,6 +224,7 @@ func New(o Options) *Service {
 		journal:     o.Journal,
 		markStore:   o.Marks,
 		recalls:     o.Recalls,
+		labels:      o.Labels,
 		lookups:     o.Lookups,
 		pages:       o.Pages,
 		shards:      o.Shards,

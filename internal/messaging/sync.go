@@ -359,7 +359,7 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since im.Position, w
 		pages.add(&st)
 		res.Conversations, shown = append(res.Conversations, st), append(shown, marks[i])
 	}
-	if err := s.leaveOut(ctx, &ask, res.Conversations); err != nil {
+	if err := s.leaveOut(ctx, u, &ask, res.Conversations); err != nil {
 		return err
 	}
 	return s.settleMarks(ctx, shown)
@@ -417,7 +417,7 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, at im.P
 			break
 		}
 	}
-	if err := s.leaveOut(ctx, &ask, res.Conversations); err != nil {
+	if err := s.leaveOut(ctx, u, &ask, res.Conversations); err != nil {
 		return at, err
 	}
 	return told, s.settleMarks(ctx, marks)

@@ -2,8 +2,10 @@ package messaging
 
 import (
 	"context"
+	"math"
 	"slices"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -30,7 +32,7 @@ func (a *recallAsk) add(n int, c im.ConversationID, after, until uint64) {
 // leaveOut takes what was recalled out of what is unread (SPEC §4.2). The heads
 // were read before: a recall that came since counts already, and its entry will
 // change nothing for who knows the message to be recalled.
-func (s *Service) leaveOut(ctx context.Context, a *recallAsk, states []im.ConversationState) error {
+func (s *Service) leaveOut(ctx context.Context, u im.UserID, a *recallAsk, states []im.ConversationState) error {
 	if len(a.spans) == 0 {
 		return nil
 	}
@@ -51,7 +53,57 @@ func (s *Service) leaveOut(ctx context.Context, a *recallAsk, states []im.Conver
 			left -= named
 		}
 	}
+	return s.mentioned(ctx, u, a, states)
+}
+
+// mentioned counts which messages of what is unread mention the user (SPEC §4.17), and
+// names the first ones.
+func (s *Service) mentioned(ctx context.Context, u im.UserID, a *recallAsk, states []im.ConversationState) error {
+	var spans []im.LabelSpan
+	var of []int
+	for i := range a.spans {
+		if states[a.of[i]].Unread == 0 {
+			continue
+		}
+		for _, label := range labelsOf(u, a.spans[i].Conversation) {
+			spans, of = append(spans, im.LabelSpan{Span: a.spans[i], Label: label}), append(of, a.of[i])
+		}
+	}
+	out := make([]im.Labelled, len(spans))
+	if err := s.labels.Labelled(ctx, spans, namedRecalls, out); err != nil {
+		return err
+	}
+	left := namedInAll
+	for i := 0; i < len(out); {
+		st := &states[of[i]]
+		n := i
+		seqs, whole := []uint64(nil), uint64(math.MaxUint64) // all up to this seq are in seqs
+		for ; n < len(out) && of[n] == of[i]; n++ {
+			l := &out[n]
+			st.UnreadMentions += l.Count
+			if seqs = append(seqs, l.Seqs...); uint64(len(l.Seqs)) < l.Count {
+				whole = min(whole, l.Seqs[len(l.Seqs)-1])
+			}
+		}
+		slices.Sort(seqs)
+		if at, found := slices.BinarySearch(seqs, whole); found {
+			seqs = seqs[:at+1]
+		} else {
+			seqs = seqs[:at]
+		}
+		st.MentionSeqs = seqs[:min(len(seqs), namedRecalls, left)]
+		left -= len(st.MentionSeqs)
+		i = n
+	}
 	return nil
+}
+
+// labelsOf are those by which messages that mention a user are found.
+func labelsOf(u im.UserID, c im.ConversationID) []string {
+	if c.Kind() == im.KindGroup {
+		return []string{entrycodec.LabelOf(u), entrycodec.LabelAll}
+	}
+	return []string{entrycodec.LabelOf(u)}
 }
 
 // count is what of a view is unread, as the difference of two running counts, and

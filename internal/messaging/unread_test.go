@@ -102,7 +102,7 @@ func TestManyRecalled(t *testing.T) {
 		ask.add(n, g, 1, 5) // two windows
 		ask.add(n, g, 5, each+2)
 	}
-	if err := w.leaveOut(t.Context(), &ask, states); err != nil {
+	if err := w.leaveOut(t.Context(), "u", &ask, states); err != nil {
 		t.Fatal(err)
 	}
 	left := namedInAll

@@ -106,7 +106,13 @@ func putState(b []byte, s *im.ConversationState) []byte {
 			b = binary.AppendUvarint(b, seq)
 		}
 		// What a state of one's own gets new comes behind it.
-		return putBool(putMyState(b, &s.Mine), s.MarksOnly)
+		b = putBool(putMyState(b, &s.Mine), s.MarksOnly)
+		b = binary.AppendUvarint(b, s.UnreadMentions)
+		b = binary.AppendUvarint(b, uint64(len(s.MentionSeqs)))
+		for _, seq := range s.MentionSeqs {
+			b = binary.AppendUvarint(b, seq)
+		}
+		return b
 	})
 }
 
@@ -187,6 +193,10 @@ func (r *reader) state() im.ConversationState {
 		s.RecalledSeqs = append(s.RecalledSeqs, in.uint())
 	}
 	s.Mine, s.MarksOnly = in.myState(), in.bool()
+	s.UnreadMentions = in.uint()
+	for range in.count() {
+		s.MentionSeqs = append(s.MentionSeqs, in.uint())
+	}
 	r.also(in)
 	return s
 }

@@ -6,6 +6,18 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
+// mentions: Ann mentions everybody; Bob, who may not, finds that in his list.
+func mentions(t *teller) {
+	all := wire.GroupMention_GROUP_MENTION_ALL
+	say := &wire.SendMessageRequest{Conversation: t.tea, Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "Tea is ready"}}, GroupMention: all}
+	var sent wire.SendMessageResponse
+	t.call(t.ann, "MessageService/SendMessage", say, &sent)
+	t.hears("ann: Tea is ready", t.annPhone, t.annLaptop, t.bobs)
+	var list wire.ListMentionsResponse
+	t.call(t.bob, "MessageService/ListMentions", &wire.ListMentionsRequest{Limit: 1}, &list)
+	t.check(len(list.Entries) == 1 && list.Entries[0].Seq == sent.Seq, "Bob is mentioned", list.Entries)
+}
+
 // polls: Ann asks, Bob and she choose, she ends it.
 func polls(t *teller) {
 	all := []*device{t.annPhone, t.annLaptop, t.bobs}

@@ -72,6 +72,7 @@ func Run(t *testing.T, h Harness) {
 		{"Pages", testPages},
 		{"PagesOfManyAmendments", testPagesMany},
 		{"Recalled", testRecalled},
+		{"Labels", testLabels},
 		{"Lookup", testLookup},
 		{"InvalidBatch", testInvalid},
 		{"CancelledContext", testCancelled},

@@ -131,7 +131,7 @@ func checkItem(it *im.Append) error {
 	case e.ID.IsZero():
 		return errors.New("no id")
 	}
-	return checkAmend(it)
+	return errors.Join(checkAmend(it), checkLabels(it.Labels), checkLabels(it.Unlabels))
 }
 
 func itemSize(it *im.Append) int {
@@ -204,6 +204,9 @@ func (a *appender) writeEntries(batch []im.Append, out []im.Appended) error {
 		if err := a.writeEntry(&e, a.epoch.number); err != nil {
 			return err
 		}
+	}
+	if err := a.writeLabels(batch, out); err != nil {
+		return err
 	}
 	return a.writeAmended()
 }

@@ -25,6 +25,7 @@ const (
 	spaceSegment  = 0x25
 	spaceEra      = 0x26
 	spaceRecalled = 0x27
+	spaceLabel    = 0x28
 	spaceEntry    = 0x2f
 )
 

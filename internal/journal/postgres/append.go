@@ -97,6 +97,13 @@ func check(a *im.Append) error {
 	case a.Amend.Change && a.Amend.Recall:
 		return fmt.Errorf("%w: an item changes what it recalls", im.ErrAppendInvalid)
 	}
+	for _, labels := range [][]string{a.Labels, a.Unlabels} {
+		for _, l := range labels {
+			if l == "" || len(l) > im.MaxLabel {
+				return fmt.Errorf("%w: a label is empty or too long", im.ErrAppendInvalid)
+			}
+		}
+	}
 	return nil
 }
 
@@ -147,12 +154,16 @@ func (j *Journal) call(ctx context.Context, r *request) error {
 	start := j.o.Now()
 	answer, done := context.WithTimeout(context.Background(), answerTimeout)
 	defer done()
-	if err := ensure(answer, c.Conn().PgConn(), stmtAppend); err != nil {
+	stmt, params := stmtAppend, r.params[:pFirstLabel]
+	if r.labels {
+		stmt, params = stmtAppendLabels, r.params[:]
+	}
+	if err := ensure(answer, c.Conn().PgConn(), stmt); err != nil {
 		return reading(err)
 	}
 	// From here on the batch may be stored: it is never cancelled. Nobody waits for
 	// ever, though: a connection without an answer is given up.
-	rows := c.Conn().PgConn().ExecPrepared(answer, stmtAppend, r.params[:], binaryFormat, binaryFormat)
+	rows := c.Conn().PgConn().ExecPrepared(answer, stmt, params, binaryFormat, binaryFormat)
 	answered := false
 	for rows.NextRow() {
 		answered = true
@@ -182,6 +193,7 @@ type request struct {
 	first  []int32 // where a conversation's items go
 	plain  int     // how many of them are numbered here
 	fresh  []int32 // of convs: those that this process knows nothing of
+	labels bool    // an item puts a label on an entry, or takes one off
 
 	columns  [appendParams]column
 	params   [appendParams][]byte
@@ -229,10 +241,10 @@ func (p *requests) put(r *request) {
 
 // plan sorts the conversations, and tells the items that can be numbered here
 // from those that depend on what became of others: those of a conversation with
-// a change of the roster, an amendment, different conditions, or an id that it has
-// in the batch twice.
+// a change of the roster, an amendment, labels, different conditions, or an id that it
+// has in the batch twice.
 func (r *request) plan(batch []im.Append) {
-	r.state, r.conv = r.state[:0], r.conv[:0]
+	r.state, r.conv, r.labels = r.state[:0], r.conv[:0], false
 	for i := range batch {
 		a := &batch[i]
 		k, ok := r.byName[a.Entry.Conversation]
@@ -243,7 +255,9 @@ func (r *request) plan(batch []im.Append) {
 		}
 		r.conv = append(r.conv, k)
 		s := &r.state[k]
-		if a.SetRoster != 0 || !a.Amend.None() || a.IfRoster != s.ifRoster {
+		labels := len(a.Labels)+len(a.Unlabels) > 0
+		r.labels = r.labels || labels
+		if a.SetRoster != 0 || !a.Amend.None() || a.IfRoster != s.ifRoster || labels {
 			s.loop = true
 		}
 		if key := (idKey{a.Entry.ID, k}); !s.loop {

@@ -35,9 +35,16 @@ const (
 	pState
 	// pPatience is none of its parameters: for how long it waits for a lock.
 	pPatience
+	// The parameters of journal_label, which a batch without labels does not have.
+	pLabelItem
+	pLabel
+	pLabelOn
 	// appendParams is their number.
 	appendParams
 )
+
+// pFirstLabel is the first parameter that only batches with labels have.
+const pFirstLabel = pLabelItem
 
 // What an item does to its target, as journal_append is told.
 const (
@@ -52,6 +59,7 @@ func (r *request) encode(batch []im.Append) {
 		pNths: oidInt4, pSlots: oidInt2, pConvs: oidText, pIfs: oidInt8, pItems: oidInt4, pMessages: oidInt4,
 		pConv: oidInt4, pNth: oidInt4, pMth: oidInt4, pID: oidUUID, pSender: oidText, pHash: oidInt8, pKind: oidInt2, pBody: oidBytea, pTarget: oidInt8,
 		pItemIf: oidInt8, pItemSet: oidInt8, pAmend: oidInt2, pAmendIf: oidInt8, pState: oidBytea,
+		pLabelItem: oidInt4, pLabel: oidText, pLabelOn: oidInt2,
 	} {
 		cols[p].begin(oid)
 	}
@@ -71,6 +79,7 @@ func (r *request) encode(batch []im.Append) {
 		r.encodeItem(&batch[i])
 		if r.plain < len(batch) {
 			r.encodeLoop(&batch[i])
+			r.encodeLabels(&batch[i], at+1)
 		}
 	}
 	// In the order of the slots and names, which r.rank tells the other way round.
@@ -127,6 +136,18 @@ func (r *request) encodeLoop(a *im.Append) {
 	}
 	cols[pAmendIf].null()
 	cols[pState].null()
+}
+
+// encodeLabels encodes what an item puts on an entry, or takes off; at is its number.
+func (r *request) encodeLabels(a *im.Append, at int) {
+	cols := &r.columns
+	for on, labels := range [][]string{a.Unlabels, a.Labels} {
+		for _, l := range labels {
+			cols[pLabelItem].int4(at)
+			add(&cols[pLabel], l)
+			cols[pLabelOn].int2(uint16(on))
+		}
+	}
 }
 
 // take reads the row the function returns.

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/pg"
 )
@@ -149,7 +150,9 @@ func (m *Importer) Noted(ctx context.Context) (n Import, found bool, err error) 
 }
 
 // journalTables are those that entries and marks are in.
-func journalTables() []string { return []string{"journal_heads", "journal_entries", "journal_marks"} }
+func journalTables() []string {
+	return []string{"journal_heads", "journal_entries", "journal_marks", "journal_labels"}
+}
 
 // Begin notes an import from a source, and makes the journal's tables. The
 // database must not be in use: others are the tables that must be missing or
@@ -249,6 +252,9 @@ func (m *Importer) Entries(ctx context.Context, page []ImportedEntry, place []by
 		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"journal_entries"}, importColumns(), rows); err != nil {
 			return err
 		}
+		if err := importLabels(ctx, tx, page, nos); err != nil {
+			return err
+		}
 		_, err = tx.Exec(ctx, "UPDATE skein_migration SET entries = entries + $1, entry_place = $2", int64(len(page)), place)
 		return err
 	})
@@ -288,6 +294,22 @@ func importHeads(ctx context.Context, tx pgx.Tx, page []ImportedEntry) (map[im.C
 		return nil
 	})
 	return nos, err
+}
+
+// importLabels stores the labels of a page of entries.
+func importLabels(ctx context.Context, tx pgx.Tx, page []ImportedEntry, nos map[im.ConversationID]int32) error {
+	var rows [][]any
+	for i := range page {
+		e := &page[i].Entry
+		for _, label := range entrycodec.Labels(e) {
+			rows = append(rows, []any{int16(im.SlotOf(e.Conversation)), nos[e.Conversation], label, int64(e.Seq), int64(e.Pos)})
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	_, err := tx.CopyFrom(ctx, pgx.Identifier{"journal_labels"}, []string{"slot", "no", "label", "seq", "pos"}, pgx.CopyFromRows(rows))
+	return err
 }
 
 func entryRow(x *ImportedEntry, no int32) []any {

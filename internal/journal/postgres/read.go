@@ -40,8 +40,11 @@ const (
 	stmtLocked    = "locked"
 	stmtFreeMarks = "free_marks"
 	stmtRecalled  = "recalled"
+	stmtLabelled  = "labelled"
 	stmtLookup    = "lookup"
 	stmtFollow    = "follow"
+
+	stmtAppendLabels = "append_labels"
 )
 
 func statements() map[string]string {
@@ -63,8 +66,11 @@ func statements() map[string]string {
 		stmtLocked:    lockedSQL,
 		stmtFreeMarks: freeMarksSQL,
 		stmtRecalled:  recalledSQL,
+		stmtLabelled:  labelledSQL,
 		stmtLookup:    lookupSQL,
 		stmtFollow:    followSQL,
+
+		stmtAppendLabels: appendLabelsStatement(),
 	}
 }
 
@@ -86,6 +92,12 @@ func appendStatement() string {
 	}
 	b.WriteByte(')')
 	return b.String()
+}
+
+// appendLabelsStatement calls the function, and writes the labels of what it stored.
+func appendLabelsStatement() string {
+	return fmt.Sprintf("SELECT a.*, journal_label_1(a.x_item, a.x_status, a.x_seq, $%d, $%d, $%d, $%d, $%d, $%d, $%d) FROM (%s) a",
+		pConv+1, pSlots+1, pConvs+1, pTarget+1, pLabelItem+1, pLabel+1, pLabelOn+1, appendStatement())
 }
 
 // positionSQL tells timeline, era and position, as far as no crash takes it back,

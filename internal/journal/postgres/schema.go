@@ -31,6 +31,9 @@ var schemaSQL string
 //go:embed indexes.sql
 var indexesSQL string
 
+//go:embed labels.sql
+var labelsSQL string
+
 //go:embed functions.sql
 var functionsSQL string
 
@@ -54,7 +57,9 @@ type step struct {
 // tablesVersion any more, and to that one a start goes in one step, whatever was
 // before: it is no schema.Contract, which would wait for an operator, though it
 // shuts out as much as one.
-func migrations() plan { return append(make(plan, tablesVersion), next()...) }
+func migrations() plan {
+	return append(append(make(plan, tablesVersion), step{sql: labelsSQL}), next()...)
+}
 
 // plan is what a program knows.
 type plan []step

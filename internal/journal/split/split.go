@@ -35,6 +35,7 @@ type Engine interface {
 	im.Journal
 	im.Marks
 	im.Recalls
+	im.Labels
 	im.Lookups
 	im.Pages
 }
@@ -133,6 +134,13 @@ func (j *Journal) Marks(ctx context.Context, keys []im.MarkKey, out []im.Mark, r
 func (j *Journal) Recalled(ctx context.Context, spans []im.Span, limit int, out []im.Recalled) error {
 	return gather(spans, out, func(s im.Span) int { return j.place(s.Conversation) }, func(i int, in []im.Span, out []im.Recalled) error {
 		return j.shards[i].Engine.Recalled(ctx, in, limit, out)
+	})
+}
+
+// Labelled asks the shards of the conversations.
+func (j *Journal) Labelled(ctx context.Context, spans []im.LabelSpan, limit int, out []im.Labelled) error {
+	return gather(spans, out, func(s im.LabelSpan) int { return j.place(s.Conversation) }, func(i int, in []im.LabelSpan, out []im.Labelled) error {
+		return j.shards[i].Engine.Labelled(ctx, in, limit, out)
 	})
 }
 
