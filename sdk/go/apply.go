@@ -24,9 +24,13 @@ func (k *core) take(entries []*wire.Entry) {
 			continue
 		}
 		cv := k.convs[e.Conversation]
-		if (cv == nil && e.Seq != 1) || (cv != nil && cv.returned(e.Seq)) {
+		if cv == nil && e.Seq != 1 {
 			k.hold(e)
-			k.askMembership(cv)
+			k.askMembership(nil)
+			continue
+		}
+		if cv != nil && cv.returned(e.Seq) {
+			k.holdReturned(cv, e)
 			continue
 		}
 		if cv == nil {
@@ -35,6 +39,14 @@ func (k *core) take(entries []*wire.Entry) {
 		k.offer(cv, e, false)
 		k.wantPull(cv)
 	}
+}
+
+// holdReturned has an entry of a group that the user had left wait for what the server
+// says of them there.
+func (k *core) holdReturned(cv *conv, e *wire.Entry) {
+	cv.askedAt = max(cv.askedAt, e.Seq)
+	k.hold(e)
+	k.askMembership(cv)
 }
 
 // maxHeld bounds the entries that wait for a sync.
@@ -67,6 +79,12 @@ func (k *core) release() {
 			}
 			// The server lists it nowhere: begin where it is readable.
 			cv = k.newConv(e.Conversation, 0)
+		}
+		// It came while a sync was under way that was asked for before. Once: what the
+		// server does not tell then, it does not know.
+		if cv.returned(e.Seq) && e.Seq > cv.askedAt {
+			k.holdReturned(cv, e)
+			continue
 		}
 		k.offer(cv, e, false)
 		k.wantPull(cv)

@@ -54,6 +54,8 @@ type conv struct {
 	// before it are there. newer holds states of entries that lie in the hole before it.
 	early map[uint64]place
 	newer map[uint64]*wire.Entry
+	// askedAt is the last entry about which it was asked whether the user is a member again.
+	askedAt uint64
 	// atPos is the last seq as of the saved position; above it the conversation
 	// counts in the digest. changedTick is when it last grew.
 	atPos, changedTick uint64

@@ -560,3 +560,25 @@ func TestWindowBeginsBehindWhatIsShownNow(t *testing.T) {
 		t.Errorf("window %d to %d, entries %v, %v; want 7 to 9", r.Low, r.High, es, err)
 	}
 }
+
+// Who is added again while a Sync is under way that was asked for before asks once more:
+// its answer says that they are gone.
+func TestReturnedWhileASyncIsUnderWay(t *testing.T) {
+	k := still(t, NewMemoryStore())
+	in := func(seq uint64) *wire.Entry { e := said(seq); e.Conversation = grp; return e }
+	gone := &wire.ConversationState{Conversation: grp, Seq: 3, Count: 3, FirstSeq: 1, UntilSeq: 3, FromSeq: 1, Entries: []*wire.Entry{in(1), in(2), in(3)}}
+	k.applyState(gone, false, reqSync)
+	k.state, k.syncing = StateConnected, true
+	k.take([]*wire.Entry{in(5)})
+	k.syncing = false
+	k.release()
+	cv := k.convs[grp]
+	if _, asked := k.unsure[cv]; !asked || len(k.held) != 1 {
+		t.Fatalf("asked %t, %d entries wait; want another Sync", asked, len(k.held))
+	}
+	clear(k.unsure)
+	k.release() // the answer said nothing of it: it is not asked for ever
+	if len(k.unsure) != 0 || len(k.held) != 0 {
+		t.Fatalf("%d asked, %d entries wait", len(k.unsure), len(k.held))
+	}
+}

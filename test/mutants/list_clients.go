@@ -87,7 +87,7 @@ var clients = []Mutant{
 	},
 	{
 		Name: "sdk-does-not-pull", Breaks: "6: what is missing is pulled",
-		Hunks:   []Hunk{{sdkDir + "/apply.go", "\t\tk.offer(cv, e, false)\n\t\tk.wantPull(cv)\n\t}\n}\n\n// maxHeld", "\t\tk.offer(cv, e, false)\n\t}\n}\n\n// maxHeld"}},
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "\t\tk.offer(cv, e, false)\n\t\tk.wantPull(cv)\n\t}\n}\n\n// holdReturned", "\t\tk.offer(cv, e, false)\n\t}\n}\n\n// holdReturned"}},
 		Package: sdkDir, Test: "TestPushesDuplicatedReorderedGapped",
 	},
 	{
@@ -284,5 +284,10 @@ var clients = []Mutant{
 		Name: "window-keeps-what-it-has-not", Breaks: "19: what a member may read is shown, also when it was not theirs before",
 		Hunks:   []Hunk{{sdkDir + "/sync.go", "if low := cv.takeWindows(s); low > 0 {", "if low := cv.takeWindows(s); low > r.High {"}},
 		Package: sdkDir, Test: "TestWindowBeginsBehindWhatIsShownNow",
+	},
+	{
+		Name: "returned-during-a-sync", Breaks: "19: who is added again while a Sync is under way is told since when",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "if cv.returned(e.Seq) && e.Seq > cv.askedAt {", "if cv.returned(e.Seq) && e.Seq < cv.askedAt {"}},
+		Package: sdkDir, Test: "TestReturnedWhileASyncIsUnderWay",
 	},
 }

@@ -59,7 +59,8 @@ func (d *device) reach(ctx context.Context, c string, seq uint64) error {
 			return nil
 		}
 		if err := sleep(ctx, time.Millisecond); err != nil {
-			return &drift{fmt.Sprintf("%s never applied %d of %s", d.name, seq, c)}
+			has, _ := d.client.Conversation(c).Summary(context.WithoutCancel(ctx)) // nothing known of it is an answer as well
+			return &drift{fmt.Sprintf("%s never applied %d of %s: window %d to %d, head %d, member %t", d.name, seq, c, has.Low, has.High, has.Head, has.Member)}
 		}
 	}
 }

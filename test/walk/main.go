@@ -11,8 +11,9 @@
 // what of a group and who is in it, contacts and invitations. Every --every operations
 // and at the end each device's store and what the server tells who asks for everything
 // are compared with it. A difference is a drift: a bug of the server, the SDK or the
-// model. It is printed with the last operations; the same seed makes the same ones, so
-// fewer --operations, or --only some kinds of them, find it sooner.
+// model. It is printed with the last operations. The same seed makes the same ones up to
+// the first burst, whose order is the server's, and much the same after it: so fewer
+// --operations, a smaller --every or --only some kinds of them find it sooner.
 //
 // It knows the server by its doors only. Goroutines: those of a burst, and one that
 // kills the server during an operation; both end with it.

@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long anything may take that must come.
-const patience = 30 * time.Second
+const patience = 16 * time.Second
 
 // options are a walk's.
 type options struct {
