@@ -95,7 +95,7 @@ func (EntryKind) EnumDescriptor() ([]byte, []int) {
 	return file_skein_v1_entry_proto_rawDescGZIP(), []int{0}
 }
 
-// Whom of a group a message mentions without naming them. SPEC §4.16.
+// Whom of a group a message mentions without naming them. SPEC §4.17.
 type GroupMention int32
 
 const (
@@ -545,7 +545,7 @@ type Entry struct {
 	Poll *Poll `protobuf:"bytes,21,opt,name=poll,proto3" json:"poll,omitempty"`
 	// VOTE: what the sender chose now. Absent where the poll is anonymous; nor is there a sender then.
 	Vote *Vote `protobuf:"bytes,22,opt,name=vote,proto3" json:"vote,omitempty"`
-	// Who is mentioned besides `mentions`. SPEC §4.16.
+	// Who is mentioned besides `mentions`. SPEC §4.17.
 	GroupMention  GroupMention `protobuf:"varint,23,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

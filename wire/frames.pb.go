@@ -1401,7 +1401,7 @@ type Send struct {
 	Extra map[string]string `protobuf:"bytes,7,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// A poll beside the content. SPEC §4.14.
 	Poll *Poll `protobuf:"bytes,8,opt,name=poll,proto3" json:"poll,omitempty"`
-	// In groups only: who may, says Group.who_may_mention_all. SPEC §4.16.
+	// In groups only: who may, says Group.who_may_mention_all. SPEC §4.17.
 	GroupMention  GroupMention `protobuf:"varint,9,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2320,7 +2320,7 @@ type ConversationState struct {
 	Last    *Newest  `protobuf:"bytes,18,opt,name=last,proto3" json:"last,omitempty"`
 	// What the user set for themselves here; absent if nothing ever was. SPEC §4.8.
 	Mine *MyState `protobuf:"bytes,19,opt,name=mine,proto3" json:"mine,omitempty"`
-	// Of what is unread, the messages that mention the user. SPEC §4.16.
+	// Of what is unread, the messages that mention the user. SPEC §4.17.
 	UnreadMentions uint64 `protobuf:"varint,20,opt,name=unread_mentions,json=unreadMentions,proto3" json:"unread_mentions,omitempty"`
 	// The first of them, ascending: at most 1,000 of a conversation and 2,000 of a page. All of them, if there are as many as `unread_mentions` says.
 	MentionSeqs   []uint64 `protobuf:"varint,21,rep,packed,name=mention_seqs,json=mentionSeqs,proto3" json:"mention_seqs,omitempty"`

@@ -5795,7 +5795,8 @@ type SendMessageRequest struct {
 	// As in the Send. SPEC §5.10.
 	Extra map[string]string `protobuf:"bytes,6,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// As in the Send. SPEC §4.14.
-	Poll          *Poll `protobuf:"bytes,7,opt,name=poll,proto3" json:"poll,omitempty"`
+	Poll          *Poll        `protobuf:"bytes,7,opt,name=poll,proto3" json:"poll,omitempty"`
+	GroupMention  GroupMention `protobuf:"varint,8,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5877,6 +5878,13 @@ func (x *SendMessageRequest) GetPoll() *Poll {
 		return x.Poll
 	}
 	return nil
+}
+
+func (x *SendMessageRequest) GetGroupMention() GroupMention {
+	if x != nil {
+		return x.GroupMention
+	}
+	return GroupMention_GROUP_MENTION_UNSPECIFIED
 }
 
 type SendMessageResponse struct {
@@ -6046,6 +6054,7 @@ type EditMessageRequest struct {
 	Content       *Content          `protobuf:"bytes,4,opt,name=content,proto3" json:"content,omitempty"`
 	Mentions      []string          `protobuf:"bytes,5,rep,name=mentions,proto3" json:"mentions,omitempty"`
 	Extra         map[string]string `protobuf:"bytes,6,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	GroupMention  GroupMention      `protobuf:"varint,7,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6120,6 +6129,13 @@ func (x *EditMessageRequest) GetExtra() map[string]string {
 		return x.Extra
 	}
 	return nil
+}
+
+func (x *EditMessageRequest) GetGroupMention() GroupMention {
+	if x != nil {
+		return x.GroupMention
+	}
+	return GroupMention_GROUP_MENTION_UNSPECIFIED
 }
 
 type EditMessageResponse struct {
@@ -6316,6 +6332,7 @@ type Edited struct {
 	Content       *Content          `protobuf:"bytes,3,opt,name=content,proto3" json:"content,omitempty"`
 	Mentions      []string          `protobuf:"bytes,4,rep,name=mentions,proto3" json:"mentions,omitempty"`
 	Extra         map[string]string `protobuf:"bytes,5,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	GroupMention  GroupMention      `protobuf:"varint,6,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6383,6 +6400,13 @@ func (x *Edited) GetExtra() map[string]string {
 		return x.Extra
 	}
 	return nil
+}
+
+func (x *Edited) GetGroupMention() GroupMention {
+	if x != nil {
+		return x.GroupMention
+	}
+	return GroupMention_GROUP_MENTION_UNSPECIFIED
 }
 
 type ReactToMessageRequest struct {
@@ -7123,6 +7147,113 @@ func (x *Voted) GetOptions() []string {
 	return nil
 }
 
+type ListMentionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most so many (default 50, at most 200); fewer say nothing about whether there are more.
+	Limit         uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	Cursor        string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMentionsRequest) Reset() {
+	*x = ListMentionsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[125]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMentionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMentionsRequest) ProtoMessage() {}
+
+func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[125]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
+func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+}
+
+func (x *ListMentionsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListMentionsRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+type ListMentionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As they are now. What was recalled, or does not mention the caller any more, is not there.
+	Entries []*Entry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Set when there may be more: `cursor` of the next page.
+	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListMentionsResponse) Reset() {
+	*x = ListMentionsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[126]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListMentionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListMentionsResponse) ProtoMessage() {}
+
+func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[126]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
+func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+}
+
+func (x *ListMentionsResponse) GetEntries() []*Entry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *ListMentionsResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
 type ListEntriesRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -7136,7 +7267,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7148,7 +7279,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7161,7 +7292,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -7206,7 +7337,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7218,7 +7349,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7231,7 +7362,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -7283,7 +7414,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7295,7 +7426,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7308,7 +7439,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -7355,7 +7486,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7367,7 +7498,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7380,7 +7511,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -7400,7 +7531,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7412,7 +7543,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7425,7 +7556,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -7450,7 +7581,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7462,7 +7593,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7475,7 +7606,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 type SetMyStateRequest struct {
@@ -7496,7 +7627,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7508,7 +7639,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7521,7 +7652,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -7582,7 +7713,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7594,7 +7725,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7607,7 +7738,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -7628,7 +7759,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7640,7 +7771,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7653,7 +7784,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -7686,7 +7817,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7698,7 +7829,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7711,7 +7842,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -7737,7 +7868,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7749,7 +7880,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7762,7 +7893,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -7802,7 +7933,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7814,7 +7945,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7827,7 +7958,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -7848,7 +7979,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7860,7 +7991,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7873,7 +8004,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -7906,7 +8037,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7918,7 +8049,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7931,7 +8062,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -7952,7 +8083,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7964,7 +8095,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7977,7 +8108,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -8004,7 +8135,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8016,7 +8147,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8029,7 +8160,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -8055,7 +8186,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8067,7 +8198,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8080,7 +8211,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -8099,7 +8230,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8111,7 +8242,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8124,7 +8255,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -8145,7 +8276,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8157,7 +8288,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8170,7 +8301,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -8196,7 +8327,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8208,7 +8339,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8221,7 +8352,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -8248,7 +8379,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8260,7 +8391,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8273,7 +8404,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -8320,7 +8451,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8332,7 +8463,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8345,7 +8476,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -8706,7 +8837,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11RefuseJoinRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\"\x14\n" +
-	"\x12RefuseJoinResponse\"\xc9\x02\n" +
+	"\x12RefuseJoinResponse\"\x86\x03\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -8714,7 +8845,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\breply_to\x18\x04 \x01(\x04R\areplyTo\x12\x1a\n" +
 	"\bmentions\x18\x05 \x03(\tR\bmentions\x12=\n" +
 	"\x05extra\x18\x06 \x03(\v2'.skein.v1.SendMessageRequest.ExtraEntryR\x05extra\x12\"\n" +
-	"\x04poll\x18\a \x01(\v2\x0e.skein.v1.PollR\x04poll\x1a8\n" +
+	"\x04poll\x18\a \x01(\v2\x0e.skein.v1.PollR\x04poll\x12;\n" +
+	"\rgroup_mention\x18\b \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -8728,14 +8860,15 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\")\n" +
 	"\x15RecallMessageResponse\x12\x10\n" +
-	"\x03seq\x18\x01 \x01(\x04R\x03seq\"\x9c\x02\n" +
+	"\x03seq\x18\x01 \x01(\x04R\x03seq\"\xd9\x02\n" +
 	"\x12EditMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
 	"\x02id\x18\x03 \x01(\fR\x02id\x12+\n" +
 	"\acontent\x18\x04 \x01(\v2\x11.skein.v1.ContentR\acontent\x12\x1a\n" +
 	"\bmentions\x18\x05 \x03(\tR\bmentions\x12=\n" +
-	"\x05extra\x18\x06 \x03(\v2'.skein.v1.EditMessageRequest.ExtraEntryR\x05extra\x1a8\n" +
+	"\x05extra\x18\x06 \x03(\v2'.skein.v1.EditMessageRequest.ExtraEntryR\x05extra\x12;\n" +
+	"\rgroup_mention\x18\a \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -8752,13 +8885,14 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06before\x18\x04 \x01(\rR\x06before\"U\n" +
 	"\x11ListEditsResponse\x12,\n" +
 	"\bversions\x18\x01 \x03(\v2\x10.skein.v1.EditedR\bversions\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\rR\x04next\"\xed\x01\n" +
+	"\x04next\x18\x02 \x01(\rR\x04next\"\xaa\x02\n" +
 	"\x06Edited\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x13\n" +
 	"\x05at_ms\x18\x02 \x01(\x03R\x04atMs\x12+\n" +
 	"\acontent\x18\x03 \x01(\v2\x11.skein.v1.ContentR\acontent\x12\x1a\n" +
 	"\bmentions\x18\x04 \x03(\tR\bmentions\x121\n" +
-	"\x05extra\x18\x05 \x03(\v2\x1b.skein.v1.Edited.ExtraEntryR\x05extra\x1a8\n" +
+	"\x05extra\x18\x05 \x03(\v2\x1b.skein.v1.Edited.ExtraEntryR\x05extra\x12;\n" +
+	"\rgroup_mention\x18\x06 \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -8810,7 +8944,13 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x04next\x18\x02 \x01(\tR\x04next\"5\n" +
 	"\x05Voted\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x18\n" +
-	"\aoptions\x18\x02 \x03(\tR\aoptions\"~\n" +
+	"\aoptions\x18\x02 \x03(\tR\aoptions\"C\n" +
+	"\x13ListMentionsRequest\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x02 \x01(\tR\x06cursor\"U\n" +
+	"\x14ListMentionsResponse\x12)\n" +
+	"\aentries\x18\x01 \x03(\v2\x0f.skein.v1.EntryR\aentries\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"~\n" +
 	"\x12ListEntriesRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\x04R\x04from\x12\x1a\n" +
@@ -8970,7 +9110,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x10ListJoinRequests\x12!.skein.v1.ListJoinRequestsRequest\x1a\".skein.v1.ListJoinRequestsResponse\x12J\n" +
 	"\vApproveJoin\x12\x1c.skein.v1.ApproveJoinRequest\x1a\x1d.skein.v1.ApproveJoinResponse\x12G\n" +
 	"\n" +
-	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xec\a\n" +
+	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xbb\b\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -8981,7 +9121,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\n" +
 	"VoteInPoll\x12\x1b.skein.v1.VoteInPollRequest\x1a\x1c.skein.v1.VoteInPollResponse\x12>\n" +
 	"\aEndPoll\x12\x18.skein.v1.EndPollRequest\x1a\x19.skein.v1.EndPollResponse\x12D\n" +
-	"\tListVotes\x12\x1a.skein.v1.ListVotesRequest\x1a\x1b.skein.v1.ListVotesResponse\x12J\n" +
+	"\tListVotes\x12\x1a.skein.v1.ListVotesRequest\x1a\x1b.skein.v1.ListVotesResponse\x12M\n" +
+	"\fListMentions\x12\x1d.skein.v1.ListMentionsRequest\x1a\x1e.skein.v1.ListMentionsResponse\x12J\n" +
 	"\vListEntries\x12\x1c.skein.v1.ListEntriesRequest\x1a\x1d.skein.v1.ListEntriesResponse\x12\\\n" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
@@ -9011,7 +9152,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 152)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 154)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
@@ -9142,54 +9283,57 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*ListVotesRequest)(nil),          // 126: skein.v1.ListVotesRequest
 	(*ListVotesResponse)(nil),         // 127: skein.v1.ListVotesResponse
 	(*Voted)(nil),                     // 128: skein.v1.Voted
-	(*ListEntriesRequest)(nil),        // 129: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 130: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 131: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 132: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 133: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 134: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 135: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 136: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 137: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 138: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 139: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 140: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 141: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 142: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 143: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 144: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 145: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 146: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 147: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 148: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 149: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 150: skein.v1.CreateGroupForResponse
-	nil,                               // 151: skein.v1.Group.ExtraEntry
-	nil,                               // 152: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 153: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 154: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 155: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 156: skein.v1.Device
-	(Role)(0),                         // 157: skein.v1.Role
-	(GroupPower)(0),                   // 158: skein.v1.GroupPower
-	(JoinMode)(0),                     // 159: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 160: skein.v1.GroupHistory
-	(*Content)(nil),                   // 161: skein.v1.Content
-	(*Poll)(nil),                      // 162: skein.v1.Poll
-	(*Entry)(nil),                     // 163: skein.v1.Entry
-	(*Newest)(nil),                    // 164: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 165: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 166: skein.v1.MyState
-	(*GroupChange)(nil),               // 167: skein.v1.GroupChange
+	(*ListMentionsRequest)(nil),       // 129: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),      // 130: skein.v1.ListMentionsResponse
+	(*ListEntriesRequest)(nil),        // 131: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 132: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 133: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 134: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 135: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 136: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 137: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 138: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 139: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 140: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 141: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 142: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 143: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 144: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 145: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 146: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 147: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 148: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 149: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 150: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 151: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 152: skein.v1.CreateGroupForResponse
+	nil,                               // 153: skein.v1.Group.ExtraEntry
+	nil,                               // 154: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 155: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 156: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 157: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 158: skein.v1.Device
+	(Role)(0),                         // 159: skein.v1.Role
+	(GroupPower)(0),                   // 160: skein.v1.GroupPower
+	(JoinMode)(0),                     // 161: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 162: skein.v1.GroupHistory
+	(*Content)(nil),                   // 163: skein.v1.Content
+	(*Poll)(nil),                      // 164: skein.v1.Poll
+	(GroupMention)(0),                 // 165: skein.v1.GroupMention
+	(*Entry)(nil),                     // 166: skein.v1.Entry
+	(*Newest)(nil),                    // 167: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 168: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 169: skein.v1.MyState
+	(*GroupChange)(nil),               // 170: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	156, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	158, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	4,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	156, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	158, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	4,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	4,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	15,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	156, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	158, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
 	20,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	20,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	20,  // 9: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
@@ -9205,26 +9349,26 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	29,  // 19: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	29,  // 20: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	29,  // 21: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	157, // 22: skein.v1.Group.role:type_name -> skein.v1.Role
-	151, // 23: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	158, // 24: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	158, // 25: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	158, // 26: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	159, // 27: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	160, // 28: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	157, // 29: skein.v1.Member.role:type_name -> skein.v1.Role
+	159, // 22: skein.v1.Group.role:type_name -> skein.v1.Role
+	153, // 23: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	160, // 24: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	160, // 25: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	160, // 26: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	161, // 27: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	162, // 28: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	159, // 29: skein.v1.Member.role:type_name -> skein.v1.Role
 	48,  // 30: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	48,  // 31: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	48,  // 32: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	152, // 33: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	158, // 34: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	158, // 35: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	158, // 36: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	159, // 37: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	160, // 38: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	154, // 33: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	160, // 34: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	160, // 35: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	160, // 36: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	161, // 37: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	162, // 38: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
 	48,  // 39: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
 	49,  // 40: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	157, // 41: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	159, // 41: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
 	72,  // 42: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
 	79,  // 43: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
 	48,  // 44: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
@@ -9232,168 +9376,174 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	86,  // 46: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
 	48,  // 47: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
 	97,  // 48: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	161, // 49: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	153, // 50: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	162, // 51: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	161, // 52: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	154, // 53: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	116, // 54: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	161, // 55: skein.v1.Edited.content:type_name -> skein.v1.Content
-	155, // 56: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	121, // 57: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	128, // 58: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	163, // 59: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	163, // 60: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	164, // 61: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	165, // 62: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	166, // 63: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	4,   // 64: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	156, // 65: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	4,   // 66: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	20,  // 67: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	20,  // 68: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	15,  // 69: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	167, // 70: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	48,  // 71: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	5,   // 72: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	7,   // 73: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	9,   // 74: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	11,  // 75: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	13,  // 76: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	16,  // 77: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	18,  // 78: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	21,  // 79: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	23,  // 80: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	25,  // 81: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	27,  // 82: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	30,  // 83: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	32,  // 84: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	34,  // 85: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	36,  // 86: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	38,  // 87: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	40,  // 88: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	42,  // 89: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	44,  // 90: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	46,  // 91: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	50,  // 92: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	52,  // 93: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	54,  // 94: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	56,  // 95: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	58,  // 96: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	60,  // 97: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	62,  // 98: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	64,  // 99: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	66,  // 100: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	68,  // 101: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	70,  // 102: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	73,  // 103: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	75,  // 104: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	77,  // 105: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	80,  // 106: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	82,  // 107: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	84,  // 108: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	87,  // 109: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	89,  // 110: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	91,  // 111: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	93,  // 112: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	95,  // 113: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	98,  // 114: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	100, // 115: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	102, // 116: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	104, // 117: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	106, // 118: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	108, // 119: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	110, // 120: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	112, // 121: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	114, // 122: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	117, // 123: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	119, // 124: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	122, // 125: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	124, // 126: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	126, // 127: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	129, // 128: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	131, // 129: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	133, // 130: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	135, // 131: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	137, // 132: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	139, // 133: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	141, // 134: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	143, // 135: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	145, // 136: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	147, // 137: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	149, // 138: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	6,   // 139: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	8,   // 140: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	10,  // 141: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	12,  // 142: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	14,  // 143: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	17,  // 144: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	19,  // 145: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	22,  // 146: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	24,  // 147: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	26,  // 148: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	28,  // 149: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	31,  // 150: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	33,  // 151: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	35,  // 152: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	37,  // 153: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	39,  // 154: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	41,  // 155: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	43,  // 156: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	45,  // 157: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	47,  // 158: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	51,  // 159: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	53,  // 160: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	55,  // 161: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	57,  // 162: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	59,  // 163: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	61,  // 164: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	63,  // 165: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	65,  // 166: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	67,  // 167: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	69,  // 168: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	71,  // 169: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	74,  // 170: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	76,  // 171: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	78,  // 172: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	81,  // 173: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	83,  // 174: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	85,  // 175: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	88,  // 176: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	90,  // 177: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	92,  // 178: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	94,  // 179: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	96,  // 180: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	99,  // 181: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	101, // 182: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	103, // 183: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	105, // 184: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	107, // 185: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	109, // 186: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	111, // 187: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	113, // 188: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	115, // 189: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	118, // 190: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	120, // 191: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	123, // 192: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	125, // 193: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	127, // 194: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	130, // 195: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	132, // 196: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	134, // 197: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	136, // 198: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	138, // 199: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	140, // 200: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	142, // 201: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	144, // 202: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	146, // 203: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	148, // 204: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	150, // 205: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	139, // [139:206] is the sub-list for method output_type
-	72,  // [72:139] is the sub-list for method input_type
-	72,  // [72:72] is the sub-list for extension type_name
-	72,  // [72:72] is the sub-list for extension extendee
-	0,   // [0:72] is the sub-list for field type_name
+	163, // 49: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	155, // 50: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	164, // 51: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	165, // 52: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	163, // 53: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	156, // 54: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	165, // 55: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	116, // 56: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	163, // 57: skein.v1.Edited.content:type_name -> skein.v1.Content
+	157, // 58: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	165, // 59: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	121, // 60: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	128, // 61: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	166, // 62: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	166, // 63: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	166, // 64: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	167, // 65: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	168, // 66: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	169, // 67: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	4,   // 68: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	158, // 69: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	4,   // 70: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	20,  // 71: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	20,  // 72: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	15,  // 73: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	170, // 74: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	48,  // 75: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	5,   // 76: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	7,   // 77: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	9,   // 78: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	11,  // 79: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	13,  // 80: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	16,  // 81: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	18,  // 82: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	21,  // 83: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	23,  // 84: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	25,  // 85: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	27,  // 86: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	30,  // 87: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	32,  // 88: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	34,  // 89: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	36,  // 90: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	38,  // 91: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	40,  // 92: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	42,  // 93: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	44,  // 94: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	46,  // 95: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	50,  // 96: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	52,  // 97: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	54,  // 98: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	56,  // 99: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	58,  // 100: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	60,  // 101: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	62,  // 102: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	64,  // 103: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	66,  // 104: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	68,  // 105: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	70,  // 106: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	73,  // 107: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	75,  // 108: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	77,  // 109: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	80,  // 110: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	82,  // 111: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	84,  // 112: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	87,  // 113: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	89,  // 114: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	91,  // 115: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	93,  // 116: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	95,  // 117: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	98,  // 118: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	100, // 119: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	102, // 120: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	104, // 121: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	106, // 122: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	108, // 123: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	110, // 124: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	112, // 125: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	114, // 126: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	117, // 127: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	119, // 128: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	122, // 129: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	124, // 130: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	126, // 131: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	129, // 132: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	131, // 133: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	133, // 134: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	135, // 135: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	137, // 136: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	139, // 137: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	141, // 138: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	143, // 139: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	145, // 140: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	147, // 141: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	149, // 142: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	151, // 143: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	6,   // 144: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	8,   // 145: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	10,  // 146: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	12,  // 147: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	14,  // 148: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	17,  // 149: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	19,  // 150: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	22,  // 151: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	24,  // 152: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	26,  // 153: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	28,  // 154: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	31,  // 155: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	33,  // 156: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	35,  // 157: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	37,  // 158: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	39,  // 159: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	41,  // 160: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	43,  // 161: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	45,  // 162: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	47,  // 163: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	51,  // 164: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	53,  // 165: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	55,  // 166: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	57,  // 167: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	59,  // 168: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	61,  // 169: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	63,  // 170: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	65,  // 171: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	67,  // 172: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	69,  // 173: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	71,  // 174: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	74,  // 175: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	76,  // 176: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	78,  // 177: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	81,  // 178: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	83,  // 179: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	85,  // 180: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	88,  // 181: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	90,  // 182: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	92,  // 183: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	94,  // 184: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	96,  // 185: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	99,  // 186: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	101, // 187: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	103, // 188: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	105, // 189: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	107, // 190: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	109, // 191: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	111, // 192: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	113, // 193: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	115, // 194: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	118, // 195: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	120, // 196: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	123, // 197: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	125, // 198: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	127, // 199: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	130, // 200: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	132, // 201: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	134, // 202: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	136, // 203: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	138, // 204: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	140, // 205: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	142, // 206: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	144, // 207: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	146, // 208: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	148, // 209: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	150, // 210: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	152, // 211: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	144, // [144:212] is the sub-list for method output_type
+	76,  // [76:144] is the sub-list for method input_type
+	76,  // [76:76] is the sub-list for extension type_name
+	76,  // [76:76] is the sub-list for extension extendee
+	0,   // [0:76] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -9405,14 +9555,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[23].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[52].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[131].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[133].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   152,
+			NumMessages:   154,
 			NumExtensions: 0,
 			NumServices:   6,
 		},
