@@ -309,15 +309,16 @@ func (GroupHistory) EnumDescriptor() ([]byte, []int) {
 type EventType int32
 
 const (
-	EventType_EVENT_TYPE_UNSPECIFIED     EventType = 0
-	EventType_EVENT_TYPE_GROUP_CREATED   EventType = 1
-	EventType_EVENT_TYPE_GROUP_RENAMED   EventType = 2
-	EventType_EVENT_TYPE_MEMBER_ADDED    EventType = 3
-	EventType_EVENT_TYPE_MEMBER_LEFT     EventType = 4
-	EventType_EVENT_TYPE_MEMBER_REMOVED  EventType = 5
-	EventType_EVENT_TYPE_ROLE_CHANGED    EventType = 6
-	EventType_EVENT_TYPE_MEMBER_MUTED    EventType = 7
-	EventType_EVENT_TYPE_OWNER_CHANGED   EventType = 8
+	EventType_EVENT_TYPE_UNSPECIFIED    EventType = 0
+	EventType_EVENT_TYPE_GROUP_CREATED  EventType = 1
+	EventType_EVENT_TYPE_GROUP_RENAMED  EventType = 2
+	EventType_EVENT_TYPE_MEMBER_ADDED   EventType = 3
+	EventType_EVENT_TYPE_MEMBER_LEFT    EventType = 4
+	EventType_EVENT_TYPE_MEMBER_REMOVED EventType = 5
+	EventType_EVENT_TYPE_ROLE_CHANGED   EventType = 6
+	EventType_EVENT_TYPE_MEMBER_MUTED   EventType = 7
+	EventType_EVENT_TYPE_OWNER_CHANGED  EventType = 8
+	// The group is over: everybody is out, who did it as well; `users` is empty.
 	EventType_EVENT_TYPE_GROUP_DISMISSED EventType = 9
 	// The server lost the group's latest entries; its members are as they were.
 	EventType_EVENT_TYPE_GROUP_RESTORED EventType = 10

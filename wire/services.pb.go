@@ -3601,6 +3601,86 @@ func (*LeaveGroupResponse) Descriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
 }
 
+type DismissGroupRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DismissGroupRequest) Reset() {
+	*x = DismissGroupRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[62]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DismissGroupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DismissGroupRequest) ProtoMessage() {}
+
+func (x *DismissGroupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[62]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DismissGroupRequest.ProtoReflect.Descriptor instead.
+func (*DismissGroupRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
+}
+
+func (x *DismissGroupRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+type DismissGroupResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DismissGroupResponse) Reset() {
+	*x = DismissGroupResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[63]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DismissGroupResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DismissGroupResponse) ProtoMessage() {}
+
+func (x *DismissGroupResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[63]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DismissGroupResponse.ProtoReflect.Descriptor instead.
+func (*DismissGroupResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
+}
+
 type SetRoleRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -3612,7 +3692,7 @@ type SetRoleRequest struct {
 
 func (x *SetRoleRequest) Reset() {
 	*x = SetRoleRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3624,7 +3704,7 @@ func (x *SetRoleRequest) String() string {
 func (*SetRoleRequest) ProtoMessage() {}
 
 func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3637,7 +3717,7 @@ func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleRequest.ProtoReflect.Descriptor instead.
 func (*SetRoleRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *SetRoleRequest) GetConversation() string {
@@ -3669,7 +3749,7 @@ type SetRoleResponse struct {
 
 func (x *SetRoleResponse) Reset() {
 	*x = SetRoleResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3681,7 +3761,7 @@ func (x *SetRoleResponse) String() string {
 func (*SetRoleResponse) ProtoMessage() {}
 
 func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3694,7 +3774,7 @@ func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleResponse.ProtoReflect.Descriptor instead.
 func (*SetRoleResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
 }
 
 type TransferOwnershipRequest struct {
@@ -3707,7 +3787,7 @@ type TransferOwnershipRequest struct {
 
 func (x *TransferOwnershipRequest) Reset() {
 	*x = TransferOwnershipRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3719,7 +3799,7 @@ func (x *TransferOwnershipRequest) String() string {
 func (*TransferOwnershipRequest) ProtoMessage() {}
 
 func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3732,7 +3812,7 @@ func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *TransferOwnershipRequest) GetConversation() string {
@@ -3757,7 +3837,7 @@ type TransferOwnershipResponse struct {
 
 func (x *TransferOwnershipResponse) Reset() {
 	*x = TransferOwnershipResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3769,7 +3849,7 @@ func (x *TransferOwnershipResponse) String() string {
 func (*TransferOwnershipResponse) ProtoMessage() {}
 
 func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3782,7 +3862,7 @@ func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
 }
 
 type MuteMemberRequest struct {
@@ -3797,7 +3877,7 @@ type MuteMemberRequest struct {
 
 func (x *MuteMemberRequest) Reset() {
 	*x = MuteMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3809,7 +3889,7 @@ func (x *MuteMemberRequest) String() string {
 func (*MuteMemberRequest) ProtoMessage() {}
 
 func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3822,7 +3902,7 @@ func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberRequest.ProtoReflect.Descriptor instead.
 func (*MuteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *MuteMemberRequest) GetConversation() string {
@@ -3854,7 +3934,7 @@ type MuteMemberResponse struct {
 
 func (x *MuteMemberResponse) Reset() {
 	*x = MuteMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3866,7 +3946,7 @@ func (x *MuteMemberResponse) String() string {
 func (*MuteMemberResponse) ProtoMessage() {}
 
 func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3879,7 +3959,7 @@ func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberResponse.ProtoReflect.Descriptor instead.
 func (*MuteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
 }
 
 type Ban struct {
@@ -3897,7 +3977,7 @@ type Ban struct {
 
 func (x *Ban) Reset() {
 	*x = Ban{}
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3909,7 +3989,7 @@ func (x *Ban) String() string {
 func (*Ban) ProtoMessage() {}
 
 func (x *Ban) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3922,7 +4002,7 @@ func (x *Ban) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ban.ProtoReflect.Descriptor instead.
 func (*Ban) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Ban) GetUser() string {
@@ -3974,7 +4054,7 @@ type BanMemberRequest struct {
 
 func (x *BanMemberRequest) Reset() {
 	*x = BanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3986,7 +4066,7 @@ func (x *BanMemberRequest) String() string {
 func (*BanMemberRequest) ProtoMessage() {}
 
 func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3999,7 +4079,7 @@ func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberRequest.ProtoReflect.Descriptor instead.
 func (*BanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *BanMemberRequest) GetConversation() string {
@@ -4038,7 +4118,7 @@ type BanMemberResponse struct {
 
 func (x *BanMemberResponse) Reset() {
 	*x = BanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4050,7 +4130,7 @@ func (x *BanMemberResponse) String() string {
 func (*BanMemberResponse) ProtoMessage() {}
 
 func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4063,7 +4143,7 @@ func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberResponse.ProtoReflect.Descriptor instead.
 func (*BanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
 }
 
 type UnbanMemberRequest struct {
@@ -4076,7 +4156,7 @@ type UnbanMemberRequest struct {
 
 func (x *UnbanMemberRequest) Reset() {
 	*x = UnbanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4088,7 +4168,7 @@ func (x *UnbanMemberRequest) String() string {
 func (*UnbanMemberRequest) ProtoMessage() {}
 
 func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4101,7 +4181,7 @@ func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberRequest.ProtoReflect.Descriptor instead.
 func (*UnbanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *UnbanMemberRequest) GetConversation() string {
@@ -4126,7 +4206,7 @@ type UnbanMemberResponse struct {
 
 func (x *UnbanMemberResponse) Reset() {
 	*x = UnbanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4138,7 +4218,7 @@ func (x *UnbanMemberResponse) String() string {
 func (*UnbanMemberResponse) ProtoMessage() {}
 
 func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4151,7 +4231,7 @@ func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberResponse.ProtoReflect.Descriptor instead.
 func (*UnbanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 type ListBansRequest struct {
@@ -4166,7 +4246,7 @@ type ListBansRequest struct {
 
 func (x *ListBansRequest) Reset() {
 	*x = ListBansRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4178,7 +4258,7 @@ func (x *ListBansRequest) String() string {
 func (*ListBansRequest) ProtoMessage() {}
 
 func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4191,7 +4271,7 @@ func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansRequest.ProtoReflect.Descriptor instead.
 func (*ListBansRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListBansRequest) GetConversation() string {
@@ -4225,7 +4305,7 @@ type ListBansResponse struct {
 
 func (x *ListBansResponse) Reset() {
 	*x = ListBansResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4237,7 +4317,7 @@ func (x *ListBansResponse) String() string {
 func (*ListBansResponse) ProtoMessage() {}
 
 func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4250,7 +4330,7 @@ func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansResponse.ProtoReflect.Descriptor instead.
 func (*ListBansResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ListBansResponse) GetBans() []*Ban {
@@ -4285,7 +4365,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4297,7 +4377,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4310,7 +4390,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Invitation) GetConversation() string {
@@ -4373,7 +4453,7 @@ type ListInvitationsRequest struct {
 
 func (x *ListInvitationsRequest) Reset() {
 	*x = ListInvitationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4385,7 +4465,7 @@ func (x *ListInvitationsRequest) String() string {
 func (*ListInvitationsRequest) ProtoMessage() {}
 
 func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4398,7 +4478,7 @@ func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsRequest.ProtoReflect.Descriptor instead.
 func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ListInvitationsRequest) GetLimit() uint32 {
@@ -4425,7 +4505,7 @@ type ListInvitationsResponse struct {
 
 func (x *ListInvitationsResponse) Reset() {
 	*x = ListInvitationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4437,7 +4517,7 @@ func (x *ListInvitationsResponse) String() string {
 func (*ListInvitationsResponse) ProtoMessage() {}
 
 func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4450,7 +4530,7 @@ func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsResponse.ProtoReflect.Descriptor instead.
 func (*ListInvitationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ListInvitationsResponse) GetInvitations() []*Invitation {
@@ -4476,7 +4556,7 @@ type AcceptInvitationRequest struct {
 
 func (x *AcceptInvitationRequest) Reset() {
 	*x = AcceptInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4488,7 +4568,7 @@ func (x *AcceptInvitationRequest) String() string {
 func (*AcceptInvitationRequest) ProtoMessage() {}
 
 func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4501,7 +4581,7 @@ func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationRequest.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *AcceptInvitationRequest) GetConversation() string {
@@ -4520,7 +4600,7 @@ type AcceptInvitationResponse struct {
 
 func (x *AcceptInvitationResponse) Reset() {
 	*x = AcceptInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4532,7 +4612,7 @@ func (x *AcceptInvitationResponse) String() string {
 func (*AcceptInvitationResponse) ProtoMessage() {}
 
 func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4545,7 +4625,7 @@ func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationResponse.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *AcceptInvitationResponse) GetGroup() *Group {
@@ -4564,7 +4644,7 @@ type RefuseInvitationRequest struct {
 
 func (x *RefuseInvitationRequest) Reset() {
 	*x = RefuseInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4576,7 +4656,7 @@ func (x *RefuseInvitationRequest) String() string {
 func (*RefuseInvitationRequest) ProtoMessage() {}
 
 func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4589,7 +4669,7 @@ func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationRequest.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *RefuseInvitationRequest) GetConversation() string {
@@ -4607,7 +4687,7 @@ type RefuseInvitationResponse struct {
 
 func (x *RefuseInvitationResponse) Reset() {
 	*x = RefuseInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4619,7 +4699,7 @@ func (x *RefuseInvitationResponse) String() string {
 func (*RefuseInvitationResponse) ProtoMessage() {}
 
 func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4632,7 +4712,7 @@ func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationResponse.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 type InviteLink struct {
@@ -4655,7 +4735,7 @@ type InviteLink struct {
 
 func (x *InviteLink) Reset() {
 	*x = InviteLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4667,7 +4747,7 @@ func (x *InviteLink) String() string {
 func (*InviteLink) ProtoMessage() {}
 
 func (x *InviteLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4680,7 +4760,7 @@ func (x *InviteLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteLink.ProtoReflect.Descriptor instead.
 func (*InviteLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *InviteLink) GetCode() string {
@@ -4745,7 +4825,7 @@ type CreateInviteLinkRequest struct {
 
 func (x *CreateInviteLinkRequest) Reset() {
 	*x = CreateInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4757,7 +4837,7 @@ func (x *CreateInviteLinkRequest) String() string {
 func (*CreateInviteLinkRequest) ProtoMessage() {}
 
 func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4770,7 +4850,7 @@ func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *CreateInviteLinkRequest) GetConversation() string {
@@ -4803,7 +4883,7 @@ type CreateInviteLinkResponse struct {
 
 func (x *CreateInviteLinkResponse) Reset() {
 	*x = CreateInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4815,7 +4895,7 @@ func (x *CreateInviteLinkResponse) String() string {
 func (*CreateInviteLinkResponse) ProtoMessage() {}
 
 func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4828,7 +4908,7 @@ func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *CreateInviteLinkResponse) GetLink() *InviteLink {
@@ -4850,7 +4930,7 @@ type ListInviteLinksRequest struct {
 
 func (x *ListInviteLinksRequest) Reset() {
 	*x = ListInviteLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4862,7 +4942,7 @@ func (x *ListInviteLinksRequest) String() string {
 func (*ListInviteLinksRequest) ProtoMessage() {}
 
 func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4875,7 +4955,7 @@ func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *ListInviteLinksRequest) GetConversation() string {
@@ -4909,7 +4989,7 @@ type ListInviteLinksResponse struct {
 
 func (x *ListInviteLinksResponse) Reset() {
 	*x = ListInviteLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4921,7 +5001,7 @@ func (x *ListInviteLinksResponse) String() string {
 func (*ListInviteLinksResponse) ProtoMessage() {}
 
 func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4934,7 +5014,7 @@ func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ListInviteLinksResponse) GetLinks() []*InviteLink {
@@ -4961,7 +5041,7 @@ type RevokeInviteLinkRequest struct {
 
 func (x *RevokeInviteLinkRequest) Reset() {
 	*x = RevokeInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4973,7 +5053,7 @@ func (x *RevokeInviteLinkRequest) String() string {
 func (*RevokeInviteLinkRequest) ProtoMessage() {}
 
 func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4986,7 +5066,7 @@ func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *RevokeInviteLinkRequest) GetConversation() string {
@@ -5011,7 +5091,7 @@ type RevokeInviteLinkResponse struct {
 
 func (x *RevokeInviteLinkResponse) Reset() {
 	*x = RevokeInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5023,7 +5103,7 @@ func (x *RevokeInviteLinkResponse) String() string {
 func (*RevokeInviteLinkResponse) ProtoMessage() {}
 
 func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5036,7 +5116,7 @@ func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
 }
 
 type GetInviteLinkRequest struct {
@@ -5048,7 +5128,7 @@ type GetInviteLinkRequest struct {
 
 func (x *GetInviteLinkRequest) Reset() {
 	*x = GetInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5060,7 +5140,7 @@ func (x *GetInviteLinkRequest) String() string {
 func (*GetInviteLinkRequest) ProtoMessage() {}
 
 func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5073,7 +5153,7 @@ func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *GetInviteLinkRequest) GetCode() string {
@@ -5097,7 +5177,7 @@ type GetInviteLinkResponse struct {
 
 func (x *GetInviteLinkResponse) Reset() {
 	*x = GetInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5109,7 +5189,7 @@ func (x *GetInviteLinkResponse) String() string {
 func (*GetInviteLinkResponse) ProtoMessage() {}
 
 func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5122,7 +5202,7 @@ func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *GetInviteLinkResponse) GetName() string {
@@ -5162,7 +5242,7 @@ type JoinByLinkRequest struct {
 
 func (x *JoinByLinkRequest) Reset() {
 	*x = JoinByLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5174,7 +5254,7 @@ func (x *JoinByLinkRequest) String() string {
 func (*JoinByLinkRequest) ProtoMessage() {}
 
 func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5187,7 +5267,7 @@ func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkRequest.ProtoReflect.Descriptor instead.
 func (*JoinByLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *JoinByLinkRequest) GetCode() string {
@@ -5206,7 +5286,7 @@ type JoinByLinkResponse struct {
 
 func (x *JoinByLinkResponse) Reset() {
 	*x = JoinByLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5218,7 +5298,7 @@ func (x *JoinByLinkResponse) String() string {
 func (*JoinByLinkResponse) ProtoMessage() {}
 
 func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5231,7 +5311,7 @@ func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkResponse.ProtoReflect.Descriptor instead.
 func (*JoinByLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *JoinByLinkResponse) GetGroup() *Group {
@@ -5254,7 +5334,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5266,7 +5346,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5279,7 +5359,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *JoinRequest) GetUser() string {
@@ -5321,7 +5401,7 @@ type RequestToJoinRequest struct {
 
 func (x *RequestToJoinRequest) Reset() {
 	*x = RequestToJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5333,7 +5413,7 @@ func (x *RequestToJoinRequest) String() string {
 func (*RequestToJoinRequest) ProtoMessage() {}
 
 func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5346,7 +5426,7 @@ func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinRequest.ProtoReflect.Descriptor instead.
 func (*RequestToJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *RequestToJoinRequest) GetCode() string {
@@ -5374,7 +5454,7 @@ type RequestToJoinResponse struct {
 
 func (x *RequestToJoinResponse) Reset() {
 	*x = RequestToJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5386,7 +5466,7 @@ func (x *RequestToJoinResponse) String() string {
 func (*RequestToJoinResponse) ProtoMessage() {}
 
 func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5399,7 +5479,7 @@ func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinResponse.ProtoReflect.Descriptor instead.
 func (*RequestToJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *RequestToJoinResponse) GetConversation() string {
@@ -5425,7 +5505,7 @@ type WithdrawJoinRequest struct {
 
 func (x *WithdrawJoinRequest) Reset() {
 	*x = WithdrawJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5437,7 +5517,7 @@ func (x *WithdrawJoinRequest) String() string {
 func (*WithdrawJoinRequest) ProtoMessage() {}
 
 func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5450,7 +5530,7 @@ func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *WithdrawJoinRequest) GetConversation() string {
@@ -5468,7 +5548,7 @@ type WithdrawJoinResponse struct {
 
 func (x *WithdrawJoinResponse) Reset() {
 	*x = WithdrawJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5480,7 +5560,7 @@ func (x *WithdrawJoinResponse) String() string {
 func (*WithdrawJoinResponse) ProtoMessage() {}
 
 func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5493,7 +5573,7 @@ func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
 }
 
 type ListJoinRequestsRequest struct {
@@ -5508,7 +5588,7 @@ type ListJoinRequestsRequest struct {
 
 func (x *ListJoinRequestsRequest) Reset() {
 	*x = ListJoinRequestsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5520,7 +5600,7 @@ func (x *ListJoinRequestsRequest) String() string {
 func (*ListJoinRequestsRequest) ProtoMessage() {}
 
 func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5533,7 +5613,7 @@ func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsRequest.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ListJoinRequestsRequest) GetConversation() string {
@@ -5567,7 +5647,7 @@ type ListJoinRequestsResponse struct {
 
 func (x *ListJoinRequestsResponse) Reset() {
 	*x = ListJoinRequestsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5579,7 +5659,7 @@ func (x *ListJoinRequestsResponse) String() string {
 func (*ListJoinRequestsResponse) ProtoMessage() {}
 
 func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5592,7 +5672,7 @@ func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsResponse.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ListJoinRequestsResponse) GetRequests() []*JoinRequest {
@@ -5619,7 +5699,7 @@ type ApproveJoinRequest struct {
 
 func (x *ApproveJoinRequest) Reset() {
 	*x = ApproveJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5631,7 +5711,7 @@ func (x *ApproveJoinRequest) String() string {
 func (*ApproveJoinRequest) ProtoMessage() {}
 
 func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5644,7 +5724,7 @@ func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinRequest.ProtoReflect.Descriptor instead.
 func (*ApproveJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ApproveJoinRequest) GetConversation() string {
@@ -5669,7 +5749,7 @@ type ApproveJoinResponse struct {
 
 func (x *ApproveJoinResponse) Reset() {
 	*x = ApproveJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5681,7 +5761,7 @@ func (x *ApproveJoinResponse) String() string {
 func (*ApproveJoinResponse) ProtoMessage() {}
 
 func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5694,7 +5774,7 @@ func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinResponse.ProtoReflect.Descriptor instead.
 func (*ApproveJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
 }
 
 type RefuseJoinRequest struct {
@@ -5707,7 +5787,7 @@ type RefuseJoinRequest struct {
 
 func (x *RefuseJoinRequest) Reset() {
 	*x = RefuseJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5719,7 +5799,7 @@ func (x *RefuseJoinRequest) String() string {
 func (*RefuseJoinRequest) ProtoMessage() {}
 
 func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5732,7 +5812,7 @@ func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinRequest.ProtoReflect.Descriptor instead.
 func (*RefuseJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *RefuseJoinRequest) GetConversation() string {
@@ -5757,7 +5837,7 @@ type RefuseJoinResponse struct {
 
 func (x *RefuseJoinResponse) Reset() {
 	*x = RefuseJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5769,7 +5849,7 @@ func (x *RefuseJoinResponse) String() string {
 func (*RefuseJoinResponse) ProtoMessage() {}
 
 func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5782,7 +5862,7 @@ func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinResponse.ProtoReflect.Descriptor instead.
 func (*RefuseJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
 }
 
 type SendMessageRequest struct {
@@ -5803,7 +5883,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5815,7 +5895,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5828,7 +5908,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -5898,7 +5978,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5910,7 +5990,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5923,7 +6003,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -5957,7 +6037,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5969,7 +6049,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5982,7 +6062,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -6009,7 +6089,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6021,7 +6101,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6034,7 +6114,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -6061,7 +6141,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6073,7 +6153,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6086,7 +6166,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -6150,7 +6230,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6162,7 +6242,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6175,7 +6255,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -6213,7 +6293,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6225,7 +6305,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6238,7 +6318,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -6280,7 +6360,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6292,7 +6372,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6305,7 +6385,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -6339,7 +6419,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6351,7 +6431,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6364,7 +6444,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -6424,7 +6504,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6436,7 +6516,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6449,7 +6529,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -6498,7 +6578,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6510,7 +6590,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6523,7 +6603,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -6556,7 +6636,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6568,7 +6648,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6581,7 +6661,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -6630,7 +6710,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6642,7 +6722,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6655,7 +6735,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -6683,7 +6763,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6695,7 +6775,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6708,7 +6788,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *Reacted) GetUser() string {
@@ -6739,7 +6819,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6751,7 +6831,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6764,7 +6844,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -6806,7 +6886,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6818,7 +6898,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6831,7 +6911,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -6859,7 +6939,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6871,7 +6951,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6884,7 +6964,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -6919,7 +6999,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6931,7 +7011,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6944,7 +7024,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -6977,7 +7057,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6989,7 +7069,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7002,7 +7082,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -7051,7 +7131,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7063,7 +7143,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7076,7 +7156,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -7105,7 +7185,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7117,7 +7197,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7130,7 +7210,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *Voted) GetUser() string {
@@ -7158,7 +7238,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7170,7 +7250,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7183,7 +7263,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -7212,7 +7292,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7224,7 +7304,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7237,7 +7317,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -7267,7 +7347,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7279,7 +7359,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7292,7 +7372,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -7337,7 +7417,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7349,7 +7429,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7362,7 +7442,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -7414,7 +7494,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7426,7 +7506,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7439,7 +7519,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -7486,7 +7566,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7498,7 +7578,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7511,7 +7591,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -7531,7 +7611,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7543,7 +7623,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7556,7 +7636,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -7581,7 +7661,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7593,7 +7673,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7606,7 +7686,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 type SetMyStateRequest struct {
@@ -7627,7 +7707,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7639,7 +7719,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7652,7 +7732,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -7713,7 +7793,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7725,7 +7805,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7738,7 +7818,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -7759,7 +7839,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7771,7 +7851,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7784,7 +7864,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -7817,7 +7897,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7829,7 +7909,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7842,7 +7922,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -7868,7 +7948,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7880,7 +7960,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7893,7 +7973,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -7933,7 +8013,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7945,7 +8025,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7958,7 +8038,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -7979,7 +8059,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7991,7 +8071,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8004,7 +8084,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -8037,7 +8117,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8049,7 +8129,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8062,7 +8142,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -8083,7 +8163,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8095,7 +8175,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8108,7 +8188,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -8135,7 +8215,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8147,7 +8227,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8160,7 +8240,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -8186,7 +8266,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8198,7 +8278,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8211,7 +8291,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -8230,7 +8310,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8242,7 +8322,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8255,7 +8335,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -8276,7 +8356,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8288,7 +8368,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8301,7 +8381,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -8327,7 +8407,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8339,7 +8419,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8352,7 +8432,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -8379,7 +8459,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8391,7 +8471,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8404,7 +8484,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -8451,7 +8531,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8463,7 +8543,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8476,7 +8556,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -8712,7 +8792,10 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\aremoved\x18\x01 \x03(\tR\aremoved\"7\n" +
 	"\x11LeaveGroupRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\"\x14\n" +
-	"\x12LeaveGroupResponse\"l\n" +
+	"\x12LeaveGroupResponse\"9\n" +
+	"\x13DismissGroupRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\"\x16\n" +
+	"\x14DismissGroupResponse\"l\n" +
 	"\x0eSetRoleRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\"\n" +
@@ -9077,7 +9160,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\vUnblockUser\x12\x1c.skein.v1.UnblockUserRequest\x1a\x1d.skein.v1.UnblockUserResponse\x12D\n" +
 	"\tSetRemark\x12\x1a.skein.v1.SetRemarkRequest\x1a\x1b.skein.v1.SetRemarkResponse\x12>\n" +
 	"\aSetTags\x12\x18.skein.v1.SetTagsRequest\x1a\x19.skein.v1.SetTagsResponse\x12M\n" +
-	"\fListContacts\x12\x1d.skein.v1.ListContactsRequest\x1a\x1e.skein.v1.ListContactsResponse2\xe9\x10\n" +
+	"\fListContacts\x12\x1d.skein.v1.ListContactsRequest\x1a\x1e.skein.v1.ListContactsResponse2\xb8\x11\n" +
 	"\fGroupService\x12J\n" +
 	"\vCreateGroup\x12\x1c.skein.v1.CreateGroupRequest\x1a\x1d.skein.v1.CreateGroupResponse\x12A\n" +
 	"\bGetGroup\x12\x19.skein.v1.GetGroupRequest\x1a\x1a.skein.v1.GetGroupResponse\x12J\n" +
@@ -9088,7 +9171,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"AddMembers\x12\x1b.skein.v1.AddMembersRequest\x1a\x1c.skein.v1.AddMembersResponse\x12P\n" +
 	"\rRemoveMembers\x12\x1e.skein.v1.RemoveMembersRequest\x1a\x1f.skein.v1.RemoveMembersResponse\x12G\n" +
 	"\n" +
-	"LeaveGroup\x12\x1b.skein.v1.LeaveGroupRequest\x1a\x1c.skein.v1.LeaveGroupResponse\x12>\n" +
+	"LeaveGroup\x12\x1b.skein.v1.LeaveGroupRequest\x1a\x1c.skein.v1.LeaveGroupResponse\x12M\n" +
+	"\fDismissGroup\x12\x1d.skein.v1.DismissGroupRequest\x1a\x1e.skein.v1.DismissGroupResponse\x12>\n" +
 	"\aSetRole\x12\x18.skein.v1.SetRoleRequest\x1a\x19.skein.v1.SetRoleResponse\x12\\\n" +
 	"\x11TransferOwnership\x12\".skein.v1.TransferOwnershipRequest\x1a#.skein.v1.TransferOwnershipResponse\x12G\n" +
 	"\n" +
@@ -9152,7 +9236,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 154)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 156)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
@@ -9220,120 +9304,122 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*RemoveMembersResponse)(nil),     // 63: skein.v1.RemoveMembersResponse
 	(*LeaveGroupRequest)(nil),         // 64: skein.v1.LeaveGroupRequest
 	(*LeaveGroupResponse)(nil),        // 65: skein.v1.LeaveGroupResponse
-	(*SetRoleRequest)(nil),            // 66: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),           // 67: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),  // 68: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil), // 69: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),         // 70: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),        // 71: skein.v1.MuteMemberResponse
-	(*Ban)(nil),                       // 72: skein.v1.Ban
-	(*BanMemberRequest)(nil),          // 73: skein.v1.BanMemberRequest
-	(*BanMemberResponse)(nil),         // 74: skein.v1.BanMemberResponse
-	(*UnbanMemberRequest)(nil),        // 75: skein.v1.UnbanMemberRequest
-	(*UnbanMemberResponse)(nil),       // 76: skein.v1.UnbanMemberResponse
-	(*ListBansRequest)(nil),           // 77: skein.v1.ListBansRequest
-	(*ListBansResponse)(nil),          // 78: skein.v1.ListBansResponse
-	(*Invitation)(nil),                // 79: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),    // 80: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),   // 81: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),   // 82: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),  // 83: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),   // 84: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),  // 85: skein.v1.RefuseInvitationResponse
-	(*InviteLink)(nil),                // 86: skein.v1.InviteLink
-	(*CreateInviteLinkRequest)(nil),   // 87: skein.v1.CreateInviteLinkRequest
-	(*CreateInviteLinkResponse)(nil),  // 88: skein.v1.CreateInviteLinkResponse
-	(*ListInviteLinksRequest)(nil),    // 89: skein.v1.ListInviteLinksRequest
-	(*ListInviteLinksResponse)(nil),   // 90: skein.v1.ListInviteLinksResponse
-	(*RevokeInviteLinkRequest)(nil),   // 91: skein.v1.RevokeInviteLinkRequest
-	(*RevokeInviteLinkResponse)(nil),  // 92: skein.v1.RevokeInviteLinkResponse
-	(*GetInviteLinkRequest)(nil),      // 93: skein.v1.GetInviteLinkRequest
-	(*GetInviteLinkResponse)(nil),     // 94: skein.v1.GetInviteLinkResponse
-	(*JoinByLinkRequest)(nil),         // 95: skein.v1.JoinByLinkRequest
-	(*JoinByLinkResponse)(nil),        // 96: skein.v1.JoinByLinkResponse
-	(*JoinRequest)(nil),               // 97: skein.v1.JoinRequest
-	(*RequestToJoinRequest)(nil),      // 98: skein.v1.RequestToJoinRequest
-	(*RequestToJoinResponse)(nil),     // 99: skein.v1.RequestToJoinResponse
-	(*WithdrawJoinRequest)(nil),       // 100: skein.v1.WithdrawJoinRequest
-	(*WithdrawJoinResponse)(nil),      // 101: skein.v1.WithdrawJoinResponse
-	(*ListJoinRequestsRequest)(nil),   // 102: skein.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),  // 103: skein.v1.ListJoinRequestsResponse
-	(*ApproveJoinRequest)(nil),        // 104: skein.v1.ApproveJoinRequest
-	(*ApproveJoinResponse)(nil),       // 105: skein.v1.ApproveJoinResponse
-	(*RefuseJoinRequest)(nil),         // 106: skein.v1.RefuseJoinRequest
-	(*RefuseJoinResponse)(nil),        // 107: skein.v1.RefuseJoinResponse
-	(*SendMessageRequest)(nil),        // 108: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),       // 109: skein.v1.SendMessageResponse
-	(*RecallMessageRequest)(nil),      // 110: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),     // 111: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),        // 112: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),       // 113: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),          // 114: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),         // 115: skein.v1.ListEditsResponse
-	(*Edited)(nil),                    // 116: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),     // 117: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),    // 118: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),      // 119: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),     // 120: skein.v1.ListReactionsResponse
-	(*Reacted)(nil),                   // 121: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),         // 122: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),        // 123: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),            // 124: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),           // 125: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),          // 126: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),         // 127: skein.v1.ListVotesResponse
-	(*Voted)(nil),                     // 128: skein.v1.Voted
-	(*ListMentionsRequest)(nil),       // 129: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),      // 130: skein.v1.ListMentionsResponse
-	(*ListEntriesRequest)(nil),        // 131: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 132: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 133: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 134: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 135: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 136: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 137: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 138: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 139: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 140: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 141: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 142: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 143: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 144: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 145: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 146: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 147: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 148: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 149: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 150: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 151: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 152: skein.v1.CreateGroupForResponse
-	nil,                               // 153: skein.v1.Group.ExtraEntry
-	nil,                               // 154: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 155: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 156: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 157: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 158: skein.v1.Device
-	(Role)(0),                         // 159: skein.v1.Role
-	(GroupPower)(0),                   // 160: skein.v1.GroupPower
-	(JoinMode)(0),                     // 161: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 162: skein.v1.GroupHistory
-	(*Content)(nil),                   // 163: skein.v1.Content
-	(*Poll)(nil),                      // 164: skein.v1.Poll
-	(GroupMention)(0),                 // 165: skein.v1.GroupMention
-	(*Entry)(nil),                     // 166: skein.v1.Entry
-	(*Newest)(nil),                    // 167: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 168: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 169: skein.v1.MyState
-	(*GroupChange)(nil),               // 170: skein.v1.GroupChange
+	(*DismissGroupRequest)(nil),       // 66: skein.v1.DismissGroupRequest
+	(*DismissGroupResponse)(nil),      // 67: skein.v1.DismissGroupResponse
+	(*SetRoleRequest)(nil),            // 68: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),           // 69: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),  // 70: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil), // 71: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),         // 72: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),        // 73: skein.v1.MuteMemberResponse
+	(*Ban)(nil),                       // 74: skein.v1.Ban
+	(*BanMemberRequest)(nil),          // 75: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),         // 76: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),        // 77: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),       // 78: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),           // 79: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),          // 80: skein.v1.ListBansResponse
+	(*Invitation)(nil),                // 81: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),    // 82: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),   // 83: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),   // 84: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),  // 85: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),   // 86: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),  // 87: skein.v1.RefuseInvitationResponse
+	(*InviteLink)(nil),                // 88: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),   // 89: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),  // 90: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),    // 91: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),   // 92: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),   // 93: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),  // 94: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),      // 95: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),     // 96: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),         // 97: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),        // 98: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),               // 99: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),      // 100: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),     // 101: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),       // 102: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),      // 103: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),   // 104: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),  // 105: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),        // 106: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),       // 107: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),         // 108: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),        // 109: skein.v1.RefuseJoinResponse
+	(*SendMessageRequest)(nil),        // 110: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),       // 111: skein.v1.SendMessageResponse
+	(*RecallMessageRequest)(nil),      // 112: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),     // 113: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),        // 114: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),       // 115: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),          // 116: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),         // 117: skein.v1.ListEditsResponse
+	(*Edited)(nil),                    // 118: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),     // 119: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),    // 120: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),      // 121: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),     // 122: skein.v1.ListReactionsResponse
+	(*Reacted)(nil),                   // 123: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),         // 124: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),        // 125: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),            // 126: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),           // 127: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),          // 128: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),         // 129: skein.v1.ListVotesResponse
+	(*Voted)(nil),                     // 130: skein.v1.Voted
+	(*ListMentionsRequest)(nil),       // 131: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),      // 132: skein.v1.ListMentionsResponse
+	(*ListEntriesRequest)(nil),        // 133: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 134: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 135: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 136: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 137: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 138: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 139: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 140: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 141: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 142: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 143: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 144: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 145: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 146: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 147: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 148: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 149: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 150: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 151: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 152: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 153: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 154: skein.v1.CreateGroupForResponse
+	nil,                               // 155: skein.v1.Group.ExtraEntry
+	nil,                               // 156: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 157: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 158: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 159: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 160: skein.v1.Device
+	(Role)(0),                         // 161: skein.v1.Role
+	(GroupPower)(0),                   // 162: skein.v1.GroupPower
+	(JoinMode)(0),                     // 163: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 164: skein.v1.GroupHistory
+	(*Content)(nil),                   // 165: skein.v1.Content
+	(*Poll)(nil),                      // 166: skein.v1.Poll
+	(GroupMention)(0),                 // 167: skein.v1.GroupMention
+	(*Entry)(nil),                     // 168: skein.v1.Entry
+	(*Newest)(nil),                    // 169: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 170: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 171: skein.v1.MyState
+	(*GroupChange)(nil),               // 172: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	158, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	160, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	4,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	158, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	160, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	4,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	4,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	15,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	158, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	160, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
 	20,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	20,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	20,  // 9: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
@@ -9349,59 +9435,59 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	29,  // 19: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	29,  // 20: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	29,  // 21: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	159, // 22: skein.v1.Group.role:type_name -> skein.v1.Role
-	153, // 23: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	160, // 24: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	160, // 25: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	160, // 26: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	161, // 27: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	162, // 28: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	159, // 29: skein.v1.Member.role:type_name -> skein.v1.Role
+	161, // 22: skein.v1.Group.role:type_name -> skein.v1.Role
+	155, // 23: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	162, // 24: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	162, // 25: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	162, // 26: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	163, // 27: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	164, // 28: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	161, // 29: skein.v1.Member.role:type_name -> skein.v1.Role
 	48,  // 30: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	48,  // 31: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	48,  // 32: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	154, // 33: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	160, // 34: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	160, // 35: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	160, // 36: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	161, // 37: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	162, // 38: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	156, // 33: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	162, // 34: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	162, // 35: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	162, // 36: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	163, // 37: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	164, // 38: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
 	48,  // 39: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
 	49,  // 40: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	159, // 41: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	72,  // 42: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	79,  // 43: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	161, // 41: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	74,  // 42: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	81,  // 43: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
 	48,  // 44: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	86,  // 45: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	86,  // 46: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	88,  // 45: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	88,  // 46: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
 	48,  // 47: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	97,  // 48: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	163, // 49: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	155, // 50: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	164, // 51: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	165, // 52: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	163, // 53: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	156, // 54: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	165, // 55: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	116, // 56: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	163, // 57: skein.v1.Edited.content:type_name -> skein.v1.Content
-	157, // 58: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	165, // 59: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	121, // 60: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	128, // 61: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	166, // 62: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	166, // 63: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	166, // 64: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	167, // 65: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	168, // 66: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	169, // 67: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	99,  // 48: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	165, // 49: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	157, // 50: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	166, // 51: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	167, // 52: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	165, // 53: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	158, // 54: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	167, // 55: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	118, // 56: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	165, // 57: skein.v1.Edited.content:type_name -> skein.v1.Content
+	159, // 58: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	167, // 59: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	123, // 60: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	130, // 61: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	168, // 62: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	168, // 63: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	168, // 64: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	169, // 65: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	170, // 66: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	171, // 67: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
 	4,   // 68: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	158, // 69: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	160, // 69: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
 	4,   // 70: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
 	20,  // 71: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
 	20,  // 72: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
 	15,  // 73: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	170, // 74: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	172, // 74: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
 	48,  // 75: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
 	5,   // 76: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
 	7,   // 77: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
@@ -9431,116 +9517,118 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	60,  // 101: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
 	62,  // 102: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
 	64,  // 103: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	66,  // 104: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	68,  // 105: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	70,  // 106: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	73,  // 107: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	75,  // 108: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	77,  // 109: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	80,  // 110: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	82,  // 111: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	84,  // 112: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	87,  // 113: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	89,  // 114: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	91,  // 115: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	93,  // 116: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	95,  // 117: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	98,  // 118: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	100, // 119: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	102, // 120: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	104, // 121: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	106, // 122: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	108, // 123: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	110, // 124: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	112, // 125: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	114, // 126: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	117, // 127: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	119, // 128: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	122, // 129: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	124, // 130: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	126, // 131: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	129, // 132: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	131, // 133: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	133, // 134: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	135, // 135: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	137, // 136: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	139, // 137: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	141, // 138: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	143, // 139: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	145, // 140: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	147, // 141: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	149, // 142: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	151, // 143: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	6,   // 144: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	8,   // 145: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	10,  // 146: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	12,  // 147: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	14,  // 148: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	17,  // 149: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	19,  // 150: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	22,  // 151: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	24,  // 152: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	26,  // 153: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	28,  // 154: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	31,  // 155: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	33,  // 156: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	35,  // 157: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	37,  // 158: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	39,  // 159: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	41,  // 160: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	43,  // 161: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	45,  // 162: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	47,  // 163: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	51,  // 164: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	53,  // 165: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	55,  // 166: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	57,  // 167: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	59,  // 168: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	61,  // 169: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	63,  // 170: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	65,  // 171: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	67,  // 172: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	69,  // 173: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	71,  // 174: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	74,  // 175: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	76,  // 176: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	78,  // 177: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	81,  // 178: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	83,  // 179: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	85,  // 180: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	88,  // 181: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	90,  // 182: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	92,  // 183: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	94,  // 184: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	96,  // 185: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	99,  // 186: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	101, // 187: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	103, // 188: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	105, // 189: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	107, // 190: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	109, // 191: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	111, // 192: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	113, // 193: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	115, // 194: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	118, // 195: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	120, // 196: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	123, // 197: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	125, // 198: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	127, // 199: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	130, // 200: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	132, // 201: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	134, // 202: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	136, // 203: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	138, // 204: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	140, // 205: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	142, // 206: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	144, // 207: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	146, // 208: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	148, // 209: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	150, // 210: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	152, // 211: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	144, // [144:212] is the sub-list for method output_type
-	76,  // [76:144] is the sub-list for method input_type
+	66,  // 104: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	68,  // 105: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	70,  // 106: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	72,  // 107: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	75,  // 108: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	77,  // 109: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	79,  // 110: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	82,  // 111: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	84,  // 112: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	86,  // 113: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	89,  // 114: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	91,  // 115: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	93,  // 116: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	95,  // 117: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	97,  // 118: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	100, // 119: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	102, // 120: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	104, // 121: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	106, // 122: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	108, // 123: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	110, // 124: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	112, // 125: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	114, // 126: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	116, // 127: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	119, // 128: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	121, // 129: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	124, // 130: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	126, // 131: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	128, // 132: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	131, // 133: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	133, // 134: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	135, // 135: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	137, // 136: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	139, // 137: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	141, // 138: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	143, // 139: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	145, // 140: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	147, // 141: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	149, // 142: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	151, // 143: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	153, // 144: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	6,   // 145: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	8,   // 146: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	10,  // 147: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	12,  // 148: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	14,  // 149: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	17,  // 150: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	19,  // 151: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	22,  // 152: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	24,  // 153: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	26,  // 154: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	28,  // 155: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	31,  // 156: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	33,  // 157: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	35,  // 158: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	37,  // 159: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	39,  // 160: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	41,  // 161: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	43,  // 162: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	45,  // 163: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	47,  // 164: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	51,  // 165: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	53,  // 166: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	55,  // 167: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	57,  // 168: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	59,  // 169: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	61,  // 170: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	63,  // 171: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	65,  // 172: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	67,  // 173: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	69,  // 174: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	71,  // 175: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	73,  // 176: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	76,  // 177: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	78,  // 178: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	80,  // 179: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	83,  // 180: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	85,  // 181: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	87,  // 182: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	90,  // 183: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	92,  // 184: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	94,  // 185: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	96,  // 186: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	98,  // 187: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	101, // 188: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	103, // 189: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	105, // 190: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	107, // 191: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	109, // 192: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	111, // 193: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	113, // 194: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	115, // 195: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	117, // 196: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	120, // 197: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	122, // 198: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	125, // 199: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	127, // 200: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	129, // 201: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	132, // 202: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	134, // 203: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	136, // 204: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	138, // 205: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	140, // 206: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	142, // 207: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	144, // 208: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	146, // 209: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	148, // 210: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	150, // 211: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	152, // 212: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	154, // 213: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	145, // [145:214] is the sub-list for method output_type
+	76,  // [76:145] is the sub-list for method input_type
 	76,  // [76:76] is the sub-list for extension type_name
 	76,  // [76:76] is the sub-list for extension extendee
 	0,   // [0:76] is the sub-list for field type_name
@@ -9555,14 +9643,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[23].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[52].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[133].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[135].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   154,
+			NumMessages:   156,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

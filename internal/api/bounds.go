@@ -303,7 +303,7 @@ func groupBounds() map[string]Bounds {
 		"MuteMemberRequest.user":        id().required().format("user"),
 		"MuteMemberRequest.until_ms":    millis(),
 	}
-	for _, m := range []string{"CreateInviteLink", "ListInviteLinks", "RevokeInviteLink", "WithdrawJoin", "ListJoinRequests", "ApproveJoin", "RefuseJoin", "BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers", "LeaveGroup", "SetRole", "TransferOwnership", "MuteMember"} {
+	for _, m := range []string{"DismissGroup", "CreateInviteLink", "ListInviteLinks", "RevokeInviteLink", "WithdrawJoin", "ListJoinRequests", "ApproveJoin", "RefuseJoin", "BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers", "LeaveGroup", "SetRole", "TransferOwnership", "MuteMember"} {
 		all[m+"Request.conversation"] = matching(groupPattern).required().format("group")
 	}
 	for _, m := range []string{"UpdateGroupRequest", "GroupChange"} {

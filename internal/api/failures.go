@@ -53,7 +53,7 @@ func ownFailures() map[string][]im.Code {
 	say("UserService", one(im.CodeNotFound), "FindUser")
 	say("ContactService", one(im.CodeNotFound), "RequestContact", "AcceptContact", "RefuseContact", "RemoveContact", "BlockUser", "UnblockUser", "SetRemark", "SetTags")
 	say("GroupService", one(im.CodeNotFound), "CreateGroup", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers",
-		"LeaveGroup", "SetRole", "TransferOwnership", "MuteMember", "BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation",
+		"LeaveGroup", "DismissGroup", "SetRole", "TransferOwnership", "MuteMember", "BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation",
 		"CreateInviteLink", "ListInviteLinks", "RevokeInviteLink", "GetInviteLink", "JoinByLink", "RequestToJoin", "WithdrawJoin", "ListJoinRequests", "ApproveJoin", "RefuseJoin")
 	say("GroupService", one(im.CodeAlreadyExists), "RequestToJoin")
 	say("MessageService", one(im.CodeNotFound), "SendMessage", "RecallMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "ListEdits", "ListReactions", "ListVotes", "ListEntries", "MarkRead", "SetMyState")

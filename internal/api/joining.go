@@ -9,6 +9,17 @@ import (
 	"github.com/skein-im/skein/wire"
 )
 
+func (c *Calls) dismissGroup(ctx context.Context, actor im.Actor, r *wire.DismissGroupRequest) (*wire.DismissGroupResponse, error) {
+	conv, err := groupID(r.GetConversation())
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Groups.Dismiss(ctx, actor, conv); err != nil {
+		return nil, err
+	}
+	return &wire.DismissGroupResponse{}, nil
+}
+
 func (c *Calls) createInviteLink(ctx context.Context, actor im.Actor, r *wire.CreateInviteLinkRequest) (*wire.CreateInviteLinkResponse, error) {
 	conv, err := groupID(r.GetConversation())
 	until, errUntil := moment("expiresAtMs", r.GetExpiresAtMs())

@@ -131,6 +131,7 @@ var matrix = []cell{
 		return &wire.RemoveMembersRequest{Conversation: s.group, Users: []string{s.bob.id}}
 	}},
 	{"GroupService/LeaveGroup", "", "NT NF NF NF NF ok ok PD NF PD", func(s *scene) proto.Message { return &wire.LeaveGroupRequest{Conversation: s.group} }},
+	{"GroupService/DismissGroup", "", ownerFor, func(s *scene) proto.Message { return &wire.DismissGroupRequest{Conversation: s.group} }},
 	{"GroupService/SetRole", "", ownerFor, func(s *scene) proto.Message {
 		return &wire.SetRoleRequest{Conversation: s.group, User: s.bob.id, Role: wire.Role_ROLE_ADMIN}
 	}},

@@ -54,6 +54,7 @@ func (c *Calls) table() []row {
 		newRow("GroupService/AddMembers", User, ClassWrite, ids, c.addMembers),
 		newRow("GroupService/RemoveMembers", User, ClassWrite, ids, c.removeMembers),
 		newRow("GroupService/LeaveGroup", User, ClassWrite, small, c.leaveGroup),
+		newRow("GroupService/DismissGroup", User, ClassWrite, small, c.dismissGroup),
 		newRow("GroupService/SetRole", User, ClassWrite, small, c.setRole),
 		newRow("GroupService/TransferOwnership", User, ClassWrite, small, c.transferOwnership),
 		newRow("GroupService/MuteMember", User, ClassWrite, small, c.muteMember),

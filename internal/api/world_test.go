@@ -82,7 +82,10 @@ type worldMembers struct {
 
 var errStranger = im.Errorf(im.CodeNotFound, "no such conversation")
 
-func (m *worldMembers) MaySend(ctx context.Context, u im.UserID, c im.ConversationID) (uint64, error) {
+func (m *worldMembers) MaySend(ctx context.Context, u im.UserID, c im.ConversationID, kind im.EntryKind) (uint64, error) {
+	if c.Kind() == im.KindGroup && kind == im.EntryReaction {
+		return m.groups.MayReact(ctx, u, c)
+	}
 	if c.Kind() == im.KindGroup {
 		return m.groups.MaySend(ctx, u, c)
 	}
@@ -93,7 +96,10 @@ func (m *worldMembers) MaySend(ctx context.Context, u im.UserID, c im.Conversati
 	return 0, m.contacts.MaySend(ctx, u, peer)
 }
 
-func (m *worldMembers) MaySendNow(u im.UserID, c im.ConversationID) (uint64, bool, error) {
+func (m *worldMembers) MaySendNow(u im.UserID, c im.ConversationID, kind im.EntryKind) (uint64, bool, error) {
+	if c.Kind() == im.KindGroup && kind == im.EntryReaction {
+		return m.groups.MayReactNow(u, c)
+	}
 	if c.Kind() == im.KindGroup {
 		return m.groups.MaySendNow(u, c)
 	}

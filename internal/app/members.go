@@ -24,7 +24,7 @@ type members struct {
 
 var errNoConversation = im.Errorf(im.CodeNotFound, "no such conversation")
 
-func (m *members) MaySend(ctx context.Context, u im.UserID, c im.ConversationID) (uint64, error) {
+func (m *members) MaySend(ctx context.Context, u im.UserID, c im.ConversationID, kind im.EntryKind) (uint64, error) {
 	switch c.Kind() {
 	case im.KindDM:
 		peer, ok := c.Peer(u)
@@ -33,18 +33,24 @@ func (m *members) MaySend(ctx context.Context, u im.UserID, c im.ConversationID)
 		}
 		return 0, m.contacts.MaySend(ctx, u, peer)
 	case im.KindGroup:
+		if kind == im.EntryReaction {
+			return m.groups.MayReact(ctx, u, c)
+		}
 		return m.groups.MaySend(ctx, u, c)
 	}
 	return 0, errNoConversation
 }
 
-func (m *members) MaySendNow(u im.UserID, c im.ConversationID) (roster uint64, known bool, err error) {
+func (m *members) MaySendNow(u im.UserID, c im.ConversationID, kind im.EntryKind) (roster uint64, known bool, err error) {
 	switch c.Kind() {
 	case im.KindDM:
 		if peer, ok := c.Peer(u); ok {
 			known, err = m.contacts.MaySendNow(u, peer)
 		}
 	case im.KindGroup:
+		if kind == im.EntryReaction {
+			return m.groups.MayReactNow(u, c)
+		}
 		return m.groups.MaySendNow(u, c)
 	}
 	return 0, known, err

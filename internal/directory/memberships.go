@@ -102,7 +102,7 @@ func (d *DB) readMemberships(ctx context.Context, user im.UserID) (all []im.Memb
 // movesPlaces tells the events that change which conversations their users have.
 func movesPlaces(e *im.Event) bool {
 	switch e.Type {
-	case im.EventGroupCreated, im.EventMemberAdded, im.EventMemberLeft, im.EventMemberRemoved:
+	case im.EventGroupCreated, im.EventMemberAdded, im.EventMemberLeft, im.EventMemberRemoved, im.EventGroupDismissed:
 		return true
 	}
 	return false
@@ -195,6 +195,8 @@ func applyRoster(tx *writeTx, p im.Promise, seq uint64) error {
 			return err
 		}
 		return ban(tx, p)
+	case im.EventGroupDismissed:
+		return dismiss(tx, c, seq)
 	case im.EventMemberBanned:
 		return ban(tx, p)
 	case im.EventMemberUnbanned:
@@ -299,6 +301,25 @@ func part(tx *writeTx, p im.Promise, seq uint64) error {
 		return err
 	}
 	return countMembers(tx, p.Conversation, -gone)
+}
+
+// dismiss ends the membership of all with the entry, and what would make somebody a
+// member. The group's row stays, so its id is taken.
+func dismiss(tx *writeTx, c im.ConversationID, seq uint64) error {
+	if _, err := tx.Exec(`
+		UPDATE memberships SET until_seq = $2, role = 0, muted_until = 0, title = (SELECT name FROM groups WHERE conversation = $1)
+		WHERE conversation = $1 AND role <> 0`, c, int64(seq)); err != nil {
+		return err
+	}
+	for _, query := range [...]string{
+		"UPDATE groups SET members = 0 WHERE conversation = $1", "DELETE FROM group_invitations WHERE conversation = $1",
+		"DELETE FROM group_links WHERE conversation = $1", "DELETE FROM group_requests WHERE conversation = $1",
+	} {
+		if _, err := tx.Exec(query, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // inParts calls f with the users a part at a time, in the order of their ids,

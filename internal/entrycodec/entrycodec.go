@@ -166,8 +166,10 @@ func EventToWire(e *im.Event) *wire.Event {
 	if !e.Until.IsZero() {
 		w.UntilMs = e.Until.UnixMilli()
 	}
-	for _, u := range e.Users {
-		w.Users = append(w.Users, string(u))
+	if e.Type != im.EventGroupDismissed { // it is all of them
+		for _, u := range e.Users {
+			w.Users = append(w.Users, string(u))
+		}
 	}
 	w.Group = GroupChangeToWire(e.Group)
 	return w

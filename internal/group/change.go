@@ -127,9 +127,27 @@ func (s *Service) Leave(ctx context.Context, actor im.Actor, c im.ConversationID
 			return nil, err
 		}
 		if v.Role == im.RoleOwner {
-			return nil, im.Errorf(im.CodePermissionDenied, "the owner hands the group over before leaving")
+			return nil, im.Errorf(im.CodePermissionDenied, "the owner hands the group over, or dismisses it, before leaving")
 		}
 		return &im.Event{Type: im.EventMemberLeft, Users: []im.UserID{actor.User}}, nil
+	})
+}
+
+// Dismiss ends a group: all members are out by one entry, and there is no way back.
+// What was said stays theirs to read.
+func (s *Service) Dismiss(ctx context.Context, actor im.Actor, c im.ConversationID) error {
+	return s.change(ctx, actor, c, nil, func(v *view) (*im.Event, error) {
+		if err := im.Authorize(v.Role, im.GroupDismiss, im.RoleNone); err != nil {
+			return nil, err
+		}
+		// The promise names all, so that no position of theirs passes it before they are
+		// out; the entry does not. If the roster is a later one than v's, the promise is
+		// refused.
+		users, err := s.Members(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		return &im.Event{Type: im.EventGroupDismissed, Users: users}, nil
 	})
 }
 

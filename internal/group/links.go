@@ -101,7 +101,7 @@ func (s *Service) ListLinks(ctx context.Context, actor im.Actor, c im.Conversati
 	if limit, err = im.PageSize(cursor == "" || linkCode.MatchString(cursor), limit, MaxLinks, MaxLinks); err != nil {
 		return nil, "", err
 	}
-	if err := s.may(ctx, actor, c, im.GroupInviteLinks); err != nil {
+	if err := s.mayManage(ctx, actor, c, im.GroupInviteLinks); err != nil {
 		return nil, "", err
 	}
 	list, err = s.doors.LinksPage(ctx, c, s.o.Now(), cursor, limit+1)
@@ -120,7 +120,7 @@ func (s *Service) RevokeLink(ctx context.Context, actor im.Actor, c im.Conversat
 	if err := checkCode(code); err != nil {
 		return err
 	}
-	if err := s.may(ctx, actor, c, im.GroupInviteLinks); err != nil {
+	if err := s.mayManage(ctx, actor, c, im.GroupInviteLinks); err != nil {
 		return err
 	}
 	done, err := s.doors.RemoveLink(ctx, c, code)
@@ -133,8 +133,8 @@ func (s *Service) RevokeLink(ctx context.Context, actor im.Actor, c im.Conversat
 	return nil
 }
 
-// may decides whether the actor's role may do something to a group.
-func (s *Service) may(ctx context.Context, actor im.Actor, c im.ConversationID, action im.GroupAction) error {
+// mayManage decides whether the actor's role may do something to a group.
+func (s *Service) mayManage(ctx context.Context, actor im.Actor, c im.ConversationID, action im.GroupAction) error {
 	v, err := s.view(ctx, actor, c, nil)
 	if err != nil {
 		return err

@@ -70,6 +70,18 @@ func doing(action im.GroupAction) func(context.Context, *world, im.Actor, im.Con
 	}
 }
 
+func reacting(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
+	if by.User == "" {
+		return im.Errorf(im.CodePermissionDenied, "not a user")
+	}
+	rev, err := w.MayReact(ctx, by.User, c)
+	now, known, errNow := w.MayReactNow(by.User, c)
+	if !known || im.CodeOf(errNow) != im.CodeOf(err) || now != rev {
+		return errors.New("RAM says something else")
+	}
+	return err
+}
+
 func recalling(author im.UserID) func(context.Context, *group.Service, im.Actor, im.ConversationID) error {
 	return func(ctx context.Context, s *group.Service, by im.Actor, c im.ConversationID) error {
 		if by.User == "" {
@@ -167,6 +179,9 @@ func permissions() []permission {
 		{"write, while all are muted (`muted_all`)", &im.GroupChange{MutedAll: ptr(true)}, sending},
 		{"mention all, or those who are there", nil, doing(im.GroupMentionAll)},
 		{"mention all, where all members may (`who_may_mention_all`)", &im.GroupChange{MentionAll: im.GroupPowerAll}, doing(im.GroupMentionAll)},
+		{"react to a message", nil, reacting},
+		{"react to a message, where admins alone may write", &im.GroupChange{Post: im.GroupPowerAdmins}, reacting},
+		{"react to a message, while all are muted", &im.GroupChange{MutedAll: ptr(true)}, reacting},
 		on("take back one's own message", recalling("")),
 		on("take back a member's message", recalling("other")),
 		on("take back an admin's message", recalling("admin2")),
@@ -207,6 +222,9 @@ func permissions() []permission {
 		}),
 		on("hand the group over", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
 			return s.Transfer(ctx, by, c, "other")
+		}),
+		on("dismiss the group", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
+			return s.Dismiss(ctx, by, c)
 		}),
 		on("leave", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
 			return s.Leave(ctx, by, c)

@@ -118,7 +118,7 @@ func (s *Service) ListRequests(ctx context.Context, actor im.Actor, c im.Convers
 	if limit, err = im.PageSize(cursor == "" || im.ValidID(cursor), limit, MaxRequests, DefaultPage); err != nil {
 		return nil, "", err
 	}
-	if err := s.may(ctx, actor, c, im.GroupLetIn); err != nil {
+	if err := s.mayManage(ctx, actor, c, im.GroupLetIn); err != nil {
 		return nil, "", err
 	}
 	list, err = s.doors.RequestsPage(ctx, c, s.o.Now(), im.UserID(cursor), limit+1)
@@ -167,7 +167,7 @@ func (s *Service) RefuseRequest(ctx context.Context, actor im.Actor, c im.Conver
 	if _, err := im.ParseUserID(string(user)); err != nil {
 		return err
 	}
-	if err := s.may(ctx, actor, c, im.GroupLetIn); err != nil {
+	if err := s.mayManage(ctx, actor, c, im.GroupLetIn); err != nil {
 		return err
 	}
 	return s.endRequest(ctx, actor.User, c, user, im.EventJoinRefused)

@@ -18,7 +18,7 @@ import (
 // revision is valid with the code muted as well.
 func (s *Service) MaySend(ctx context.Context, user im.UserID, c im.ConversationID) (rev uint64, err error) {
 	err = s.decide(ctx, c, func(r *roster) error {
-		rev, err = s.maySend(r, user)
+		rev, err = s.may(r, user, im.GroupSend)
 		return err
 	}, user)
 	return rev, err
@@ -27,17 +27,36 @@ func (s *Service) MaySend(ctx context.Context, user im.UserID, c im.Conversation
 // MaySendNow is MaySend from RAM alone: known is false where the directory would
 // have to be asked. With others on the same directory that is so for every no.
 func (s *Service) MaySendNow(user im.UserID, c im.ConversationID) (rev uint64, known bool, err error) {
+	return s.mayNow(user, c, im.GroupSend)
+}
+
+// MayReact is MaySend for a reaction: where admins alone may write, every member may
+// react. Who is muted may not.
+func (s *Service) MayReact(ctx context.Context, user im.UserID, c im.ConversationID) (rev uint64, err error) {
+	err = s.decide(ctx, c, func(r *roster) error {
+		rev, err = s.may(r, user, im.GroupReact)
+		return err
+	}, user)
+	return rev, err
+}
+
+// MayReactNow is MaySendNow for a reaction.
+func (s *Service) MayReactNow(user im.UserID, c im.ConversationID) (rev uint64, known bool, err error) {
+	return s.mayNow(user, c, im.GroupReact)
+}
+
+func (s *Service) mayNow(user im.UserID, c im.ConversationID, action im.GroupAction) (rev uint64, known bool, err error) {
 	r := s.rosters.certain(c)
 	if r == nil {
 		return 0, false, nil
 	}
-	rev, err = s.maySend(r, user)
+	rev, err = s.may(r, user, action)
 	return rev, err == nil || !s.o.Shared, err
 }
 
-func (s *Service) maySend(r *roster, user im.UserID) (rev uint64, err error) {
+func (s *Service) may(r *roster, user im.UserID, action im.GroupAction) (rev uint64, err error) {
 	m := r.member(user)
-	if err := r.switches.Authorize(m.role, im.GroupSend, im.RoleNone); err != nil {
+	if err := r.switches.Authorize(m.role, action, im.RoleNone); err != nil {
 		return r.rev, err
 	}
 	if m.mutedUntil != 0 && s.o.Now().UnixMilli() < m.mutedUntil {
@@ -322,6 +341,8 @@ func (r *roster) with(p im.Promise, seq uint64) *roster {
 		join(e.Users)
 	case im.EventMemberLeft, im.EventMemberRemoved:
 		change(e.Users, func(m *cachedMember) { *m = cachedMember{} })
+	case im.EventGroupDismissed:
+		next.base, next.over = nil, nil
 	case im.EventRoleChanged:
 		change(e.Users[:1], func(m *cachedMember) { m.role = e.Role })
 	case im.EventMemberMuted:

@@ -19,6 +19,8 @@ const (
 	GroupBan
 	GroupInviteLinks
 	GroupLetIn
+	GroupDismiss
+	GroupReact
 )
 
 // groupPowers is the least role for each action. An action without a row is
@@ -39,12 +41,17 @@ var groupPowers = [...]Role{
 	GroupBan:            RoleAdmin,
 	GroupInviteLinks:    RoleAdmin,
 	GroupLetIn:          RoleAdmin,
+	GroupDismiss:        RoleOwner,
+	GroupReact:          RoleMember,
 }
 
 // Authorize is the function Authorize under the group's switches: who may add,
 // write and mention all is theirs to say, and while all are muted admins alone
-// write.
+// write and react.
 func (s GroupSwitches) Authorize(actor Role, action GroupAction, target Role) error {
+	if action == GroupReact && s.MutedAll && actor == RoleMember {
+		return Errorf(CodeMuted, "nobody but admins may react here for now")
+	}
 	if power := s.power(action); power != 0 && actor != RoleNone {
 		if power == GroupPowerAdmins && actor < RoleAdmin {
 			return Errorf(CodePermissionDenied, "in this group admins alone may do that")

@@ -121,7 +121,7 @@ func (it *item) forGood() bool { return it.err != nil && !im.ForNow(it.err) }
 // mayStore asks the stores whether an item may be stored, and makes what it needs.
 func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 	e := &it.entry
-	roster, err := s.permissions.MaySend(ctx, e.Sender, e.Conversation)
+	roster, err := s.permissions.MaySend(ctx, e.Sender, e.Conversation, e.Kind)
 	if err != nil && !takesBack(e, err) {
 		if im.CodeOf(err) != im.CodeMuted { // that is decided by each node's clock, too
 			it.deniedAt = roster

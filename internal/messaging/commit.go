@@ -199,7 +199,7 @@ func (s *Service) decide(it *item) (verdict, error) {
 		return 0, it.err // by an admitter
 	}
 	e := &it.entry
-	roster, known, err := s.permissions.MaySendNow(e.Sender, e.Conversation)
+	roster, known, err := s.permissions.MaySendNow(e.Sender, e.Conversation, e.Kind)
 	switch {
 	case known && err == nil && !s.asksStore(it):
 		if err := s.paced(e); err != nil {

@@ -49,7 +49,7 @@ func newFakeMembers() *fakeMembers {
 	}
 }
 
-func (f *fakeMembers) MaySend(_ context.Context, u im.UserID, c im.ConversationID) (uint64, error) {
+func (f *fakeMembers) MaySend(_ context.Context, u im.UserID, c im.ConversationID, _ im.EntryKind) (uint64, error) {
 	if u == "poison" {
 		panic("as it is asked to")
 	}
@@ -73,7 +73,7 @@ func (f *fakeMembers) MaySend(_ context.Context, u im.UserID, c im.ConversationI
 }
 
 // MaySendNow knows what was asked before and is not denied.
-func (f *fakeMembers) MaySendNow(u im.UserID, c im.ConversationID) (uint64, bool, error) {
+func (f *fakeMembers) MaySendNow(u im.UserID, c im.ConversationID, _ im.EntryKind) (uint64, bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	rev, known := f.cached[c]

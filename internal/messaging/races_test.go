@@ -100,7 +100,7 @@ func TestWhatCameBeforeAJoinLeavesBeforeIt(t *testing.T) {
 	w := newWorld(t)
 	w.out.slow = func() { time.Sleep(20 * time.Millisecond) }
 	g := im.Group("g")
-	if _, err := w.members.MaySend(t.Context(), "alice", g); err != nil { // from now on RAM knows
+	if _, err := w.members.MaySend(t.Context(), "alice", g, im.EntryMessage); err != nil { // from now on RAM knows
 		t.Fatal(err)
 	}
 	entered, release := w.holdAppend()

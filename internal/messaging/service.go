@@ -65,12 +65,13 @@ import (
 
 // Permissions is what messaging asks about who may write in a conversation.
 type Permissions interface {
-	// MaySend decides whether u may write in c now, and returns the roster
-	// revision it decided on, also when it says no (0 for conversations without one).
-	MaySend(ctx context.Context, u im.UserID, c im.ConversationID) (roster uint64, err error)
+	// MaySend decides whether u may write an entry of a kind in c now, and returns the
+	// roster revision it decided on, also when it says no (0 for conversations without
+	// one).
+	MaySend(ctx context.Context, u im.UserID, c im.ConversationID, kind im.EntryKind) (roster uint64, err error)
 	// MaySendNow is MaySend without a store: known is false where it would have to
 	// wait for one. It does not block.
-	MaySendNow(u im.UserID, c im.ConversationID) (roster uint64, known bool, err error)
+	MaySendNow(u im.UserID, c im.ConversationID, kind im.EntryKind) (roster uint64, known bool, err error)
 	// MayWriteYet decides, without a store, whether a message to a group that u may
 	// write comes too soon after their last one: slow_mode. One that was let through
 	// is let through again.

@@ -223,7 +223,7 @@ func TestAnOldRosterBeforeWhatWaitsForAStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.mustSend("alice", ab, "opened")
-	if _, err := w.members.MaySend(t.Context(), "alice", g); err != nil { // revision 0 is in RAM
+	if _, err := w.members.MaySend(t.Context(), "alice", g, im.EntryMessage); err != nil { // revision 0 is in RAM
 		t.Fatal(err)
 	}
 	w.members.setRoster(g, 7)

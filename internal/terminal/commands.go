@@ -71,6 +71,7 @@ func commands() []command {
 		{"info", "", "settings of the open group", 0, (*Chat).infoCmd},
 		{"set", "SETTING VALUE", "change one: " + settingNames(), 1, (*Chat).setCmd},
 		{"leave", "", "leave the open group", 0, (*Chat).leaveCmd},
+		{"dismiss", "", "end the open group for all", 0, (*Chat).dismissCmd},
 		{"outbox", "", "messages that are not sent yet", 0, (*Chat).outboxCmd},
 		{"sessions", "", "where you are logged in", 0, (*Chat).sessionsCmd},
 		{"revoke", "SESSION", "log a session out", 1, func(c *Chat, ctx context.Context, a []string) error { return c.client.Sessions().Revoke(ctx, a[0]) }},

@@ -7,6 +7,14 @@ import (
 	"time"
 )
 
+func (c *Chat) dismissCmd(ctx context.Context, _ []string) error {
+	g, err := c.group()
+	if err != nil {
+		return err
+	}
+	return c.client.Groups().Dismiss(ctx, g)
+}
+
 func (c *Chat) linkCmd(ctx context.Context, args []string) error {
 	g, err := c.group()
 	if err != nil {

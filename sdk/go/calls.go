@@ -307,6 +307,12 @@ func (g Groups) Leave(ctx context.Context, conversation string) error {
 	return g.c.Call(ctx, groupService+"LeaveGroup", &wire.LeaveGroupRequest{Conversation: conversation}, &wire.LeaveGroupResponse{})
 }
 
+// Dismiss ends a group (the owner's to do): everybody is out, and nobody comes back.
+// Each device hears GROUP_DISMISSED, and may read what was said.
+func (g Groups) Dismiss(ctx context.Context, conversation string) error {
+	return g.c.Call(ctx, groupService+"DismissGroup", &wire.DismissGroupRequest{Conversation: conversation}, &wire.DismissGroupResponse{})
+}
+
 // SetRole makes a member an admin, or an admin a member.
 func (g Groups) SetRole(ctx context.Context, conversation, user string, role wire.Role) error {
 	req := &wire.SetRoleRequest{Conversation: conversation, User: user, Role: role}

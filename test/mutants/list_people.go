@@ -177,6 +177,21 @@ var people = []Mutant{
 		Package: groupDir, Test: "TestLinkRefused",
 	},
 	{
+		Name: "dismissed-keeps-members", Breaks: "dismissing: everybody is out",
+		Hunks:   []Hunk{{directoryDir + "/memberships.go", "return dismiss(tx, c, seq)", "return nil"}},
+		Package: groupDir, Test: "TestDismiss",
+	},
+	{
+		Name: "dismissed-in-RAM-writes", Breaks: "dismissing: nobody writes any more",
+		Hunks:   []Hunk{{groupDir + "/roster.go", "next.base, next.over = nil, nil", "next.over = nil"}},
+		Package: groupDir, Test: "TestDismiss",
+	},
+	{
+		Name: "muted-react", Breaks: "reactions: nobody reacts while all are muted",
+		Hunks:   []Hunk{{imDir + "/authz.go", "if action == GroupReact && s.MutedAll", "if action == GroupReact && false"}},
+		Package: groupDir, Test: "TestPermissions",
+	},
+	{
 		Name: "doubt-is-forgotten", Breaks: "4: a roster that may be old is looked at again",
 		Hunks:   []Hunk{{groupDir + "/roster.go", "\tif l.doubt == doubt {\n\t\tl.doubt = 0\n\t}", "\tl.doubt = 0"}},
 		Package: groupDir, Test: "TestDoubtOutrunsAConfirmation",

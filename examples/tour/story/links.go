@@ -43,4 +43,12 @@ func links(t *teller) {
 	t.check(len(left.Links) == 1 && left.Links[0].Uses == 4, "a link that was used four times", left.Links)
 	t.call(t.bob, "GroupService/RevokeInviteLink", &wire.RevokeInviteLinkRequest{Conversation: t.tea, Code: code}, new(wire.RevokeInviteLinkResponse))
 	t.refused(t.carol, "GroupService/JoinByLink", &wire.JoinByLinkRequest{Code: code}, wire.CodeNotFound)
+
+	var short wire.CreateGroupResponse
+	t.call(t.bob, "GroupService/CreateGroup", &wire.CreateGroupRequest{Name: "Not for long"}, &short)
+	t.hears("group created by bob bob", t.bobs)
+	gone := short.Group.GetConversation()
+	t.call(t.bob, "GroupService/DismissGroup", &wire.DismissGroupRequest{Conversation: gone}, new(wire.DismissGroupResponse))
+	t.hears("group dismissed by bob", t.bobs)
+	t.refused(t.bob, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: gone, Content: text("hello?")}, wire.CodeNotFound)
 }
