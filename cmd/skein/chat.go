@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -26,6 +25,7 @@ type chatCmd struct {
 	Codec    string `default:"pb" enum:"pb,json" help:"pb or json."`
 	Register bool   `help:"Make a new account."`
 	Profile  string `help:"Directory of the messages and the login (default ~/.skein/SERVER/USER)." placeholder:"DIR"`
+	Plain    bool   `help:"Lines in, lines out, also on a terminal; otherwise the chat takes the whole window."`
 }
 
 func (c *chatCmd) Run(ctx context.Context) error {
@@ -65,12 +65,10 @@ func (c *chatCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer client.Close()
-	screen, restore, err := openScreen()
-	if err != nil {
-		return err
+	if c.Plain || !term.IsTerminal(int(os.Stdin.Fd())) || !term.IsTerminal(int(os.Stdout.Fd())) {
+		return terminal.New(client, terminal.Plain(os.Stdin, os.Stdout)).Run(ctx)
 	}
-	defer restore()
-	return terminal.New(client, screen).Run(ctx)
+	return terminal.NewWindow(client).Run(ctx)
 }
 
 func (c *chatCmd) target(base *url.URL) string {
@@ -138,24 +136,4 @@ func (c *chatCmd) logIn(ctx context.Context, file skein.TokenFile, device *wire.
 		return nil, err
 	}
 	return tokens, file.Save(tokens)
-}
-
-// openScreen takes over a terminal, or uses plain pipes.
-func openScreen() (terminal.Screen, func(), error) {
-	fd := int(os.Stdin.Fd())
-	if !term.IsTerminal(fd) {
-		return terminal.Plain(os.Stdin, os.Stdout), func() {}, nil
-	}
-	old, err := term.MakeRaw(fd)
-	if err != nil {
-		return nil, nil, err
-	}
-	t := term.NewTerminal(struct {
-		io.Reader
-		io.Writer
-	}{os.Stdin, os.Stdout}, "> ")
-	if w, h, err := term.GetSize(fd); err == nil {
-		_ = t.SetSize(w, h) // a wrong size only wraps oddly
-	}
-	return t, func() { _ = term.Restore(fd, old) }, nil
 }

@@ -1,11 +1,10 @@
-// Package terminal is the chat client of `skein chat`: lines in, lines out, on
-// the Go SDK.
+// Package terminal is the chat client of `skein chat`, on the Go SDK: a Window that
+// takes the whole terminal, and a Chat with lines in and lines out, so that scripts can
+// use it. Both have the same commands.
 //
-// It owns the commands and how things look; everything else is the SDK's. On a
-// terminal the prompt stays while messages arrive; with input from a pipe it
-// reads plain lines, so that scripts can use it.
+// It owns the commands and how things look; everything else is the SDK's.
 //
-// Goroutines: Run's reads commands, one handles events. Locks: mu guards the
+// Goroutines of a Chat: Run's reads commands, one handles events. Locks: mu guards the
 // open conversation, the names and the last ticks; it is not held while calling
 // the SDK or writing.
 package terminal
@@ -251,26 +250,32 @@ func (c *Chat) show(ctx context.Context, m *skein.Message) {
 	case m.Recalled:
 		c.printf("%s  %s  (taken back)  #%d\n", at, c.name(ctx, m.Sender), m.Seq)
 	default:
-		text := words(m)
-		if m.Text == "" {
-			text = fmt.Sprintf("(%s, %d bytes)", m.Type, len(m.Data))
-		}
-		if m.ReplyTo > 0 {
-			text = fmt.Sprintf("↳ #%d %s", m.ReplyTo, text)
-		}
-		if m.Edits > 0 {
-			text += "  (edited)"
-		}
-		for _, r := range m.Reactions {
-			text += fmt.Sprintf("  %s %d", clean(r.Reaction), r.Count)
-		}
-		text += pollText(m)
 		number := ""
 		if m.Seq > 0 {
 			number = fmt.Sprintf("  #%d", m.Seq)
 		}
-		c.printf("%s  %s  %s%s  %s\n", at, c.name(ctx, m.Sender), text, number, marks[m.Status])
+		c.printf("%s  %s  %s%s  %s\n", at, c.name(ctx, m.Sender), saying(m, "  "), number, marks[m.Status])
 	}
+}
+
+// saying is what a message says, with all that belongs to it; between stands before its
+// reactions and before each option of a poll.
+func saying(m *skein.Message, between string) string {
+	text := content(m)
+	if m.ReplyTo > 0 {
+		text = fmt.Sprintf("↳ #%d %s", m.ReplyTo, text)
+	}
+	if m.Edits > 0 {
+		text += "  (edited)"
+	}
+	text += strings.ReplaceAll(pollText(m), "  [", between+"[")
+	for i, r := range m.Reactions {
+		if i == 0 {
+			text += strings.TrimSuffix(between, "  ")
+		}
+		text += fmt.Sprintf("  %s %d", clean(r.Reaction), r.Count)
+	}
+	return text
 }
 
 // describe puts an event into words.

@@ -284,6 +284,14 @@ func (k *core) oldestInFlight() time.Time {
 	return t
 }
 
+// entryOf is the entry that a Send becomes, but for what the ack tells.
+func entryOf(s *wire.Send, user string) *wire.Entry {
+	return &wire.Entry{
+		Conversation: s.Conversation, Id: s.Id, Sender: user, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
+		Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions, Extra: s.Extra, Poll: s.Poll,
+	}
+}
+
 // onAck: the message is durable. If its turn has come it is applied in the same
 // batch that takes it out of the outbox.
 func (k *core) onAck(a *wire.SendAck) {
@@ -292,12 +300,8 @@ func (k *core) onAck(a *wire.SendAck) {
 		return // answered twice
 	}
 	k.stored(it, a.Seq)
-	s := it.rec.Send
-	e := &wire.Entry{
-		Conversation: a.Conversation, Seq: a.Seq, Id: a.Id, Sender: k.meta.User,
-		StoredAtMs: a.StoredAtMs, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Content: s.Content,
-		ReplyTo: s.ReplyTo, Mentions: s.Mentions, Extra: s.Extra, Count: a.Count, Pos: a.Pos,
-	}
+	e := entryOf(it.rec.Send, k.meta.User)
+	e.Seq, e.StoredAtMs, e.Count, e.Pos = a.Seq, a.StoredAtMs, a.Count, a.Pos
 	k.resolve(it, messageOf(e, k.meta.User), nil)
 	k.take([]*wire.Entry{e})
 }

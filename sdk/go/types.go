@@ -214,13 +214,8 @@ func (m *Message) tick(peerReceived, peerRead uint64) {
 }
 
 func messageOfOutbox(r *OutboxRecord, user string) *Message {
-	m := &Message{
-		Conversation: r.Send.Conversation, Seq: r.Seq, ID: idFrom(r.Send.Id), Sender: user, Own: true,
-		Time: time.UnixMilli(r.MadeAtMs), Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
-		Type: r.Send.GetContent().GetType(), Text: r.Send.GetContent().GetText(), Data: r.Send.GetContent().GetData(),
-		Fallback: r.Send.GetContent().GetFallback(), Extra: r.Send.Extra,
-		ReplyTo: r.Send.ReplyTo, Mentions: r.Send.Mentions, Status: StatusPending,
-	}
+	m := messageOf(entryOf(r.Send, user), user)
+	m.Seq, m.Time, m.Status = r.Seq, time.UnixMilli(r.MadeAtMs), StatusPending
 	switch r.State {
 	case OutboxStored:
 		m.Status = StatusSent
