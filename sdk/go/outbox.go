@@ -288,7 +288,7 @@ func (k *core) oldestInFlight() time.Time {
 func entryOf(s *wire.Send, user string) *wire.Entry {
 	return &wire.Entry{
 		Conversation: s.Conversation, Id: s.Id, Sender: user, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
-		Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions, Extra: s.Extra, Poll: s.Poll,
+		Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions, GroupMention: s.GroupMention, Extra: s.Extra, Poll: s.Poll,
 	}
 }
 
