@@ -183,7 +183,7 @@ var people = []Mutant{
 	},
 	{
 		Name: "dismissed-in-RAM-writes", Breaks: "dismissing: nobody writes any more",
-		Hunks:   []Hunk{{groupDir + "/roster.go", "next.base, next.over = nil, nil", "next.over = nil"}},
+		Hunks:   []Hunk{{groupDir + "/roster.go", "next.base, next.over = nil, nil", "next.base = nil"}},
 		Package: groupDir, Test: "TestDismiss",
 	},
 	{
