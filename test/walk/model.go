@@ -256,6 +256,7 @@ const (
 	muted     = "muted"
 	noContact = "not_contact"
 	tooLate   = "too_late"
+	limited   = "rate_limited"
 )
 
 // maySend predicts whether a user may write.

@@ -35,6 +35,8 @@ type contact struct {
 	state   contactState
 	blocked bool
 	remark  string
+	// refused: they asked, and may not ask again for a while.
+	refused bool
 }
 
 type contactState int
@@ -164,6 +166,7 @@ func (m *model) befriend(user, peer string) {
 	a, b := m.sides(user, peer)
 	was, wasB := a.state, b.state
 	a.state, b.state = friend, friend
+	a.refused, b.refused = false, false
 	m.notices(user, peer, wire.EventType_EVENT_TYPE_CONTACT_ACCEPTED, "", was != friend, wasB != friend)
 }
 

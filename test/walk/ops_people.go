@@ -308,8 +308,12 @@ func (w *walk) opContact(u *user) *op {
 	switch w.rng.IntN(8) {
 	case 0, 1:
 		text := w.word()
-		if mine.state != friend && mine.blocked {
+		switch _, theirs := m.sides(u.id, v); {
+		case mine.state == friend:
+		case mine.blocked:
 			o.want = denied
+		case mine.state == stranger && theirs.state != asked && mine.refused:
+			o.want = limited
 		}
 		o.done = func() error { w.requested(u.id, v, text); return nil }
 		return call("RequestContact", &wire.RequestContactRequest{User: v, Message: text}, &wire.RequestContactResponse{})
@@ -327,6 +331,8 @@ func (w *walk) opContact(u *user) *op {
 	case 4:
 		o.done = func() error {
 			if mine.state == asksMe {
+				_, theirs := m.sides(u.id, v)
+				theirs.refused = true // for longer than any walk
 				m.part(u.id, v, wire.EventType_EVENT_TYPE_CONTACT_REFUSED)
 			}
 			return nil

@@ -237,8 +237,8 @@ func final(err error) bool {
 	if !errors.As(err, &e) {
 		return false
 	}
-	n := e.Code.Info().Number
-	return n >= 4400
+	// Requests are not limited here, so this is about a contact who refused.
+	return e.Code.Info().Number >= 4400 || e.Code == wire.CodeRateLimited
 }
 
 // either is a call over a connection or over HTTP.
