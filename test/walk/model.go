@@ -312,7 +312,13 @@ func (m *model) mayEdit(c *conversation, user string, seq uint64) string {
 }
 
 func (m *model) mayReact(c *conversation, user string, seq uint64) string {
-	code := first(m.maySend(c, user), c.message(user, seq))
+	may := m.maySend(c, user)
+	if c.group != nil && may == denied { // where admins alone write, members react
+		g := *c.group
+		g.postAdmins = false
+		may = m.maySend(&conversation{id: c.id, group: &g, places: c.places}, user)
+	}
+	code := first(may, c.message(user, seq))
 	if code == okay && c.at(seq).recalled {
 		return tooLate
 	}
