@@ -353,6 +353,8 @@ const (
 	EventType_EVENT_TYPE_CONTACT_TAGGED EventType = 33
 	// The sender's request to `users` was not answered in time, and is gone. Both are told.
 	EventType_EVENT_TYPE_CONTACT_EXPIRED EventType = 34
+	// What the user scheduled is another; read it anew. `conversation`: of a new or a failed one, where it goes. SPEC §4.19.
+	EventType_EVENT_TYPE_SCHEDULED_CHANGED EventType = 35
 )
 
 // Enum value maps for EventType.
@@ -387,6 +389,7 @@ var (
 		32: "EVENT_TYPE_GROUP_JOIN_WITHDRAWN",
 		33: "EVENT_TYPE_CONTACT_TAGGED",
 		34: "EVENT_TYPE_CONTACT_EXPIRED",
+		35: "EVENT_TYPE_SCHEDULED_CHANGED",
 	}
 	EventType_value = map[string]int32{
 		"EVENT_TYPE_UNSPECIFIED":              0,
@@ -418,6 +421,7 @@ var (
 		"EVENT_TYPE_GROUP_JOIN_WITHDRAWN":     32,
 		"EVENT_TYPE_CONTACT_TAGGED":           33,
 		"EVENT_TYPE_CONTACT_EXPIRED":          34,
+		"EVENT_TYPE_SCHEDULED_CHANGED":        35,
 	}
 )
 
@@ -1652,7 +1656,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\fGroupHistory\x12\x1d\n" +
 	"\x19GROUP_HISTORY_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aGROUP_HISTORY_FROM_JOINING\x10\x01\x12\x15\n" +
-	"\x11GROUP_HISTORY_ALL\x10\x02*\xa7\a\n" +
+	"\x11GROUP_HISTORY_ALL\x10\x02*\xc9\a\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CREATED\x10\x01\x12\x1c\n" +
@@ -1683,7 +1687,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x1dEVENT_TYPE_GROUP_JOIN_REFUSED\x10\x1f\x12#\n" +
 	"\x1fEVENT_TYPE_GROUP_JOIN_WITHDRAWN\x10 \x12\x1d\n" +
 	"\x19EVENT_TYPE_CONTACT_TAGGED\x10!\x12\x1e\n" +
-	"\x1aEVENT_TYPE_CONTACT_EXPIRED\x10\"*M\n" +
+	"\x1aEVENT_TYPE_CONTACT_EXPIRED\x10\"\x12 \n" +
+	"\x1cEVENT_TYPE_SCHEDULED_CHANGED\x10#*M\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROLE_MEMBER\x10\x01\x12\x0e\n" +

@@ -240,6 +240,60 @@ func (ContactState) EnumDescriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
 }
 
+type ScheduledState int32
+
+const (
+	ScheduledState_SCHEDULED_STATE_UNSPECIFIED ScheduledState = 0
+	ScheduledState_SCHEDULED_STATE_WAITING     ScheduledState = 1
+	// Its time has come: it is changed and cancelled no more.
+	ScheduledState_SCHEDULED_STATE_SENDING ScheduledState = 2
+	// It was refused for good. It stays until it is changed or cancelled.
+	ScheduledState_SCHEDULED_STATE_FAILED ScheduledState = 3
+)
+
+// Enum value maps for ScheduledState.
+var (
+	ScheduledState_name = map[int32]string{
+		0: "SCHEDULED_STATE_UNSPECIFIED",
+		1: "SCHEDULED_STATE_WAITING",
+		2: "SCHEDULED_STATE_SENDING",
+		3: "SCHEDULED_STATE_FAILED",
+	}
+	ScheduledState_value = map[string]int32{
+		"SCHEDULED_STATE_UNSPECIFIED": 0,
+		"SCHEDULED_STATE_WAITING":     1,
+		"SCHEDULED_STATE_SENDING":     2,
+		"SCHEDULED_STATE_FAILED":      3,
+	}
+)
+
+func (x ScheduledState) Enum() *ScheduledState {
+	p := new(ScheduledState)
+	*p = x
+	return p
+}
+
+func (x ScheduledState) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ScheduledState) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[4].Descriptor()
+}
+
+func (ScheduledState) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[4]
+}
+
+func (x ScheduledState) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ScheduledState.Descriptor instead.
+func (ScheduledState) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{4}
+}
+
 type Tokens struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	User    string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
@@ -7173,6 +7227,468 @@ func (x *ListVotesResponse) GetNext() string {
 	return ""
 }
 
+type ScheduleMessageRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As for SendMessage. Its id is the message's for ever; without one the server makes it.
+	Message *SendMessageRequest `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	// Unix milliseconds, at most a year ahead; what is over means at once.
+	AtMs          int64 `protobuf:"varint,2,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScheduleMessageRequest) Reset() {
+	*x = ScheduleMessageRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[126]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScheduleMessageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScheduleMessageRequest) ProtoMessage() {}
+
+func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[126]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
+func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+}
+
+func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *ScheduleMessageRequest) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+type ScheduleMessageResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScheduleMessageResponse) Reset() {
+	*x = ScheduleMessageResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[127]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScheduleMessageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScheduleMessageResponse) ProtoMessage() {}
+
+func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[127]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
+func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+}
+
+func (x *ScheduleMessageResponse) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+// A message that is sent later.
+type Scheduled struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// With its id.
+	Message     *SendMessageRequest `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
+	AtMs        int64               `protobuf:"varint,2,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	CreatedAtMs int64               `protobuf:"varint,3,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	State       ScheduledState      `protobuf:"varint,4,opt,name=state,proto3,enum=skein.v1.ScheduledState" json:"state,omitempty"`
+	// FAILED: why.
+	Error         *Error `protobuf:"bytes,5,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Scheduled) Reset() {
+	*x = Scheduled{}
+	mi := &file_skein_v1_services_proto_msgTypes[128]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Scheduled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Scheduled) ProtoMessage() {}
+
+func (x *Scheduled) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[128]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
+func (*Scheduled) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+}
+
+func (x *Scheduled) GetMessage() *SendMessageRequest {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *Scheduled) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+func (x *Scheduled) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *Scheduled) GetState() ScheduledState {
+	if x != nil {
+		return x.State
+	}
+	return ScheduledState_SCHEDULED_STATE_UNSPECIFIED
+}
+
+func (x *Scheduled) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+type ListScheduledRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most so many (default and at most 100), fewer if they are long …
+	Limit uint32 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	// … after the one that ListScheduledResponse.next names.
+	Cursor        string `protobuf:"bytes,2,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListScheduledRequest) Reset() {
+	*x = ListScheduledRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[129]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListScheduledRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListScheduledRequest) ProtoMessage() {}
+
+func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[129]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
+func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+}
+
+func (x *ListScheduledRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListScheduledRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+type ListScheduledResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Scheduled []*Scheduled           `protobuf:"bytes,1,rep,name=scheduled,proto3" json:"scheduled,omitempty"`
+	// Set when there are more: `cursor` of the next page.
+	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListScheduledResponse) Reset() {
+	*x = ListScheduledResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[130]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListScheduledResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListScheduledResponse) ProtoMessage() {}
+
+func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[130]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
+func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+}
+
+func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
+	if x != nil {
+		return x.Scheduled
+	}
+	return nil
+}
+
+func (x *ListScheduledResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
+type ChangeScheduledRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What it says then, all of it, to the same conversation; absent: that stays. Without an id, or with the same.
+	Message *SendMessageRequest `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	// 0: the time stays.
+	AtMs          int64 `protobuf:"varint,3,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeScheduledRequest) Reset() {
+	*x = ChangeScheduledRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[131]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeScheduledRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeScheduledRequest) ProtoMessage() {}
+
+func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[131]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
+func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+}
+
+func (x *ChangeScheduledRequest) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *ChangeScheduledRequest) GetMessage() *SendMessageRequest {
+	if x != nil {
+		return x.Message
+	}
+	return nil
+}
+
+func (x *ChangeScheduledRequest) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+type ChangeScheduledResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ChangeScheduledResponse) Reset() {
+	*x = ChangeScheduledResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[132]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ChangeScheduledResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ChangeScheduledResponse) ProtoMessage() {}
+
+func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[132]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
+func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+}
+
+type CancelScheduledRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelScheduledRequest) Reset() {
+	*x = CancelScheduledRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[133]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelScheduledRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelScheduledRequest) ProtoMessage() {}
+
+func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[133]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
+func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+}
+
+func (x *CancelScheduledRequest) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+type CancelScheduledResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CancelScheduledResponse) Reset() {
+	*x = CancelScheduledResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[134]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CancelScheduledResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CancelScheduledResponse) ProtoMessage() {}
+
+func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[134]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
+func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+}
+
 // What a user chose.
 type Voted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -7185,7 +7701,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7197,7 +7713,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7210,7 +7726,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *Voted) GetUser() string {
@@ -7238,7 +7754,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7250,7 +7766,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7263,7 +7779,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -7292,7 +7808,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7304,7 +7820,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7317,7 +7833,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -7347,7 +7863,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7359,7 +7875,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7372,7 +7888,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -7417,7 +7933,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7429,7 +7945,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7442,7 +7958,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -7494,7 +8010,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7506,7 +8022,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7519,7 +8035,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -7566,7 +8082,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7578,7 +8094,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7591,7 +8107,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -7611,7 +8127,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7623,7 +8139,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7636,7 +8152,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -7661,7 +8177,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7673,7 +8189,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7686,7 +8202,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 type SetMyStateRequest struct {
@@ -7707,7 +8223,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7719,7 +8235,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7732,7 +8248,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -7793,7 +8309,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7805,7 +8321,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7818,7 +8334,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -7839,7 +8355,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7851,7 +8367,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7864,7 +8380,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -7897,7 +8413,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7909,7 +8425,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7922,7 +8438,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -7948,7 +8464,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7960,7 +8476,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7973,7 +8489,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -8013,7 +8529,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8025,7 +8541,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8038,7 +8554,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -8059,7 +8575,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8071,7 +8587,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8084,7 +8600,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -8117,7 +8633,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8129,7 +8645,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8142,7 +8658,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -8163,7 +8679,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8175,7 +8691,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8188,7 +8704,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -8215,7 +8731,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8227,7 +8743,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8240,7 +8756,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -8266,7 +8782,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8278,7 +8794,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8291,7 +8807,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -8310,7 +8826,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8322,7 +8838,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8335,7 +8851,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -8356,7 +8872,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8368,7 +8884,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8381,7 +8897,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -8407,7 +8923,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8419,7 +8935,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8432,7 +8948,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -8459,7 +8975,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8471,7 +8987,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8484,7 +9000,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -8531,7 +9047,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8543,7 +9059,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8556,7 +9072,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -9024,7 +9540,32 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06cursor\x18\x05 \x01(\tR\x06cursor\"N\n" +
 	"\x11ListVotesResponse\x12%\n" +
 	"\x05voted\x18\x01 \x03(\v2\x0f.skein.v1.VotedR\x05voted\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"5\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"e\n" +
+	"\x16ScheduleMessageRequest\x126\n" +
+	"\amessage\x18\x01 \x01(\v2\x1c.skein.v1.SendMessageRequestR\amessage\x12\x13\n" +
+	"\x05at_ms\x18\x02 \x01(\x03R\x04atMs\")\n" +
+	"\x17ScheduleMessageResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\"\xd3\x01\n" +
+	"\tScheduled\x126\n" +
+	"\amessage\x18\x01 \x01(\v2\x1c.skein.v1.SendMessageRequestR\amessage\x12\x13\n" +
+	"\x05at_ms\x18\x02 \x01(\x03R\x04atMs\x12\"\n" +
+	"\rcreated_at_ms\x18\x03 \x01(\x03R\vcreatedAtMs\x12.\n" +
+	"\x05state\x18\x04 \x01(\x0e2\x18.skein.v1.ScheduledStateR\x05state\x12%\n" +
+	"\x05error\x18\x05 \x01(\v2\x0f.skein.v1.ErrorR\x05error\"D\n" +
+	"\x14ListScheduledRequest\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x02 \x01(\tR\x06cursor\"^\n" +
+	"\x15ListScheduledResponse\x121\n" +
+	"\tscheduled\x18\x01 \x03(\v2\x13.skein.v1.ScheduledR\tscheduled\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"u\n" +
+	"\x16ChangeScheduledRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x126\n" +
+	"\amessage\x18\x02 \x01(\v2\x1c.skein.v1.SendMessageRequestR\amessage\x12\x13\n" +
+	"\x05at_ms\x18\x03 \x01(\x03R\x04atMs\"\x19\n" +
+	"\x17ChangeScheduledResponse\"(\n" +
+	"\x16CancelScheduledRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\"\x19\n" +
+	"\x17CancelScheduledResponse\"5\n" +
 	"\x05Voted\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x18\n" +
 	"\aoptions\x18\x02 \x03(\tR\aoptions\"C\n" +
@@ -9137,7 +9678,12 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x15CONTACT_STATE_CONTACT\x10\x01\x12\x17\n" +
 	"\x13CONTACT_STATE_ASKED\x10\x02\x12\x19\n" +
 	"\x15CONTACT_STATE_ASKS_ME\x10\x03\x12\x16\n" +
-	"\x12CONTACT_STATE_NONE\x10\x042\x80\x04\n" +
+	"\x12CONTACT_STATE_NONE\x10\x04*\x87\x01\n" +
+	"\x0eScheduledState\x12\x1f\n" +
+	"\x1bSCHEDULED_STATE_UNSPECIFIED\x10\x00\x12\x1b\n" +
+	"\x17SCHEDULED_STATE_WAITING\x10\x01\x12\x1b\n" +
+	"\x17SCHEDULED_STATE_SENDING\x10\x02\x12\x1a\n" +
+	"\x16SCHEDULED_STATE_FAILED\x10\x032\x80\x04\n" +
 	"\x0eAccountService\x12A\n" +
 	"\bRegister\x12\x19.skein.v1.RegisterRequest\x1a\x1a.skein.v1.RegisterResponse\x128\n" +
 	"\x05Login\x12\x16.skein.v1.LoginRequest\x1a\x17.skein.v1.LoginResponse\x12>\n" +
@@ -9194,7 +9740,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x10ListJoinRequests\x12!.skein.v1.ListJoinRequestsRequest\x1a\".skein.v1.ListJoinRequestsResponse\x12J\n" +
 	"\vApproveJoin\x12\x1c.skein.v1.ApproveJoinRequest\x1a\x1d.skein.v1.ApproveJoinResponse\x12G\n" +
 	"\n" +
-	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xbb\b\n" +
+	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\x95\v\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -9206,7 +9752,11 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"VoteInPoll\x12\x1b.skein.v1.VoteInPollRequest\x1a\x1c.skein.v1.VoteInPollResponse\x12>\n" +
 	"\aEndPoll\x12\x18.skein.v1.EndPollRequest\x1a\x19.skein.v1.EndPollResponse\x12D\n" +
 	"\tListVotes\x12\x1a.skein.v1.ListVotesRequest\x1a\x1b.skein.v1.ListVotesResponse\x12M\n" +
-	"\fListMentions\x12\x1d.skein.v1.ListMentionsRequest\x1a\x1e.skein.v1.ListMentionsResponse\x12J\n" +
+	"\fListMentions\x12\x1d.skein.v1.ListMentionsRequest\x1a\x1e.skein.v1.ListMentionsResponse\x12V\n" +
+	"\x0fScheduleMessage\x12 .skein.v1.ScheduleMessageRequest\x1a!.skein.v1.ScheduleMessageResponse\x12P\n" +
+	"\rListScheduled\x12\x1e.skein.v1.ListScheduledRequest\x1a\x1f.skein.v1.ListScheduledResponse\x12V\n" +
+	"\x0fChangeScheduled\x12 .skein.v1.ChangeScheduledRequest\x1a!.skein.v1.ChangeScheduledResponse\x12V\n" +
+	"\x0fCancelScheduled\x12 .skein.v1.CancelScheduledRequest\x1a!.skein.v1.CancelScheduledResponse\x12J\n" +
 	"\vListEntries\x12\x1c.skein.v1.ListEntriesRequest\x1a\x1d.skein.v1.ListEntriesResponse\x12\\\n" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
@@ -9235,403 +9785,428 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 	return file_skein_v1_services_proto_rawDescData
 }
 
-var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 156)
+var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 165)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
 	(GroupPolicy)(0),                  // 2: skein.v1.GroupPolicy
 	(ContactState)(0),                 // 3: skein.v1.ContactState
-	(*Tokens)(nil),                    // 4: skein.v1.Tokens
-	(*RegisterRequest)(nil),           // 5: skein.v1.RegisterRequest
-	(*RegisterResponse)(nil),          // 6: skein.v1.RegisterResponse
-	(*LoginRequest)(nil),              // 7: skein.v1.LoginRequest
-	(*LoginResponse)(nil),             // 8: skein.v1.LoginResponse
-	(*RefreshRequest)(nil),            // 9: skein.v1.RefreshRequest
-	(*RefreshResponse)(nil),           // 10: skein.v1.RefreshResponse
-	(*LogoutRequest)(nil),             // 11: skein.v1.LogoutRequest
-	(*LogoutResponse)(nil),            // 12: skein.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),       // 13: skein.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),      // 14: skein.v1.ListSessionsResponse
-	(*Session)(nil),                   // 15: skein.v1.Session
-	(*RevokeSessionRequest)(nil),      // 16: skein.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),     // 17: skein.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),     // 18: skein.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),    // 19: skein.v1.ChangePasswordResponse
-	(*User)(nil),                      // 20: skein.v1.User
-	(*GetUsersRequest)(nil),           // 21: skein.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),          // 22: skein.v1.GetUsersResponse
-	(*FindUserRequest)(nil),           // 23: skein.v1.FindUserRequest
-	(*FindUserResponse)(nil),          // 24: skein.v1.FindUserResponse
-	(*SearchUsersRequest)(nil),        // 25: skein.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),       // 26: skein.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),      // 27: skein.v1.UpdateProfileRequest
-	(*UpdateProfileResponse)(nil),     // 28: skein.v1.UpdateProfileResponse
-	(*Contact)(nil),                   // 29: skein.v1.Contact
-	(*RequestContactRequest)(nil),     // 30: skein.v1.RequestContactRequest
-	(*RequestContactResponse)(nil),    // 31: skein.v1.RequestContactResponse
-	(*AcceptContactRequest)(nil),      // 32: skein.v1.AcceptContactRequest
-	(*AcceptContactResponse)(nil),     // 33: skein.v1.AcceptContactResponse
-	(*RefuseContactRequest)(nil),      // 34: skein.v1.RefuseContactRequest
-	(*RefuseContactResponse)(nil),     // 35: skein.v1.RefuseContactResponse
-	(*RemoveContactRequest)(nil),      // 36: skein.v1.RemoveContactRequest
-	(*RemoveContactResponse)(nil),     // 37: skein.v1.RemoveContactResponse
-	(*BlockUserRequest)(nil),          // 38: skein.v1.BlockUserRequest
-	(*BlockUserResponse)(nil),         // 39: skein.v1.BlockUserResponse
-	(*UnblockUserRequest)(nil),        // 40: skein.v1.UnblockUserRequest
-	(*UnblockUserResponse)(nil),       // 41: skein.v1.UnblockUserResponse
-	(*SetRemarkRequest)(nil),          // 42: skein.v1.SetRemarkRequest
-	(*SetRemarkResponse)(nil),         // 43: skein.v1.SetRemarkResponse
-	(*SetTagsRequest)(nil),            // 44: skein.v1.SetTagsRequest
-	(*SetTagsResponse)(nil),           // 45: skein.v1.SetTagsResponse
-	(*ListContactsRequest)(nil),       // 46: skein.v1.ListContactsRequest
-	(*ListContactsResponse)(nil),      // 47: skein.v1.ListContactsResponse
-	(*Group)(nil),                     // 48: skein.v1.Group
-	(*Member)(nil),                    // 49: skein.v1.Member
-	(*CreateGroupRequest)(nil),        // 50: skein.v1.CreateGroupRequest
-	(*CreateGroupResponse)(nil),       // 51: skein.v1.CreateGroupResponse
-	(*GetGroupRequest)(nil),           // 52: skein.v1.GetGroupRequest
-	(*GetGroupResponse)(nil),          // 53: skein.v1.GetGroupResponse
-	(*RenameGroupRequest)(nil),        // 54: skein.v1.RenameGroupRequest
-	(*RenameGroupResponse)(nil),       // 55: skein.v1.RenameGroupResponse
-	(*UpdateGroupRequest)(nil),        // 56: skein.v1.UpdateGroupRequest
-	(*UpdateGroupResponse)(nil),       // 57: skein.v1.UpdateGroupResponse
-	(*ListMembersRequest)(nil),        // 58: skein.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),       // 59: skein.v1.ListMembersResponse
-	(*AddMembersRequest)(nil),         // 60: skein.v1.AddMembersRequest
-	(*AddMembersResponse)(nil),        // 61: skein.v1.AddMembersResponse
-	(*RemoveMembersRequest)(nil),      // 62: skein.v1.RemoveMembersRequest
-	(*RemoveMembersResponse)(nil),     // 63: skein.v1.RemoveMembersResponse
-	(*LeaveGroupRequest)(nil),         // 64: skein.v1.LeaveGroupRequest
-	(*LeaveGroupResponse)(nil),        // 65: skein.v1.LeaveGroupResponse
-	(*DismissGroupRequest)(nil),       // 66: skein.v1.DismissGroupRequest
-	(*DismissGroupResponse)(nil),      // 67: skein.v1.DismissGroupResponse
-	(*SetRoleRequest)(nil),            // 68: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),           // 69: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),  // 70: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil), // 71: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),         // 72: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),        // 73: skein.v1.MuteMemberResponse
-	(*Ban)(nil),                       // 74: skein.v1.Ban
-	(*BanMemberRequest)(nil),          // 75: skein.v1.BanMemberRequest
-	(*BanMemberResponse)(nil),         // 76: skein.v1.BanMemberResponse
-	(*UnbanMemberRequest)(nil),        // 77: skein.v1.UnbanMemberRequest
-	(*UnbanMemberResponse)(nil),       // 78: skein.v1.UnbanMemberResponse
-	(*ListBansRequest)(nil),           // 79: skein.v1.ListBansRequest
-	(*ListBansResponse)(nil),          // 80: skein.v1.ListBansResponse
-	(*Invitation)(nil),                // 81: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),    // 82: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),   // 83: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),   // 84: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),  // 85: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),   // 86: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),  // 87: skein.v1.RefuseInvitationResponse
-	(*InviteLink)(nil),                // 88: skein.v1.InviteLink
-	(*CreateInviteLinkRequest)(nil),   // 89: skein.v1.CreateInviteLinkRequest
-	(*CreateInviteLinkResponse)(nil),  // 90: skein.v1.CreateInviteLinkResponse
-	(*ListInviteLinksRequest)(nil),    // 91: skein.v1.ListInviteLinksRequest
-	(*ListInviteLinksResponse)(nil),   // 92: skein.v1.ListInviteLinksResponse
-	(*RevokeInviteLinkRequest)(nil),   // 93: skein.v1.RevokeInviteLinkRequest
-	(*RevokeInviteLinkResponse)(nil),  // 94: skein.v1.RevokeInviteLinkResponse
-	(*GetInviteLinkRequest)(nil),      // 95: skein.v1.GetInviteLinkRequest
-	(*GetInviteLinkResponse)(nil),     // 96: skein.v1.GetInviteLinkResponse
-	(*JoinByLinkRequest)(nil),         // 97: skein.v1.JoinByLinkRequest
-	(*JoinByLinkResponse)(nil),        // 98: skein.v1.JoinByLinkResponse
-	(*JoinRequest)(nil),               // 99: skein.v1.JoinRequest
-	(*RequestToJoinRequest)(nil),      // 100: skein.v1.RequestToJoinRequest
-	(*RequestToJoinResponse)(nil),     // 101: skein.v1.RequestToJoinResponse
-	(*WithdrawJoinRequest)(nil),       // 102: skein.v1.WithdrawJoinRequest
-	(*WithdrawJoinResponse)(nil),      // 103: skein.v1.WithdrawJoinResponse
-	(*ListJoinRequestsRequest)(nil),   // 104: skein.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),  // 105: skein.v1.ListJoinRequestsResponse
-	(*ApproveJoinRequest)(nil),        // 106: skein.v1.ApproveJoinRequest
-	(*ApproveJoinResponse)(nil),       // 107: skein.v1.ApproveJoinResponse
-	(*RefuseJoinRequest)(nil),         // 108: skein.v1.RefuseJoinRequest
-	(*RefuseJoinResponse)(nil),        // 109: skein.v1.RefuseJoinResponse
-	(*SendMessageRequest)(nil),        // 110: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),       // 111: skein.v1.SendMessageResponse
-	(*RecallMessageRequest)(nil),      // 112: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),     // 113: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),        // 114: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),       // 115: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),          // 116: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),         // 117: skein.v1.ListEditsResponse
-	(*Edited)(nil),                    // 118: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),     // 119: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),    // 120: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),      // 121: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),     // 122: skein.v1.ListReactionsResponse
-	(*Reacted)(nil),                   // 123: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),         // 124: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),        // 125: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),            // 126: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),           // 127: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),          // 128: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),         // 129: skein.v1.ListVotesResponse
-	(*Voted)(nil),                     // 130: skein.v1.Voted
-	(*ListMentionsRequest)(nil),       // 131: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),      // 132: skein.v1.ListMentionsResponse
-	(*ListEntriesRequest)(nil),        // 133: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 134: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 135: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 136: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 137: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 138: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 139: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 140: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 141: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 142: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 143: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 144: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 145: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 146: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 147: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 148: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 149: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 150: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 151: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 152: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 153: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 154: skein.v1.CreateGroupForResponse
-	nil,                               // 155: skein.v1.Group.ExtraEntry
-	nil,                               // 156: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 157: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 158: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 159: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 160: skein.v1.Device
-	(Role)(0),                         // 161: skein.v1.Role
-	(GroupPower)(0),                   // 162: skein.v1.GroupPower
-	(JoinMode)(0),                     // 163: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 164: skein.v1.GroupHistory
-	(*Content)(nil),                   // 165: skein.v1.Content
-	(*Poll)(nil),                      // 166: skein.v1.Poll
-	(GroupMention)(0),                 // 167: skein.v1.GroupMention
-	(*Entry)(nil),                     // 168: skein.v1.Entry
-	(*Newest)(nil),                    // 169: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 170: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 171: skein.v1.MyState
-	(*GroupChange)(nil),               // 172: skein.v1.GroupChange
+	(ScheduledState)(0),               // 4: skein.v1.ScheduledState
+	(*Tokens)(nil),                    // 5: skein.v1.Tokens
+	(*RegisterRequest)(nil),           // 6: skein.v1.RegisterRequest
+	(*RegisterResponse)(nil),          // 7: skein.v1.RegisterResponse
+	(*LoginRequest)(nil),              // 8: skein.v1.LoginRequest
+	(*LoginResponse)(nil),             // 9: skein.v1.LoginResponse
+	(*RefreshRequest)(nil),            // 10: skein.v1.RefreshRequest
+	(*RefreshResponse)(nil),           // 11: skein.v1.RefreshResponse
+	(*LogoutRequest)(nil),             // 12: skein.v1.LogoutRequest
+	(*LogoutResponse)(nil),            // 13: skein.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),       // 14: skein.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),      // 15: skein.v1.ListSessionsResponse
+	(*Session)(nil),                   // 16: skein.v1.Session
+	(*RevokeSessionRequest)(nil),      // 17: skein.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),     // 18: skein.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),     // 19: skein.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),    // 20: skein.v1.ChangePasswordResponse
+	(*User)(nil),                      // 21: skein.v1.User
+	(*GetUsersRequest)(nil),           // 22: skein.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),          // 23: skein.v1.GetUsersResponse
+	(*FindUserRequest)(nil),           // 24: skein.v1.FindUserRequest
+	(*FindUserResponse)(nil),          // 25: skein.v1.FindUserResponse
+	(*SearchUsersRequest)(nil),        // 26: skein.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),       // 27: skein.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),      // 28: skein.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),     // 29: skein.v1.UpdateProfileResponse
+	(*Contact)(nil),                   // 30: skein.v1.Contact
+	(*RequestContactRequest)(nil),     // 31: skein.v1.RequestContactRequest
+	(*RequestContactResponse)(nil),    // 32: skein.v1.RequestContactResponse
+	(*AcceptContactRequest)(nil),      // 33: skein.v1.AcceptContactRequest
+	(*AcceptContactResponse)(nil),     // 34: skein.v1.AcceptContactResponse
+	(*RefuseContactRequest)(nil),      // 35: skein.v1.RefuseContactRequest
+	(*RefuseContactResponse)(nil),     // 36: skein.v1.RefuseContactResponse
+	(*RemoveContactRequest)(nil),      // 37: skein.v1.RemoveContactRequest
+	(*RemoveContactResponse)(nil),     // 38: skein.v1.RemoveContactResponse
+	(*BlockUserRequest)(nil),          // 39: skein.v1.BlockUserRequest
+	(*BlockUserResponse)(nil),         // 40: skein.v1.BlockUserResponse
+	(*UnblockUserRequest)(nil),        // 41: skein.v1.UnblockUserRequest
+	(*UnblockUserResponse)(nil),       // 42: skein.v1.UnblockUserResponse
+	(*SetRemarkRequest)(nil),          // 43: skein.v1.SetRemarkRequest
+	(*SetRemarkResponse)(nil),         // 44: skein.v1.SetRemarkResponse
+	(*SetTagsRequest)(nil),            // 45: skein.v1.SetTagsRequest
+	(*SetTagsResponse)(nil),           // 46: skein.v1.SetTagsResponse
+	(*ListContactsRequest)(nil),       // 47: skein.v1.ListContactsRequest
+	(*ListContactsResponse)(nil),      // 48: skein.v1.ListContactsResponse
+	(*Group)(nil),                     // 49: skein.v1.Group
+	(*Member)(nil),                    // 50: skein.v1.Member
+	(*CreateGroupRequest)(nil),        // 51: skein.v1.CreateGroupRequest
+	(*CreateGroupResponse)(nil),       // 52: skein.v1.CreateGroupResponse
+	(*GetGroupRequest)(nil),           // 53: skein.v1.GetGroupRequest
+	(*GetGroupResponse)(nil),          // 54: skein.v1.GetGroupResponse
+	(*RenameGroupRequest)(nil),        // 55: skein.v1.RenameGroupRequest
+	(*RenameGroupResponse)(nil),       // 56: skein.v1.RenameGroupResponse
+	(*UpdateGroupRequest)(nil),        // 57: skein.v1.UpdateGroupRequest
+	(*UpdateGroupResponse)(nil),       // 58: skein.v1.UpdateGroupResponse
+	(*ListMembersRequest)(nil),        // 59: skein.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),       // 60: skein.v1.ListMembersResponse
+	(*AddMembersRequest)(nil),         // 61: skein.v1.AddMembersRequest
+	(*AddMembersResponse)(nil),        // 62: skein.v1.AddMembersResponse
+	(*RemoveMembersRequest)(nil),      // 63: skein.v1.RemoveMembersRequest
+	(*RemoveMembersResponse)(nil),     // 64: skein.v1.RemoveMembersResponse
+	(*LeaveGroupRequest)(nil),         // 65: skein.v1.LeaveGroupRequest
+	(*LeaveGroupResponse)(nil),        // 66: skein.v1.LeaveGroupResponse
+	(*DismissGroupRequest)(nil),       // 67: skein.v1.DismissGroupRequest
+	(*DismissGroupResponse)(nil),      // 68: skein.v1.DismissGroupResponse
+	(*SetRoleRequest)(nil),            // 69: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),           // 70: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),  // 71: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil), // 72: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),         // 73: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),        // 74: skein.v1.MuteMemberResponse
+	(*Ban)(nil),                       // 75: skein.v1.Ban
+	(*BanMemberRequest)(nil),          // 76: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),         // 77: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),        // 78: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),       // 79: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),           // 80: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),          // 81: skein.v1.ListBansResponse
+	(*Invitation)(nil),                // 82: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),    // 83: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),   // 84: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),   // 85: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),  // 86: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),   // 87: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),  // 88: skein.v1.RefuseInvitationResponse
+	(*InviteLink)(nil),                // 89: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),   // 90: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),  // 91: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),    // 92: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),   // 93: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),   // 94: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),  // 95: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),      // 96: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),     // 97: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),         // 98: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),        // 99: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),               // 100: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),      // 101: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),     // 102: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),       // 103: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),      // 104: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),   // 105: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),  // 106: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),        // 107: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),       // 108: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),         // 109: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),        // 110: skein.v1.RefuseJoinResponse
+	(*SendMessageRequest)(nil),        // 111: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),       // 112: skein.v1.SendMessageResponse
+	(*RecallMessageRequest)(nil),      // 113: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),     // 114: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),        // 115: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),       // 116: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),          // 117: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),         // 118: skein.v1.ListEditsResponse
+	(*Edited)(nil),                    // 119: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),     // 120: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),    // 121: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),      // 122: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),     // 123: skein.v1.ListReactionsResponse
+	(*Reacted)(nil),                   // 124: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),         // 125: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),        // 126: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),            // 127: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),           // 128: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),          // 129: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),         // 130: skein.v1.ListVotesResponse
+	(*ScheduleMessageRequest)(nil),    // 131: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),   // 132: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                 // 133: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),      // 134: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),     // 135: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),    // 136: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),   // 137: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),    // 138: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),   // 139: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                     // 140: skein.v1.Voted
+	(*ListMentionsRequest)(nil),       // 141: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),      // 142: skein.v1.ListMentionsResponse
+	(*ListEntriesRequest)(nil),        // 143: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 144: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 145: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 146: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 147: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 148: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 149: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 150: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 151: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 152: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 153: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 154: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 155: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 156: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 157: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 158: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 159: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 160: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 161: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 162: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 163: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 164: skein.v1.CreateGroupForResponse
+	nil,                               // 165: skein.v1.Group.ExtraEntry
+	nil,                               // 166: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 167: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 168: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 169: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 170: skein.v1.Device
+	(Role)(0),                         // 171: skein.v1.Role
+	(GroupPower)(0),                   // 172: skein.v1.GroupPower
+	(JoinMode)(0),                     // 173: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 174: skein.v1.GroupHistory
+	(*Content)(nil),                   // 175: skein.v1.Content
+	(*Poll)(nil),                      // 176: skein.v1.Poll
+	(GroupMention)(0),                 // 177: skein.v1.GroupMention
+	(*Error)(nil),                     // 178: skein.v1.Error
+	(*Entry)(nil),                     // 179: skein.v1.Entry
+	(*Newest)(nil),                    // 180: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 181: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 182: skein.v1.MyState
+	(*GroupChange)(nil),               // 183: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	160, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
-	4,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	160, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
-	4,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
-	4,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
-	15,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	160, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	20,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	20,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
-	20,  // 9: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
+	170, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	5,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
+	170, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	5,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
+	5,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
+	16,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
+	170, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	21,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	21,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	21,  // 9: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 10: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	2,   // 11: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 12: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	20,  // 13: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	21,  // 13: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 14: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
 	2,   // 15: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 16: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
-	20,  // 17: skein.v1.Contact.user:type_name -> skein.v1.User
+	21,  // 17: skein.v1.Contact.user:type_name -> skein.v1.User
 	3,   // 18: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	29,  // 19: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	29,  // 20: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	29,  // 21: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	161, // 22: skein.v1.Group.role:type_name -> skein.v1.Role
-	155, // 23: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	162, // 24: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	162, // 25: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	162, // 26: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	163, // 27: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	164, // 28: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	161, // 29: skein.v1.Member.role:type_name -> skein.v1.Role
-	48,  // 30: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	48,  // 31: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	48,  // 32: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	156, // 33: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	162, // 34: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	162, // 35: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	162, // 36: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	163, // 37: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	164, // 38: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	48,  // 39: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	49,  // 40: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	161, // 41: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	74,  // 42: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	81,  // 43: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	48,  // 44: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	88,  // 45: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	88,  // 46: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	48,  // 47: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	99,  // 48: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	165, // 49: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	157, // 50: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	166, // 51: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	167, // 52: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	165, // 53: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	158, // 54: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	167, // 55: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	118, // 56: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	165, // 57: skein.v1.Edited.content:type_name -> skein.v1.Content
-	159, // 58: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	167, // 59: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	123, // 60: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	130, // 61: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	168, // 62: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	168, // 63: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	168, // 64: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	169, // 65: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	170, // 66: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	171, // 67: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	4,   // 68: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	160, // 69: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	4,   // 70: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	20,  // 71: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	20,  // 72: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	15,  // 73: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	172, // 74: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	48,  // 75: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	5,   // 76: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	7,   // 77: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	9,   // 78: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	11,  // 79: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	13,  // 80: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	16,  // 81: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	18,  // 82: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	21,  // 83: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	23,  // 84: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	25,  // 85: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	27,  // 86: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	30,  // 87: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	32,  // 88: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	34,  // 89: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	36,  // 90: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	38,  // 91: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	40,  // 92: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	42,  // 93: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	44,  // 94: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	46,  // 95: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	50,  // 96: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	52,  // 97: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	54,  // 98: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	56,  // 99: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	58,  // 100: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	60,  // 101: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	62,  // 102: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	64,  // 103: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	66,  // 104: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	68,  // 105: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	70,  // 106: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	72,  // 107: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	75,  // 108: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	77,  // 109: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	79,  // 110: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	82,  // 111: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	84,  // 112: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	86,  // 113: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	89,  // 114: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	91,  // 115: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	93,  // 116: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	95,  // 117: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	97,  // 118: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	100, // 119: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	102, // 120: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	104, // 121: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	106, // 122: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	108, // 123: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	110, // 124: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	112, // 125: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	114, // 126: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	116, // 127: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	119, // 128: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	121, // 129: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	124, // 130: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	126, // 131: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	128, // 132: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	131, // 133: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	133, // 134: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	135, // 135: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	137, // 136: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	139, // 137: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	141, // 138: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	143, // 139: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	145, // 140: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	147, // 141: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	149, // 142: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	151, // 143: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	153, // 144: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	6,   // 145: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	8,   // 146: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	10,  // 147: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	12,  // 148: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	14,  // 149: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	17,  // 150: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	19,  // 151: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	22,  // 152: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	24,  // 153: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	26,  // 154: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	28,  // 155: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	31,  // 156: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	33,  // 157: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	35,  // 158: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	37,  // 159: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	39,  // 160: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	41,  // 161: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	43,  // 162: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	45,  // 163: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	47,  // 164: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	51,  // 165: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	53,  // 166: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	55,  // 167: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	57,  // 168: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	59,  // 169: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	61,  // 170: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	63,  // 171: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	65,  // 172: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	67,  // 173: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	69,  // 174: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	71,  // 175: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	73,  // 176: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	76,  // 177: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	78,  // 178: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	80,  // 179: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	83,  // 180: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	85,  // 181: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	87,  // 182: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	90,  // 183: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	92,  // 184: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	94,  // 185: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	96,  // 186: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	98,  // 187: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	101, // 188: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	103, // 189: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	105, // 190: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	107, // 191: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	109, // 192: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	111, // 193: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	113, // 194: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	115, // 195: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	117, // 196: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	120, // 197: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	122, // 198: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	125, // 199: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	127, // 200: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	129, // 201: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	132, // 202: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	134, // 203: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	136, // 204: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	138, // 205: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	140, // 206: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	142, // 207: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	144, // 208: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	146, // 209: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	148, // 210: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	150, // 211: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	152, // 212: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	154, // 213: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	145, // [145:214] is the sub-list for method output_type
-	76,  // [76:145] is the sub-list for method input_type
-	76,  // [76:76] is the sub-list for extension type_name
-	76,  // [76:76] is the sub-list for extension extendee
-	0,   // [0:76] is the sub-list for field type_name
+	30,  // 19: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	30,  // 20: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	30,  // 21: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	171, // 22: skein.v1.Group.role:type_name -> skein.v1.Role
+	165, // 23: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	172, // 24: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	172, // 25: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	172, // 26: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	173, // 27: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	174, // 28: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	171, // 29: skein.v1.Member.role:type_name -> skein.v1.Role
+	49,  // 30: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	49,  // 31: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	49,  // 32: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	166, // 33: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	172, // 34: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	172, // 35: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	172, // 36: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	173, // 37: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	174, // 38: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	49,  // 39: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	50,  // 40: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	171, // 41: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	75,  // 42: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	82,  // 43: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	49,  // 44: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	89,  // 45: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	89,  // 46: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	49,  // 47: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	100, // 48: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	175, // 49: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	167, // 50: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	176, // 51: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	177, // 52: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	175, // 53: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	168, // 54: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	177, // 55: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	119, // 56: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	175, // 57: skein.v1.Edited.content:type_name -> skein.v1.Content
+	169, // 58: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	177, // 59: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	124, // 60: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	140, // 61: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	111, // 62: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	111, // 63: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	4,   // 64: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	178, // 65: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	133, // 66: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	111, // 67: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	179, // 68: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	179, // 69: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	179, // 70: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	180, // 71: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	181, // 72: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	182, // 73: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	5,   // 74: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	170, // 75: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	5,   // 76: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	21,  // 77: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	21,  // 78: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	16,  // 79: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	183, // 80: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	49,  // 81: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	6,   // 82: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	8,   // 83: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	10,  // 84: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	12,  // 85: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	14,  // 86: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	17,  // 87: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	19,  // 88: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	22,  // 89: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	24,  // 90: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	26,  // 91: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	28,  // 92: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	31,  // 93: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	33,  // 94: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	35,  // 95: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	37,  // 96: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	39,  // 97: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	41,  // 98: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	43,  // 99: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	45,  // 100: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	47,  // 101: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	51,  // 102: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	53,  // 103: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	55,  // 104: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	57,  // 105: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	59,  // 106: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	61,  // 107: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	63,  // 108: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	65,  // 109: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	67,  // 110: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	69,  // 111: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	71,  // 112: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	73,  // 113: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	76,  // 114: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	78,  // 115: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	80,  // 116: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	83,  // 117: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	85,  // 118: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	87,  // 119: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	90,  // 120: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	92,  // 121: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	94,  // 122: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	96,  // 123: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	98,  // 124: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	101, // 125: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	103, // 126: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	105, // 127: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	107, // 128: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	109, // 129: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	111, // 130: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	113, // 131: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	115, // 132: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	117, // 133: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	120, // 134: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	122, // 135: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	125, // 136: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	127, // 137: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	129, // 138: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	141, // 139: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	131, // 140: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	134, // 141: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	136, // 142: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	138, // 143: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	143, // 144: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	145, // 145: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	147, // 146: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	149, // 147: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	151, // 148: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	153, // 149: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	155, // 150: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	157, // 151: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	159, // 152: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	161, // 153: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	163, // 154: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	7,   // 155: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	9,   // 156: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	11,  // 157: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	13,  // 158: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	15,  // 159: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	18,  // 160: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	20,  // 161: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	23,  // 162: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	25,  // 163: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	27,  // 164: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	29,  // 165: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	32,  // 166: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	34,  // 167: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	36,  // 168: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	38,  // 169: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	40,  // 170: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	42,  // 171: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	44,  // 172: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	46,  // 173: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	48,  // 174: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	52,  // 175: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	54,  // 176: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	56,  // 177: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	58,  // 178: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	60,  // 179: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	62,  // 180: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	64,  // 181: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	66,  // 182: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	68,  // 183: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	70,  // 184: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	72,  // 185: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	74,  // 186: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	77,  // 187: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	79,  // 188: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	81,  // 189: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	84,  // 190: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	86,  // 191: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	88,  // 192: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	91,  // 193: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	93,  // 194: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	95,  // 195: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	97,  // 196: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	99,  // 197: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	102, // 198: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	104, // 199: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	106, // 200: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	108, // 201: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	110, // 202: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	112, // 203: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	114, // 204: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	116, // 205: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	118, // 206: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	121, // 207: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	123, // 208: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	126, // 209: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	128, // 210: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	130, // 211: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	142, // 212: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	132, // 213: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	135, // 214: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	137, // 215: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	139, // 216: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	144, // 217: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	146, // 218: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	148, // 219: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	150, // 220: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	152, // 221: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	154, // 222: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	156, // 223: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	158, // 224: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	160, // 225: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	162, // 226: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	164, // 227: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	155, // [155:228] is the sub-list for method output_type
+	82,  // [82:155] is the sub-list for method input_type
+	82,  // [82:82] is the sub-list for extension type_name
+	82,  // [82:82] is the sub-list for extension extendee
+	0,   // [0:82] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -9643,14 +10218,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[23].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[52].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[135].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[144].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
-			NumEnums:      4,
-			NumMessages:   156,
+			NumEnums:      5,
+			NumMessages:   165,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

@@ -72,6 +72,17 @@ func readIDs(m proto.Message) {
 		m.Id = idOf(m.Id)
 	case *ReactToMessageRequest:
 		m.Id = idOf(m.Id)
+	case *ScheduleMessageRequest:
+		if m.Message != nil {
+			m.Message.Id = idOf(m.Message.Id)
+		}
+	case *ChangeScheduledRequest:
+		m.Id = idOf(m.Id)
+		if m.Message != nil {
+			m.Message.Id = idOf(m.Message.Id)
+		}
+	case *CancelScheduledRequest:
+		m.Id = idOf(m.Id)
 	case *VoteInPollRequest:
 		m.Id = idOf(m.Id)
 	case *EndPollRequest:

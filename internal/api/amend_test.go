@@ -45,6 +45,13 @@ func TestBadAmendments(t *testing.T) {
 		{"MessageService/SendMessage", &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("?"), Poll: &wire.Poll{Options: asked("a").Options, UntilMs: -1}}, im.CodeInvalidArgument, "poll.untilMs"},
 		{"MessageService/SendMessage", &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("?"), Poll: &wire.Poll{Options: asked("a").Options, Voters: 1}}, im.CodeInvalidArgument, "poll.voters"},
 		{"MessageService/SendMessage", &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("?"), Poll: &wire.Poll{Options: asked("a").Options, EndedAtMs: 1}}, im.CodeInvalidArgument, "poll.endedAtMs"},
+		{"MessageService/ScheduleMessage", &wire.ScheduleMessageRequest{AtMs: 1}, im.CodeInvalidArgument, "message"},
+		{"MessageService/ScheduleMessage", &wire.ScheduleMessageRequest{Message: &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("x")}}, im.CodeInvalidArgument, "atMs"},
+		{"MessageService/ScheduleMessage", &wire.ScheduleMessageRequest{Message: &wire.SendMessageRequest{Conversation: "dm:a:b"}, AtMs: 1}, im.CodeInvalidArgument, "message.content"},
+		{"MessageService/ScheduleMessage", &wire.ScheduleMessageRequest{Message: &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("x")}, AtMs: -1}, im.CodeInvalidArgument, "atMs"},
+		{"MessageService/ChangeScheduled", &wire.ChangeScheduledRequest{Id: []byte("x")}, im.CodeInvalidArgument, "id"},
+		{"MessageService/CancelScheduled", &wire.CancelScheduledRequest{}, im.CodeInvalidArgument, "id"},
+		{"MessageService/ListScheduled", &wire.ListScheduledRequest{Cursor: "x"}, im.CodeInvalidArgument, "cursor"},
 		{"MessageService/ListEdits", &wire.ListEditsRequest{Conversation: "dm:a:b"}, im.CodeInvalidArgument, "seq"},
 		{"MessageService/ListEdits", &wire.ListEditsRequest{Conversation: "dm:b:a", Seq: 1}, im.CodeInvalidArgument, "conversation"},
 	} {

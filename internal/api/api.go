@@ -41,6 +41,7 @@ import (
 	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/later"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -74,6 +75,7 @@ type Deps struct {
 	Groups   *group.Service
 	Messages Messages
 	Lists    Lists // of the same messages
+	Later    *later.Service
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Limiter counts the calls of connections that do not belong to a device: those

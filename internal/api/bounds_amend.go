@@ -5,6 +5,7 @@ import (
 
 	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/later"
 )
 
 // amendBounds is of what is done to messages after they were sent.
@@ -33,6 +34,20 @@ func amendBounds() map[string]Bounds {
 		"Reaction.reaction":                  reaction(1).required(),
 		"Reaction.count":                     number(0, math.MaxUint32),
 		"Reaction.users":                     userList(0, 3),
+		"ScheduleMessageRequest.message":     {Required: true},
+		"ScheduleMessageRequest.at_ms":       millis().required().format("at"),
+		"ScheduleMessageResponse.id":         matching(messageIDPattern).required(),
+		"ListScheduledRequest.limit":         page(later.MaxOfUser, math.MaxUint32),
+		"ListScheduledRequest.cursor":        Bounds{MaxLength: maxScheduledCursor, MaxBytes: maxScheduledCursor}.format("cursor"),
+		"ListScheduledResponse.scheduled":    list(later.MaxOfUser),
+		"ListScheduledResponse.next":         {MaxLength: maxScheduledCursor, MaxBytes: maxScheduledCursor},
+		"Scheduled.message":                  {Required: true},
+		"Scheduled.at_ms":                    millis().required(),
+		"Scheduled.created_at_ms":            millis(),
+		"Scheduled.state":                    {Required: true},
+		"ChangeScheduledRequest.id":          matching(namedIDPattern).required().format("message-id"),
+		"ChangeScheduledRequest.at_ms":       millis().format("at"),
+		"CancelScheduledRequest.id":          matching(namedIDPattern).required().format("message-id"),
 		"VoteInPollRequest.conversation":     matching(toPattern).required().format("conversation"),
 		"VoteInPollRequest.seq":              someSeq().required().format("seq"),
 		"VoteInPollRequest.id":               Bounds{Pattern: namedIDPattern}.format("message-id"),

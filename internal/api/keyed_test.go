@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -43,9 +44,18 @@ func another(in proto.Message) proto.Message {
 	other := proto.Clone(in)
 	m := other.ProtoReflect()
 	for i := range m.Descriptor().Fields().Len() {
-		if f := m.Descriptor().Fields().Get(i); f.Kind() == protoreflect.StringKind && !f.IsList() {
+		switch f := m.Descriptor().Fields().Get(i); {
+		case f.Kind() == protoreflect.StringKind && !f.IsList():
 			m.Set(f, protoreflect.ValueOfString(m.Get(f).String()+"x"))
-			break
+			return other
+		case f.Kind() == protoreflect.BytesKind && len(m.Get(f).Bytes()) > 0:
+			b := slices.Clone(m.Get(f).Bytes())
+			b[len(b)-1]++
+			m.Set(f, protoreflect.ValueOfBytes(b))
+			return other
+		case f.FullName().Parent() == "skein.v1.ScheduleMessageRequest" && f.Message() != nil:
+			m.Set(f, protoreflect.ValueOfMessage(another(m.Get(f).Message().Interface()).ProtoReflect()))
+			return other
 		}
 	}
 	return other

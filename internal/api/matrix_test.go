@@ -3,6 +3,7 @@ package api
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -258,7 +259,7 @@ var matrix = []cell{
 	{"MessageService/VoteInPoll", "own feed", feed, func(s *scene) proto.Message {
 		return &wire.VoteInPollRequest{Conversation: "me:" + cmpOr(s.me.id, "x"), Seq: 1}
 	}},
-	{"MessageService/EndPoll", "group", "NT   NF       NF     NF      NF PD     ok    ok    NF   PD", func(s *scene) proto.Message {
+	{"MessageService/EndPoll", "group", groupMgr, func(s *scene) proto.Message {
 		return &wire.EndPollRequest{Conversation: s.group, Seq: s.asked}
 	}},
 	{"MessageService/ListVotes", "group", whoReads, func(s *scene) proto.Message {
@@ -271,6 +272,24 @@ var matrix = []cell{
 		return &wire.SendMessageRequest{Conversation: s.group, Content: text("hello"), GroupMention: wire.GroupMention_GROUP_MENTION_ALL}
 	}},
 	{"MessageService/ListMentions", "", users, func(*scene) proto.Message { return &wire.ListMentionsRequest{} }},
+	{"MessageService/ScheduleMessage", "group", inGroup, func(s *scene) proto.Message {
+		return &wire.ScheduleMessageRequest{Message: &wire.SendMessageRequest{Conversation: s.group, Content: text("later")}, AtMs: inAnHour()}
+	}},
+	{"MessageService/ScheduleMessage", "others' chat", friends, func(s *scene) proto.Message {
+		return &wire.ScheduleMessageRequest{Message: &wire.SendMessageRequest{Conversation: s.chat, Content: text("later")}, AtMs: inAnHour()}
+	}},
+	{"MessageService/ScheduleMessage", "own feed", feed, func(s *scene) proto.Message {
+		return &wire.ScheduleMessageRequest{Message: &wire.SendMessageRequest{Conversation: "me:" + cmpOr(s.me.id, "x"), Content: text("later")}, AtMs: inAnHour()}
+	}},
+	{"MessageService/ListScheduled", "own", users, func(*scene) proto.Message { return &wire.ListScheduledRequest{} }},
+	{"MessageService/ChangeScheduled", "bob's", nobody, func(s *scene) proto.Message {
+		return &wire.ChangeScheduledRequest{Id: s.bobSchedules(), AtMs: inAnHour()}
+	}},
+	{"MessageService/ChangeScheduled", "own", inGroup, func(s *scene) proto.Message {
+		return &wire.ChangeScheduledRequest{Id: s.schedules(), AtMs: inAnHour()}
+	}},
+	{"MessageService/CancelScheduled", "bob's", nobody, func(s *scene) proto.Message { return &wire.CancelScheduledRequest{Id: s.bobSchedules()} }},
+	{"MessageService/CancelScheduled", "own", inGroup, func(s *scene) proto.Message { return &wire.CancelScheduledRequest{Id: s.schedules()} }},
 	{"MessageService/ListEntries", "group", whoReads, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: s.group} }},
 	{"MessageService/ListEntries", "chat", friends, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: s.chat} }},
 	{"MessageService/ListEntries", "bob's feed", nobody, func(s *scene) proto.Message { return &wire.ListEntriesRequest{Conversation: "me:" + s.bob.id} }},
@@ -469,4 +488,29 @@ func (s *scene) trace() trace {
 		s.t.Fatal(err)
 	}
 	return trace{head(s.group), head(s.chat), head("me:" + s.bob.id), len(sessions)}
+}
+
+func inAnHour() int64 { return time.Now().Add(time.Hour).UnixMilli() }
+
+// bobSchedules is a scheduled message of bob's.
+func (s *scene) bobSchedules() []byte { return s.scheduledBy(s.bob) }
+
+// schedules is a scheduled message of who calls, to the group; of who may not write there
+// it is one that there never was.
+func (s *scene) schedules() []byte {
+	if s.me.session == "" {
+		id := im.NewMessageID(time.Now(), [10]byte{1})
+		return id[:]
+	}
+	return s.scheduledBy(s.me)
+}
+
+func (s *scene) scheduledBy(p person) []byte {
+	s.t.Helper()
+	id := im.NewMessageID(time.Now(), [10]byte{2})
+	r := wire.ScheduleMessageResponse{Id: id[:]}
+	s.call(p.token, "MessageService/ScheduleMessage", &wire.ScheduleMessageRequest{
+		Message: &wire.SendMessageRequest{Conversation: s.group, Content: text("later")}, AtMs: inAnHour(),
+	}, &r)
+	return r.GetId()
 }

@@ -17,10 +17,7 @@ func (c *Calls) sendMessage(ctx context.Context, actor im.Actor, r *wire.SendMes
 	if err != nil {
 		return nil, err
 	}
-	msg, err := contract.Message(&wire.Send{
-		Conversation: r.GetConversation(), Id: id, Content: r.GetContent(), ReplyTo: r.GetReplyTo(), Mentions: r.GetMentions(), Extra: r.GetExtra(),
-		Poll: r.GetPoll(), GroupMention: r.GetGroupMention(),
-	})
+	msg, err := said(r, id)
 	if err != nil {
 		return nil, err
 	}
@@ -29,6 +26,14 @@ func (c *Calls) sendMessage(ctx context.Context, actor im.Actor, r *wire.SendMes
 		return nil, err
 	}
 	return &wire.SendMessageResponse{Id: id, Seq: ack.Seq, StoredAtMs: contract.Millis(ack.Stored)}, nil
+}
+
+// said is the message that a request asks to send.
+func said(r *wire.SendMessageRequest, id []byte) (im.Message, error) {
+	return contract.Message(&wire.Send{
+		Conversation: r.GetConversation(), Id: id, Content: r.GetContent(), ReplyTo: r.GetReplyTo(), Mentions: r.GetMentions(), Extra: r.GetExtra(),
+		Poll: r.GetPoll(), GroupMention: r.GetGroupMention(),
+	})
 }
 
 func (c *Calls) recallMessage(ctx context.Context, actor im.Actor, r *wire.RecallMessageRequest) (*wire.RecallMessageResponse, error) {

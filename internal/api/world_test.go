@@ -22,6 +22,7 @@ import (
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/journal/pebble"
+	"github.com/skein-im/skein/internal/later"
 	"github.com/skein-im/skein/internal/messaging"
 	"github.com/skein-im/skein/internal/outbox"
 	"github.com/skein-im/skein/wire"
@@ -185,7 +186,13 @@ func newWorld(t *testing.T) *world {
 		journal.Close()
 		db.Close()
 	})
-	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Keeper: db})
+	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Keeper: db, Later: later.New(later.Options{
+		Store: db, Due: db, Lease: db, Send: messages.Send, Drive: runner.Help,
+		MaySend: func(ctx context.Context, u im.UserID, c im.ConversationID) error {
+			_, err := members.MaySend(ctx, u, c, im.EntryMessage)
+			return err
+		},
+	})})
 	w := &world{
 		t: t, accounts: accounts, groups: members.groups, messages: messages, calls: calls, schemas: loadSchemas(t), root: "root",
 		http: NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Limiter: NewLimiter(LimiterOptions{Unlimited: true})}),

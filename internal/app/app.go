@@ -27,6 +27,7 @@ import (
 	"github.com/skein-im/skein/internal/gateway"
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/later"
 	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/internal/messaging"
 	"github.com/skein-im/skein/internal/outbox"
@@ -79,6 +80,7 @@ type App struct {
 	dispatcher *dispatch.Dispatcher
 	messaging  *messaging.Service
 	outbox     *outbox.Runner
+	later      *later.Service
 	followers  []*feed.Follower
 	audit      *audit.File // nil without one
 	gateway    *gateway.Gateway
@@ -276,9 +278,10 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 		Logger:            a.log,
 		Registerer:        a.metrics,
 	})
+	a.makeLater(m)
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
-		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Keeper: a.directory, Limiter: a.limiter,
+		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Later: a.later, Keeper: a.directory, Limiter: a.limiter,
 	})
 	return nil
 }
@@ -307,6 +310,7 @@ func (a *App) catchUp(ctx context.Context) (err error) {
 		}
 	}
 	a.outbox.Start()
+	a.later.Start()
 	return a.prepareClaim(ctx)
 }
 
@@ -527,6 +531,9 @@ func (a *App) close() error {
 		if s != nil {
 			s.close()
 		}
+	}
+	if a.later != nil {
+		a.later.Close()
 	}
 	if a.outbox != nil {
 		a.outbox.Close()

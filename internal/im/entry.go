@@ -92,6 +92,8 @@ const (
 	EventJoinWithdrawn          EventType = 32
 	EventContactTagged          EventType = 33
 	EventContactExpired         EventType = 34
+	// What the user scheduled is another.
+	EventScheduledChanged EventType = 35
 )
 
 // Event is something that happened to a conversation (group events) or to a

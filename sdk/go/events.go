@@ -72,6 +72,12 @@ type (
 		Event    *wire.Event
 		Message  *Message
 	}
+	// ScheduledEvent: what the user scheduled is another, here or on another device, or
+	// one failed; read Client.Scheduled anew. Conversation is where it goes, if told.
+	ScheduledEvent struct {
+		Conversation string
+		Message      *Message
+	}
 	// ProfileEvent: the user's own name or settings were changed, here or on
 	// another device.
 	ProfileEvent struct {
@@ -131,6 +137,7 @@ func (*GroupEvent) event()       {}
 func (*ContactEvent) event()     {}
 func (*ProfileEvent) event()     {}
 func (*InvitationEvent) event()  {}
+func (*ScheduledEvent) event()   {}
 func (*JoinRequestEvent) event() {}
 func (*GapEvent) event()         {}
 func (*ResetEvent) event()       {}
@@ -355,6 +362,8 @@ func (c *Client) entryEvent(e *wire.Entry) Event {
 		switch e.GetEvent().GetType() {
 		case wire.EventType_EVENT_TYPE_PROFILE_CHANGED:
 			return &ProfileEvent{Event: e.Event, Message: m}
+		case wire.EventType_EVENT_TYPE_SCHEDULED_CHANGED:
+			return &ScheduledEvent{Conversation: e.GetEvent().GetConversation(), Message: m}
 		case wire.EventType_EVENT_TYPE_GROUP_INVITED, wire.EventType_EVENT_TYPE_GROUP_INVITATION_REFUSED:
 			return &InvitationEvent{Conversation: e.Event.Conversation, By: e.Sender, Event: e.Event, Message: m}
 		case wire.EventType_EVENT_TYPE_GROUP_JOIN_REQUESTED, wire.EventType_EVENT_TYPE_GROUP_JOIN_REFUSED, wire.EventType_EVENT_TYPE_GROUP_JOIN_WITHDRAWN:

@@ -144,6 +144,16 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestVotes",
 	},
 	{
+		Name: "scheduled-gives-up", Breaks: "a scheduled message that is refused for now is sent again",
+		Hunks:   []Hunk{{"internal/later/work.go", "\tif im.ForNow(err) {\n\t\treturn false\n\t}\n", ""}},
+		Package: "internal/later", Test: "TestRefused",
+	},
+	{
+		Name: "scheduled-passes-over", Breaks: "what a user scheduled for a conversation is sent in order",
+		Hunks:   []Hunk{{"internal/later/work.go", "\t\t\t\t\twaiting[l] = true\n\t\t\t\t\tmu.Unlock()\n\t\t\t\t\treturn\n", "\t\t\t\t\tmu.Unlock()\n"}},
+		Package: "internal/later", Test: "TestRefused",
+	},
+	{
 		Name: "amend-out-of-order", Breaks: "11: an amendment keeps its place among the sends",
 		Hunks:   []Hunk{{"internal/gateway/session.go", "\tif c.class == limits.Sends && !s.inTurn(frame) {", "\tif c.index == cmdSend && !s.inTurn(frame) {"}},
 		Package: "internal/gateway", Test: "TestAmendKeepsTheOrder",

@@ -115,6 +115,8 @@ func (t *teller) describe(e skein.Event) string {
 		return fmt.Sprintf("%s by %s: %s", event(e.Event), t.who(e.By), e.Event.Text)
 	case *skein.ProfileEvent:
 		return event(e.Event)
+	case *skein.ScheduledEvent:
+		return "scheduled changed"
 	case *skein.ReceiptEvent:
 		return fmt.Sprintf("%s has read up to %d", t.who(e.User), e.Read)
 	case *skein.MyStateEvent:

@@ -59,6 +59,7 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"Links", links},
 		{"LinkRaced", linkRaced},
 		{"Requests", requests},
+		{"Scheduled", scheduled},
 		{"Addable", addable},
 		{"OpenDM", openDM},
 		{"EveryWindowIsKept", everyWindowIsKept},
