@@ -20,7 +20,8 @@ import (
 
 var updateBadInput = flag.Bool("update", false, "write the golden files of TestBadInput")
 
-// good is what fields hold where any value will not do, by the end of their path.
+// good is what fields hold where any value will not do, by the end of their path; the
+// longest counts.
 var good = map[string]string{
 	"conversation": `"dm:ann:bob"`, "token": `"$userids"`, "device.class": `"DEVICE_CLASS_PHONE"`, "versionMax": "1",
 	"id": `"AAAAAAPocACAAAAAAAAAAQ=="`, "insteadOf": `"AAAAAAPocACAAAAAAAAAAg=="`, "device.id": `"d1"`, "call.body": "", "call.json": `{"username":"bob"}`,
@@ -120,10 +121,14 @@ func writeJSON(md protoreflect.MessageDescriptor, path, target string, w *wrong)
 }
 
 func valueOf(f protoreflect.FieldDescriptor, at, target string, w *wrong, spoilt *bool) string {
-	for end, v := range good {
-		if (at == end || strings.HasSuffix(at, "."+end)) && (end != "id" || !strings.HasSuffix(at, "device.id") && !strings.HasSuffix(at, "options.id")) {
-			return v
+	nearest, found := "", false
+	for end := range good {
+		if (at == end || strings.HasSuffix(at, "."+end)) && len(end) >= len(nearest) {
+			nearest, found = end, true
 		}
+	}
+	if found {
+		return good[nearest]
 	}
 	var v string
 	switch {
