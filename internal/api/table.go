@@ -1,5 +1,7 @@
 package api
 
+import "slices"
+
 // Sizes of requests. 512 ids of 64 bytes fit in 40 KiB; 1000 in 70 KiB.
 const (
 	small = 4 << 10
@@ -22,6 +24,10 @@ func Methods() []Method {
 // table is every method there is: name, who may call it, rate class, the
 // largest request in bytes, handler.
 func (c *Calls) table() []row {
+	return slices.Concat(c.peopleRows(), c.groupRows(), c.messageRows(), c.adminRows())
+}
+
+func (c *Calls) peopleRows() []row {
 	return []row{
 		newMaker("AccountService/Register", Anyone, ClassCredential, small, c.register),
 		newRow("AccountService/Login", Anyone, ClassCredential, small, c.login),
@@ -30,12 +36,10 @@ func (c *Calls) table() []row {
 		newRow("AccountService/ListSessions", User, ClassRead, small, c.listSessions),
 		newRow("AccountService/RevokeSession", User, ClassWrite, small, c.revokeSession),
 		newRow("AccountService/ChangePassword", User, ClassCredential, small, c.changePassword),
-
 		newRow("UserService/GetUsers", User, ClassRead, ids, c.getUsers),
 		newRow("UserService/FindUser", Known, ClassRead, small, c.findUser),
 		newRow("UserService/SearchUsers", User, ClassRead, small, c.searchUsers),
 		newRow("UserService/UpdateProfile", User, ClassWrite, small, c.updateProfile),
-
 		newRow("ContactService/RequestContact", User, ClassWrite, small, c.requestContact),
 		newRow("ContactService/AcceptContact", User, ClassWrite, small, c.acceptContact),
 		newRow("ContactService/RefuseContact", User, ClassWrite, small, c.refuseContact),
@@ -45,7 +49,11 @@ func (c *Calls) table() []row {
 		newRow("ContactService/SetRemark", User, ClassWrite, small, c.setRemark),
 		newRow("ContactService/SetTags", User, ClassWrite, draft, c.setTags),
 		newRow("ContactService/ListContacts", User, ClassRead, small, c.listContacts),
+	}
+}
 
+func (c *Calls) groupRows() []row {
+	return []row{
 		newMaker("GroupService/CreateGroup", User, ClassWrite, ids, c.createGroup),
 		newRow("GroupService/GetGroup", User, ClassRead, small, c.getGroup),
 		newRow("GroupService/RenameGroup", User, ClassWrite, small, c.renameGroup),
@@ -74,7 +82,11 @@ func (c *Calls) table() []row {
 		newRow("GroupService/ListJoinRequests", User, ClassRead, small, c.listJoinRequests),
 		newRow("GroupService/ApproveJoin", User, ClassWrite, small, c.approveJoin),
 		newRow("GroupService/RefuseJoin", User, ClassWrite, small, c.refuseJoin),
+	}
+}
 
+func (c *Calls) messageRows() []row {
+	return []row{
 		newMaker("MessageService/SendMessage", User, ClassSend, entry, c.sendMessage),
 		newRow("MessageService/RecallMessage", User, ClassSend, small, c.recallMessage),
 		newMaker("MessageService/EditMessage", User, ClassSend, entry, c.editMessage),
@@ -93,7 +105,11 @@ func (c *Calls) table() []row {
 		newRow("MessageService/ListConversations", User, ClassRead, small, c.listConversations),
 		newRow("MessageService/MarkRead", User, ClassMark, small, c.markRead),
 		newRow("MessageService/SetMyState", User, ClassMark, draft, c.setMyState),
+	}
+}
 
+func (c *Calls) adminRows() []row {
+	return []row{
 		newRow("AdminService/ClaimAdmin", Anyone, ClassCredential, small, c.claimAdmin),
 		newRow("AdminService/MintToken", Admin, ClassAdmin, small, c.mintToken),
 		newMaker("AdminService/CreateUser", Admin, ClassAdmin, small, c.createUser),

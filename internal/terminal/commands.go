@@ -38,6 +38,7 @@ func commands() []command {
 		{"later", "DURATION text", "send a message later, e.g. in 2h30m", 2, (*Chat).laterCmd},
 		{"scheduled", "", "what you wrote for later", 0, (*Chat).scheduledCmd},
 		{"cancel", "ID", "send one of them never", 1, (*Chat).cancelCmd},
+		{"mentions", "", "messages that mention you, the newest first", 0, (*Chat).mentionsCmd},
 		{"contacts", "", "contacts and requests", 0, (*Chat).contactsCmd},
 		{"find", "NAME", "people whose name begins so", 1, (*Chat).findCmd},
 		{"tag", "@user [TAG…]", "your own tags of a contact, instead of those of before", 1, (*Chat).tagCmd},
@@ -137,6 +138,16 @@ func (c *Chat) say(ctx context.Context, line string, opts ...skein.SendOption) e
 	open := c.current()
 	if open == "" {
 		return errors.New("open a conversation first: /open @user, or /list")
+	}
+	if strings.HasPrefix(open, "grp:") {
+		for _, word := range strings.Fields(line) {
+			switch word {
+			case "@all":
+				opts = append(opts, skein.MentionAll())
+			case "@here":
+				opts = append(opts, skein.MentionHere())
+			}
+		}
 	}
 	_, err := c.client.Conversation(open).SendAsync(ctx, line, opts...)
 	if err != nil {
@@ -439,6 +450,20 @@ func (c *Chat) sessionsCmd(ctx context.Context, _ []string) error {
 			here = "(this one)"
 		}
 		c.printf("  %s  %s  %s  %s  %s\n", s.Id, clean(s.GetDevice().GetName()), clean(s.Client), time.UnixMilli(s.LastSeenAtMs).Local().Format("Jan 2 15:04"), here)
+	}
+	return nil
+}
+
+func (c *Chat) mentionsCmd(ctx context.Context, _ []string) error {
+	ms, next, err := c.client.Mentions(ctx, "", 20)
+	if err != nil {
+		return err
+	}
+	for _, m := range ms {
+		c.printf("  %s  #%d  %s: %s\n", c.title(ctx, m.Conversation), m.Seq, c.name(ctx, m.Sender), content(m))
+	}
+	if len(ms) == 0 && next == "" {
+		c.printf("        · nobody mentioned you\n")
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func known(e *wire.Entry) bool {
 // erased is an entry as the recall at seq by leaves it: without what its author wrote.
 func erased(e *wire.Entry, by uint64) *wire.Entry {
 	c := proto.Clone(e).(*wire.Entry)
-	c.Content, c.ReplyTo, c.Mentions, c.Extra, c.Recalled = nil, 0, nil, nil, true
+	c.Content, c.ReplyTo, c.Mentions, c.GroupMention, c.Extra, c.Recalled = nil, 0, nil, 0, nil, true
 	c.EditedAtMs, c.Edits, c.Reactions, c.Poll = 0, 0, nil, nil
 	c.Amended = max(c.Amended, by)
 	return c
@@ -41,7 +41,8 @@ func erased(e *wire.Entry, by uint64) *wire.Entry {
 // edited is an entry as an edit of it leaves it: the edit says what it says now.
 func edited(e, by *wire.Entry) *wire.Entry {
 	c := proto.Clone(e).(*wire.Entry)
-	c.Content, c.Mentions, c.Extra, c.EditedAtMs, c.Edits = by.Content, by.Mentions, by.Extra, by.EditedAtMs, by.Edits
+	c.Content, c.Mentions, c.GroupMention, c.Extra = by.Content, by.Mentions, by.GroupMention, by.Extra
+	c.EditedAtMs, c.Edits = by.EditedAtMs, by.Edits
 	c.Amended = by.Seq
 	return c
 }

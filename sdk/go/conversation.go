@@ -400,7 +400,7 @@ func (v *Conversation) Edit(ctx context.Context, seq uint64, text string, opts .
 	if s.ReplyTo != 0 {
 		return invalid("an edit does not change which message is answered")
 	}
-	req := &wire.EditMessageRequest{Conversation: v.id, Seq: seq, Content: s.Content, Mentions: s.Mentions, Extra: s.Extra}
+	req := &wire.EditMessageRequest{Conversation: v.id, Seq: seq, Content: s.Content, Mentions: s.Mentions, GroupMention: s.GroupMention, Extra: s.Extra}
 	if err := v.c.do(ctx, func(k *core) { id := k.ids.Next(); req.Id = id[:] }); err != nil {
 		return err
 	}

@@ -33,6 +33,31 @@ func TestAckedIsWhatWasSent(t *testing.T) {
 	}
 }
 
+// An edit replaces all that it says, and a recall leaves nothing of what was written.
+func TestAmendedIsWhatItSays(t *testing.T) {
+	by, before := new(wire.Entry), new(wire.Entry)
+	filled(by.ProtoReflect(), 0)
+	edit := new(wire.Edit).ProtoReflect().Descriptor().Fields()
+	after, gone := edited(before, by).ProtoReflect(), erased(by, 9).ProtoReflect()
+	n := 0
+	for i := range edit.Len() {
+		f := after.Descriptor().Fields().ByName(edit.Get(i).Name())
+		if f == nil {
+			continue
+		}
+		n++
+		if !after.Get(f).Equal(by.ProtoReflect().Get(f)) {
+			t.Errorf("%s is %v after an edit to %v", f.Name(), after.Get(f), by.ProtoReflect().Get(f))
+		}
+		if gone.Has(f) {
+			t.Errorf("%s is %v after a recall", f.Name(), gone.Get(f))
+		}
+	}
+	if n < 4 {
+		t.Errorf("only %d fields", n)
+	}
+}
+
 // filled sets every field of a message to something.
 func filled(m protoreflect.Message, depth int) {
 	fields := m.Descriptor().Fields()

@@ -78,7 +78,9 @@ type Message struct {
 	Extra    map[string]string
 	ReplyTo  uint64
 	Mentions []string
-	Recalled bool
+	// GroupMention tells that it mentions all members, or who is there.
+	GroupMention wire.GroupMention
+	Recalled     bool
 	// Amended is the seq of the entry that made it what it is, 0: it is as it was written.
 	Amended uint64
 	// EditedAt is when it was last edited, zero: never; Edits how often.
@@ -187,7 +189,7 @@ func messageOf(e *wire.Entry, user string) *Message {
 		Conversation: e.Conversation, Seq: e.Seq, ID: idFrom(e.Id), Sender: e.Sender,
 		Own:  e.Sender != "" && e.Sender == user,
 		Time: time.UnixMilli(e.StoredAtMs), Kind: e.Kind,
-		ReplyTo: e.ReplyTo, Mentions: e.Mentions, Recalled: e.Recalled, Amended: e.Amended,
+		ReplyTo: e.ReplyTo, Mentions: e.Mentions, GroupMention: e.GroupMention, Recalled: e.Recalled, Amended: e.Amended,
 		Target: e.Target, Event: e.Event, Count: e.Count, Extra: e.Extra, Reactions: e.Reactions, Poll: e.Poll,
 	}
 	if c := e.Content; c != nil {

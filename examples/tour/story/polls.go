@@ -3,6 +3,7 @@ package story
 import (
 	"fmt"
 
+	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -16,6 +17,16 @@ func mentions(t *teller) {
 	var list wire.ListMentionsResponse
 	t.call(t.bob, "MessageService/ListMentions", &wire.ListMentionsRequest{Limit: 1}, &list)
 	t.check(len(list.Entries) == 1 && list.Entries[0].Seq == sent.Seq, "Bob is mentioned", list.Entries)
+	if t.err != nil {
+		return
+	}
+	// The same from the outbox, and as the SDK has it.
+	if _, err := t.annPhone.client.Conversation(t.tea).Send(t.ctx, "Really", skein.MentionAll(), skein.Mention(t.bob.id)); err != nil {
+		t.fail("a mention from the outbox: %w", err)
+	}
+	t.hears("ann: Really", t.annPhone, t.annLaptop, t.bobs)
+	ms, _, err := t.bobs.client.Mentions(t.ctx, "", 10)
+	t.check(err == nil && len(ms) == 2 && ms[0].Text == "Really" && ms[0].GroupMention == all, "Bob is mentioned twice", fmt.Sprint(ms, err))
 }
 
 // polls: Ann asks, Bob and she choose, she ends it.
