@@ -39,10 +39,12 @@ deps:
 	@python3 -c 'import ensurepip, venv' 2>/dev/null || /usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null || { \
 		apt-get update -q && $(INSTALL) python3-venv; }
 
+# Tests wait for disks, clocks and each other more than they compute: one package more than there are cores.
+PACKAGES ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # SQLite in Go is one large translation from C: the compiler's own checks of its pointers, which come with the
 # race detector, are a quarter of the time of whatever uses it.
 test: deps $(TOOLS)/gotestsum ## all tests, with the race detector
-	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -gcflags='modernc.org/...=-d=checkptr=0' -timeout 18m ./...
+	$(TOOLS)/gotestsum --format pkgname-and-test-fails -- -race -gcflags='modernc.org/...=-d=checkptr=0' -timeout 18m -p $(PACKAGES) ./...
 
 cover: deps ## coverage of internal/ by all tests
 	$(GO) test -coverpkg=./internal/... -coverprofile=bin/cover.out ./... >/dev/null
