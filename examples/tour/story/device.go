@@ -20,7 +20,6 @@ type device struct {
 
 	mu    sync.Mutex
 	told  []string // not waited for yet
-	state string   // the last one
 	again chan struct{}
 }
 

@@ -85,7 +85,6 @@ type teller struct {
 
 	ann, bob, carol           *person
 	annPhone, annLaptop, bobs *device
-	admin                     string // an administrator's token, empty: the key is used
 	dm, tea                   string // conversations
 
 	called map[string]bool
