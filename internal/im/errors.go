@@ -58,6 +58,9 @@ func TooLarge(field, format string, args ...any) *Error {
 // In tells that the field is part of another one, or that the request is what field
 // names. Errors that name no field, and those that are no *Error, stay as they are.
 func In(field string, err error) error {
+	if err == nil {
+		return nil // as nearly always: what follows allocates
+	}
 	var e *Error
 	if !errors.As(err, &e) || e.Field == "" {
 		return err
