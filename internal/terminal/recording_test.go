@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -52,6 +53,9 @@ func (r *recording) add(frame string, pause time.Duration) {
 	r.out.Write(append(event, '\n'))
 }
 
+// rowMark is where a row begins that changed.
+var rowMark = regexp.MustCompile(`\x1b\[(\d+);1H\x1b\[2K`)
+
 // playRecording gives the text of each frame of a file.
 func playRecording(t *testing.T, path string) (frames []string) {
 	t.Helper()
@@ -68,36 +72,23 @@ func playRecording(t *testing.T, path string) (frames []string) {
 		if err := json.Unmarshal([]byte(line), &event); err != nil || len(event) != 3 {
 			t.Fatalf("%s:%d: %v", path, i+1, err)
 		}
-		rest := event[2].(string)
-		for rest != "" {
-			head, tail, ok := strings.Cut(strings.TrimPrefix(rest, "\x1b["), ";1H\x1b[2K")
-			row, err := strconv.Atoi(head)
-			if !ok || err != nil || row < 1 || row > lines {
-				t.Fatalf("%s:%d: %q", path, i+1, rest)
+		text, _ := event[2].(string)
+		marks := rowMark.FindAllStringSubmatchIndex(text, -1)
+		if len(marks) == 0 || marks[0][0] != 0 {
+			t.Fatalf("%s:%d: %q", path, i+1, text)
+		}
+		for k, m := range marks {
+			row, err := strconv.Atoi(text[m[2]:m[3]])
+			if err != nil || row < 1 || row > lines {
+				t.Fatalf("%s:%d: row %s", path, i+1, text[m[2]:m[3]])
 			}
-			text := tail
-			rest = ""
-			if next := strings.Index(tail, "\x1b["); next >= 0 {
-				for at := next; at >= 0 && at < len(tail); {
-					if end := strings.Index(tail[at:], ";1H\x1b[2K"); end > 0 && isNumber(tail[at+2:at+end]) {
-						text, rest = tail[:at], tail[at:]
-						break
-					}
-					more := strings.Index(tail[at+2:], "\x1b[")
-					if more < 0 {
-						break
-					}
-					at += 2 + more
-				}
+			end := len(text)
+			if k+1 < len(marks) {
+				end = marks[k+1][0]
 			}
-			screen[row-1] = ansi.Strip(text)
+			screen[row-1] = ansi.Strip(text[m[1]:end])
 		}
 		frames = append(frames, strings.Join(screen, "\n"))
 	}
 	return frames
-}
-
-func isNumber(s string) bool {
-	_, err := strconv.Atoi(s)
-	return err == nil
 }
