@@ -89,6 +89,12 @@ func changeSettings(tx *writeTx, c im.ConversationID, change *im.GroupChange) er
 // PromiseRoster stores a promise on the condition that the group's roster is at
 // p.IfRoster and that no other change of it is promised.
 func (d *DB) PromiseRoster(ctx context.Context, p im.Promise) (accepted bool, err error) {
+	return d.promise(ctx, p, nil)
+}
+
+// promise is PromiseRoster that also does something in its transaction, once the promise
+// is accepted; nil: nothing. An error of that takes the promise back.
+func (d *DB) promise(ctx context.Context, p im.Promise, also func(*writeTx) error) (accepted bool, err error) {
 	defer d.moved(p.Event.Users...)
 	err = d.tx(ctx, func(tx *writeTx) error {
 		accepted = false
@@ -98,7 +104,10 @@ func (d *DB) PromiseRoster(ctx context.Context, p im.Promise) (accepted bool, er
 			return err
 		}
 		accepted, err = insertPromise(tx, p)
-		return err
+		if err != nil || !accepted || also == nil {
+			return err
+		}
+		return also(tx)
 	})
 	return accepted && err == nil, err
 }

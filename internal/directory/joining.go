@@ -110,31 +110,17 @@ func useLink(tx *writeTx, c im.ConversationID, code string, now time.Time) error
 // PromiseJoin is PromiseRoster for somebody who comes by a link or a request, which
 // is used up in the same transaction: not_found where it does not hold any more.
 func (d *DB) PromiseJoin(ctx context.Context, p im.Promise, by im.JoinBy, now time.Time) (accepted bool, err error) {
-	defer d.moved(p.Event.Users...)
-	err = d.tx(ctx, func(tx *writeTx) error {
-		accepted = false
-		n, err := tx.Exec("UPDATE groups SET rev = rev WHERE conversation = $1 AND rev = $2", p.Conversation, int64(p.IfRoster))
-		if err != nil || n == 0 {
-			return err
-		}
-		ok, err := insertPromise(tx, p)
-		if err != nil || !ok {
-			return err
-		}
+	return d.promise(ctx, p, func(tx *writeTx) error {
 		if by.Link != "" {
 			if err := useLink(tx, p.Conversation, by.Link, now); err != nil {
 				return err
 			}
 		}
 		if by.Asked {
-			if err := endRequest(tx, p.Conversation, p.Event.Users[0], now); err != nil {
-				return err
-			}
+			return endRequest(tx, p.Conversation, p.Event.Users[0], now)
 		}
-		accepted = true
 		return nil
 	})
-	return accepted && err == nil, err
 }
 
 func endRequest(tx *writeTx, c im.ConversationID, user im.UserID, now time.Time) error {

@@ -12,18 +12,10 @@ import (
 // of it. Who may write in a conversation may vote in what they may read of it; who may
 // take the message back may end its poll.
 func (s *Service) poll(ctx context.Context, e *im.Entry, m *amending, target *im.Entry) error {
-	if target.Sender != e.Sender {
-		if _, err := s.readable(ctx, e.Sender, e.Conversation, e.Target); err != nil {
-			return err
-		}
-	}
-	if target.Recalled {
-		return im.Errorf(im.CodeTooLate, "the message was taken back")
-	}
-	state, err := entrycodec.Open(target.Body, target.Amended)
+	state, err := s.amendable(ctx, e, target)
 	switch {
 	case err != nil:
-		return im.Wrap(err, im.CodeUnprocessable, "what the message says cannot be read")
+		return err
 	case state.Told.Poll == nil:
 		return im.Errorf(im.CodeNotFound, "the message is no poll")
 	case e.Kind == im.EntryPollEnd:

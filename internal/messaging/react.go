@@ -12,20 +12,30 @@ import (
 // sender is answered without a seq, unless it was stored when it changed something.
 var errSame = im.Errorf(im.CodeInvalidArgument, "it is so already")
 
-// react: who may write in a conversation may react to what they may read of it. It
-// changes target to what the reaction makes of it.
-func (s *Service) react(ctx context.Context, e *im.Entry, m *amending, target *im.Entry) error {
+// amendable is what a message says to whom a reaction or a vote is about to be added: it is
+// its author's, or theirs to read, and was not taken back.
+func (s *Service) amendable(ctx context.Context, e, target *im.Entry) (*entrycodec.State, error) {
 	if target.Sender != e.Sender {
 		if _, err := s.readable(ctx, e.Sender, e.Conversation, e.Target); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if target.Recalled {
-		return im.Errorf(im.CodeTooLate, "the message was taken back")
+		return nil, im.Errorf(im.CodeTooLate, "the message was taken back")
 	}
 	state, err := entrycodec.Open(target.Body, target.Amended)
 	if err != nil {
-		return im.Wrap(err, im.CodeUnprocessable, "what the message says cannot be read")
+		return nil, im.Wrap(err, im.CodeUnprocessable, "what the message says cannot be read")
+	}
+	return state, nil
+}
+
+// react: who may write in a conversation may react to what they may read of it. It
+// changes target to what the reaction makes of it.
+func (s *Service) react(ctx context.Context, e *im.Entry, m *amending, target *im.Entry) error {
+	state, err := s.amendable(ctx, e, target)
+	if err != nil {
+		return err
 	}
 	bucket, err := s.bucket(ctx, e.Conversation, state.BucketOf(e.Sender))
 	if err != nil {

@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 
-	"github.com/cockroachdb/pebble/v2"
-
 	"github.com/skein-im/skein/internal/im"
 )
 
@@ -64,43 +62,18 @@ func (j *Journal) Labelled(ctx context.Context, spans []im.LabelSpan, limit int,
 		return errors.New("journal: Labelled: len(out) differs from len(spans)")
 	}
 	clear(out)
-	if len(spans) == 0 {
-		return nil
-	}
-	if err := j.enter(); err != nil {
-		return err
-	}
-	defer j.life.RUnlock()
-	durable := j.position()
-	o := spaceBounds(spaceLabel)
-	it, err := j.db.NewIterWithContext(ctx, &o)
-	if err != nil {
-		return j.explain(err)
-	}
-	r := labelReader{j: j, it: it, durable: durable, limit: limit}
-	for i := range spans {
-		if err = ctx.Err(); err != nil {
-			break
-		}
-		if err = j.damage(spans[i].Conversation, r.read(&spans[i], &out[i])); errors.Is(err, im.ErrJournalDamaged) {
-			out[i], err = im.Labelled{}, nil
-		}
-		if err != nil {
-			break
-		}
-	}
-	_ = it.Close() // its errors were taken where they arose
-	return err
+	r := labelReader{limit: limit}
+	return j.spans(ctx, spaceLabel, len(spans), &r.spanReader, func(i int) (im.ConversationID, error) {
+		return spans[i].Conversation, r.read(&spans[i], &out[i])
+	}, func(i int) { out[i] = im.Labelled{} })
 }
 
 // labelReader finds labelled entries as of one position.
 type labelReader struct {
-	j       *Journal
-	it      *pebble.Iterator
-	durable uint64
-	limit   int
-	prefix  []byte
-	key     []byte
+	spanReader
+	limit  int
+	prefix []byte
+	key    []byte
 }
 
 func (r *labelReader) read(s *im.LabelSpan, out *im.Labelled) error {

@@ -36,7 +36,23 @@ func (j *Journal) Recalled(ctx context.Context, spans []im.Span, limit int, out 
 		return errors.New("journal: Recalled: len(out) differs from len(spans)")
 	}
 	clear(out)
-	if len(spans) == 0 {
+	r := recallReader{limit: limit}
+	return j.spans(ctx, spaceRecalled, len(spans), &r.spanReader, func(i int) (im.ConversationID, error) {
+		return spans[i].Conversation, r.read(&spans[i], &out[i])
+	}, func(i int) { out[i] = im.Recalled{} })
+}
+
+// spanReader reads parts of conversations in one space of keys, as of one position.
+type spanReader struct {
+	j       *Journal
+	it      *pebble.Iterator
+	durable uint64
+}
+
+// spans has n parts of conversations read with r, one after the other. A damaged
+// conversation is noted and left out: empty forgets what was read of it.
+func (j *Journal) spans(ctx context.Context, space byte, n int, r *spanReader, read func(i int) (im.ConversationID, error), empty func(i int)) error {
+	if n == 0 {
 		return nil
 	}
 	if err := j.enter(); err != nil {
@@ -44,34 +60,33 @@ func (j *Journal) Recalled(ctx context.Context, spans []im.Span, limit int, out 
 	}
 	defer j.life.RUnlock()
 	durable := j.position()
-	o := spaceBounds(spaceRecalled)
+	o := spaceBounds(space)
 	it, err := j.db.NewIterWithContext(ctx, &o)
 	if err != nil {
 		return j.explain(err)
 	}
-	r := recallReader{j: j, it: it, durable: durable, limit: limit}
-	for i := range spans {
-		if err = ctx.Err(); err != nil {
-			break
+	defer it.Close() // its errors are taken where they arise
+	*r = spanReader{j: j, it: it, durable: durable}
+	for i := range n {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		if err = j.damage(spans[i].Conversation, r.read(&spans[i], &out[i])); errors.Is(err, im.ErrJournalDamaged) {
-			out[i], err = im.Recalled{}, nil
-		}
-		if err != nil {
-			break
+		c, err := read(i)
+		switch err = j.damage(c, err); {
+		case errors.Is(err, im.ErrJournalDamaged):
+			empty(i)
+		case err != nil:
+			return err
 		}
 	}
-	_ = it.Close() // its errors were taken where they arose
-	return err
+	return nil
 }
 
 // recallReader counts recalled messages as of one position.
 type recallReader struct {
-	j       *Journal
-	it      *pebble.Iterator
-	durable uint64
-	limit   int
-	key     []byte
+	spanReader
+	limit int
+	key   []byte
 }
 
 func (r *recallReader) read(s *im.Span, out *im.Recalled) error {
