@@ -2,12 +2,7 @@
 
 package bench
 
-import (
-	"os"
-	"syscall"
-)
-
-func tied() *syscall.SysProcAttr { return nil }
+import "os"
 
 func datasync(f *os.File) error { return f.Sync() }
 

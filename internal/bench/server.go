@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/skein-im/skein/internal/child"
 )
 
 // Server is what is measured: a process of its own on a temporary directory,
@@ -168,8 +170,7 @@ func (s *Server) start(binary string, args, env []string, log io.Writer) error {
 	cmd := exec.Command(binary, args...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stderr = log
-	cmd.SysProcAttr = tied()
-	if err := cmd.Start(); err != nil {
+	if err := child.Start(cmd, syscall.SIGKILL, nil); err != nil {
 		return err
 	}
 	s.cmd, s.binary = cmd, binary

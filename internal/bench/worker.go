@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"syscall"
 	"time"
+
+	"github.com/skein-im/skein/internal/child"
 )
 
 // worker drives a share of the users: in this process (local) or in a child
@@ -146,14 +149,13 @@ type remote struct {
 func startRemote(o *Options) (*remote, error) {
 	r := &remote{cmd: exec.Command(o.Lab, "bench", "worker")}
 	r.cmd.Stderr = o.Log
-	r.cmd.SysProcAttr = tied()
 	in, err1 := r.cmd.StdinPipe()
 	out, err2 := r.cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {
 		return nil, err
 	}
 	r.in, r.enc, r.out = in, json.NewEncoder(in), json.NewDecoder(bufio.NewReaderSize(out, 1<<20))
-	return r, r.cmd.Start()
+	return r, child.Start(r.cmd, syscall.SIGKILL, nil)
 }
 
 func (r *remote) do(_ context.Context, c command) (*answer, error) {

@@ -11,12 +11,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/skein-im/skein/internal/child"
 )
 
 // server is the program under test: one data directory, fixed ports, and
@@ -94,27 +95,15 @@ func (s *server) start(ctx context.Context, args ...string) (time.Duration, erro
 	return s.waitReady(ctx, began)
 }
 
-// launch starts the process from a thread of its own, which stays until it
-// ends: the process dies with it.
+// launch starts the process, which ends with us.
 func (s *server) launch() error {
-	cmd, exited, started := s.cmd, make(chan error, 1), make(chan error)
+	if err := child.Start(s.cmd, syscall.SIGKILL, s.enter); err != nil {
+		return err
+	}
+	cmd, exited := s.cmd, make(chan error, 1)
 	s.exited = exited
-	dieWithParent(cmd.SysProcAttr)
-	go func() {
-		runtime.LockOSThread()
-		var err error
-		if s.enter != nil {
-			err = s.enter()
-		}
-		if err == nil {
-			err = cmd.Start()
-		}
-		started <- err
-		if err == nil {
-			exited <- cmd.Wait()
-		}
-	}()
-	return <-started
+	go func() { exited <- cmd.Wait() }()
+	return nil
 }
 
 func (s *server) waitReady(ctx context.Context, began time.Time) (time.Duration, error) {

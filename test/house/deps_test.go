@@ -21,7 +21,7 @@ func list(t *testing.T, args ...string) []string {
 
 // unshipped has no place in the program that people run: it is for those who
 // measure and test it.
-var unshipped = []string{"internal/bench", "internal/conformance", "internal/soak", "internal/sdkconformance", "sdk/conformance", "internal/pg/pgtest", "test"}
+var unshipped = []string{"internal/bench", "internal/child", "internal/conformance", "internal/soak", "internal/sdkconformance", "sdk/conformance", "internal/pg/pgtest", "test"}
 
 // TestServerShipsNoLab: the server holds no load generator, no virtual user and no
 // test, whatever imports what on the way. Those are skein-lab's and test/faults'.

@@ -9,11 +9,12 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"syscall"
 	"time"
+
+	"github.com/skein-im/skein/internal/child"
 )
 
 // Server is a PostgreSQL server of a test's own, which may be killed, frozen
@@ -113,31 +114,16 @@ func (s *Server) Restart() error {
 	for k, v := range s.settings {
 		args = append(args, "-c", k+"="+v)
 	}
-	s.log, s.ended = &bytes.Buffer{}, make(chan error, 1)
-	started := make(chan error)
-	go func() {
-		// The kernel ends the server with the thread that started it: this one stays.
-		runtime.LockOSThread()
-		if s.place.Enter != nil {
-			if err := s.place.Enter(); err != nil {
-				started <- err
-				return
-			}
-		}
-		s.cmd = exec.Command(server, args...)
-		s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.dir, s.log, s.log
-		s.cmd.SysProcAttr = s.attributes()
-		s.cmd.SysProcAttr.Pdeathsig, s.cmd.SysProcAttr.Setpgid = syscall.SIGQUIT, true
-		err := s.cmd.Start()
-		started <- err
-		if err == nil {
-			s.ended <- s.cmd.Wait()
-		}
-	}()
-	if err := <-started; err != nil {
-		s.cmd = nil
+	s.log = &bytes.Buffer{}
+	cmd, ended := exec.Command(server, args...), make(chan error, 1)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.dir, s.log, s.log
+	cmd.SysProcAttr = s.attributes()
+	cmd.SysProcAttr.Setpgid = true
+	if err := child.Start(cmd, syscall.SIGQUIT, s.place.Enter); err != nil {
 		return err
 	}
+	s.cmd, s.ended = cmd, ended
+	go func() { ended <- cmd.Wait() }()
 	if err := wait(s.URL(), s.ended); err != nil {
 		return fmt.Errorf("%w: %s", err, s.log)
 	}
