@@ -142,7 +142,6 @@ func signalFrame(p *im.Parcel) (f *wire.ServerFrame, not im.UserID) {
 func (g *Gateway) ToGroup(c im.ConversationID, p im.Parcel) {
 	switch {
 	case len(p.Entries) > 0:
-		g.metrics.out.Delivered(p.Entries)
 		g.groupEntries(c, p)
 	case p.Head != nil:
 		g.groupHead(c, p.Head)
@@ -188,6 +187,7 @@ func (g *Gateway) groupHead(c im.ConversationID, h *im.ParcelHead) {
 // doubt stops pushes to the group until its roster was read again. Caller
 // holds the group's lock.
 func (g *Gateway) doubt(grp *here.Group) {
+	g.release(grp) // it was seen before the gap
 	g.metrics.gapRepairs.Add(1)
 	grp.Suspect = true
 	grp.Epoch++
@@ -205,6 +205,7 @@ func (g *Gateway) groupEntries(c im.ConversationID, p im.Parcel) {
 	}
 	grp := g.groups.Locked(c, g.addsHere(p.Entries))
 	if grp == nil {
+		g.metrics.out.Delivered(p.Entries)
 		g.ackedAll(p.Entries, p.Origin)
 		// Nobody here is a member, but those removed while they were connecting see why.
 		for i := range p.Entries {
@@ -249,7 +250,7 @@ func (g *Gateway) skipOld(grp *here.Group, p im.Parcel) ([]im.Entry, []im.Connec
 	rest, origin := p.Entries, p.Origin
 	for len(rest) > 0 && rest[0].Seq <= grp.Last {
 		if origin != nil {
-			g.acked(&rest[0], origin[0])
+			g.ackedIn(grp, &rest[0], origin[0], false)
 		}
 		if rosterEvent(rest[0].Event) && !g.added(grp, &rest[0]) {
 			g.doubt(grp)
@@ -301,24 +302,14 @@ func (g *Gateway) groupRun(grp *here.Group, es []im.Entry, origin []im.Connectio
 			g.users.Each(u, grp.Join)
 		}
 	}
-	if grp.Suspect {
+	switch {
+	case grp.Suspect:
 		grp.Heads(g.out)
 		g.ackedAll(es, origin)
-	} else {
-		d := newDelivery(g, es, origin, len(grp.Members))
-		for s := range grp.Members {
-			d.to(s)
-		}
-		if event != nil && removes(event.Type) { // also those who are no longer in the registry see why
-			for _, u := range event.Users {
-				g.users.Each(u, func(s *here.Member) {
-					if !grp.Has(s) {
-						d.to(s)
-					}
-				})
-			}
-		}
-		d.end()
+	case g.paces(grp, event):
+		g.hold(grp, es, origin)
+	default:
+		g.pushRun(grp, es, origin)
 	}
 	switch {
 	case event == nil:
@@ -331,6 +322,25 @@ func (g *Gateway) groupRun(grp *here.Group, es []im.Entry, origin []im.Connectio
 			g.users.Each(u, grp.Leave)
 		}
 	}
+}
+
+// pushRun pushes a run to the group's sessions. Caller holds the group's lock.
+func (g *Gateway) pushRun(grp *here.Group, es []im.Entry, origin []im.ConnectionID) {
+	g.metrics.out.Delivered(es)
+	d := newDelivery(g, es, origin, len(grp.Members))
+	for s := range grp.Members {
+		d.to(s)
+	}
+	if event := es[0].Event; event != nil && removes(event.Type) { // also those who are no longer in the registry see why
+		for _, u := range event.Users {
+			g.users.Each(u, func(s *here.Member) {
+				if !grp.Has(s) {
+					d.to(s)
+				}
+			})
+		}
+	}
+	d.end()
 }
 
 // addsHere tells whether the entries add somebody who is connected here.

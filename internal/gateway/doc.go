@@ -14,15 +14,16 @@
 // state: Serve, the caller's, until the connection parks (wire.Parker), then a
 // new one each time it comes back; a parked session has none, and is changed by
 // nobody. One for the timer wheel; on demand and bounded, at most callWorkers for a
-// session's Calls, and one that re-verifies rosters; those of outgoing. Whoever calls
-// Dispatch queues; nothing it calls waits for a peer.
+// session's Calls, one that re-verifies rosters, and one that releases what large
+// groups hold (pace.go); those of outgoing. Whoever calls Dispatch queues; nothing it
+// calls waits for a peer.
 //
 // Lock order, outer to inner:
 //
 //	toldShard.mu → those of package here → the lock of an outgoing.Queue
 //
-// connections.mu, verifier.mu, controls.mu, asking.mu and Gateway.mu are leaves. No lock is held
-// while Logic, Options.Standing or a socket write runs.
+// connections.mu, verifier.mu, pacer.mu, controls.mu, asking.mu and Gateway.mu are
+// leaves. No lock is held while Logic, Options.Standing or a socket write runs.
 //
 // Invariants, each with a test:
 //   - no frame of the server but Error and Kick precedes the Welcome;
@@ -36,5 +37,7 @@
 //     are refused, until it comes again (order.go);
 //   - while more waits to be written or is unanswered than may, nothing is read;
 //   - on one connection nothing of a conversation overtakes anything: acks, pushes
-//     and heads are queued in the order of the seqs (outgoing/answers.go, told.go).
+//     and heads are queued in the order of the seqs (outgoing/answers.go, told.go);
+//   - a large group is pushed one frame each paceEvery, and a position, Heads and the
+//     acks of those who send are told behind what is held for it.
 package gateway

@@ -38,6 +38,7 @@ type Gateway struct {
 	presence  *here.Presence
 	verifier  *verifier
 	told      *told
+	pacer     *pacer
 	logins    *limits.Logins
 	asking    asking
 	places    chan *session // that wait for their position to be looked up
@@ -70,6 +71,7 @@ func New(o Options) *Gateway {
 	g.ping = wire.NewServerFrame(&wire.Ping{})
 	g.users, g.groups = here.NewUsers(o.Peers), here.NewGroups(o.Peers)
 	g.verifier, g.told = newVerifier(g), newTold(toldKept)
+	g.pacer = newPacer(g)
 	g.logins = limits.NewLogins(o.Now)
 	g.metrics = newMetrics(g, o.Registerer)
 	g.out = outgoing.New(outgoing.Options{
@@ -92,8 +94,12 @@ func New(o Options) *Gateway {
 // Position announces a position: everything up to it, entries, receipts and
 // changes of memberships, was passed to this gateway before the call, and all that
 // was passed before the call for the position before is below this one. One
-// goroutine calls it.
-func (g *Gateway) Position(position string) { g.out.Announce(position) }
+// goroutine calls it. It returns when the sessions of large groups were told, too,
+// what is held for them (paceEvery at most).
+func (g *Gateway) Position(position string) {
+	g.pacer.settle()
+	g.out.Announce(position)
+}
 
 // Flush has what was queued written, one write per touched connection (im.Dispatch).
 func (g *Gateway) Flush() { g.out.Flush() }

@@ -77,7 +77,11 @@ func (s *session) toldOf(c im.ConversationID, seq uint64) bool {
 			return false
 		}
 		defer s.g.groups.Unlock(grp)
-		return grp.Has(&s.Member) && !grp.Suspect && grp.Last >= seq
+		if !grp.Has(&s.Member) || grp.Suspect || grp.Last < seq {
+			return false
+		}
+		s.g.tellHeld(grp, &s.Member)
+		return true
 	}
 	known := s.g.told.locked(c)
 	defer known.mu.Unlock()

@@ -37,7 +37,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "pushes-in-doubt", Breaks: "14: nothing is pushed to a group whose roster is in doubt",
-		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\tif grp.Suspect {\n\t\tgrp.Heads(g.out)", "\tif grp.Suspect && grp.Last == 0 {\n\t\tgrp.Heads(g.out)"}},
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\tcase grp.Suspect:\n\t\tgrp.Heads(g.out)", "\tcase grp.Suspect && grp.Last == 0:\n\t\tgrp.Heads(g.out)"}},
 		Package: gatewayDir, Test: "TestGapStopsPushesUntilTheRosterIsRead",
 	},
 	{

@@ -23,6 +23,7 @@ type Group struct {
 	// counts the gaps, so that a reading begun before the last one does not count.
 	Suspect bool
 	Epoch   uint64
+	Pace
 	// dead: taken out of the registry because it was empty.
 	dead bool
 }
@@ -121,6 +122,9 @@ func (grp *Group) Joins(s *Member) bool {
 	}
 	s.links.groups = append(s.links.groups, grp)
 	grp.Members[s] = struct{}{}
+	if grp.Held != nil { // what is held was stored before: a Sync tells it, if it is theirs
+		grp.Held.Ahead[s] = len(grp.Held.Entries)
+	}
 	return true
 }
 
@@ -135,7 +139,7 @@ func (grp *Group) Leave(s *Member) {
 	if _, ok := grp.Members[s]; !ok {
 		return
 	}
-	delete(grp.Members, s)
+	grp.out(s)
 	s.links.Lock()
 	defer s.links.Unlock()
 	for i, o := range s.links.groups {
@@ -149,6 +153,14 @@ func (grp *Group) Leave(s *Member) {
 	}
 }
 
+// out takes a member out. Caller holds the group's lock.
+func (grp *Group) out(s *Member) {
+	delete(grp.Members, s)
+	if grp.Held != nil {
+		delete(grp.Held.Ahead, s)
+	}
+}
+
 // Forget takes a session out of all its groups, for ever.
 func (r *Groups) Forget(s *Member) {
 	s.links.Lock()
@@ -158,7 +170,7 @@ func (r *Groups) Forget(s *Member) {
 	s.links.Unlock()
 	for _, grp := range all {
 		grp.mu.Lock()
-		delete(grp.Members, s)
+		grp.out(s)
 		r.Unlock(grp)
 	}
 }

@@ -1,0 +1,45 @@
+package main
+
+// crowds are bugs of what large groups need.
+var crowds = []Mutant{
+	{
+		Name: "storm-not-paced", Breaks: "a large group is pushed one frame each 100 ms",
+		Hunks:   []Hunk{{gatewayDir + "/pace.go", "if grp.Held != nil || grp.Next.After(now) {", "if grp.Held != nil && grp.Next.After(now) {"}},
+		Package: gatewayDir, Test: "TestStormIsPaced",
+	},
+	{
+		Name: "few-are-paced", Breaks: "a small group waits for nothing",
+		Hunks:   []Hunk{{gatewayDir + "/pace.go", "if grp.Held == nil && len(grp.Members) < paceFrom {", "if grp.Held == nil && len(grp.Members) < 2 {"}},
+		Package: gatewayDir, Test: "TestFewAreNotPaced",
+	},
+	{
+		Name: "held-without-bound", Breaks: "what is held of a group is bounded",
+		Hunks:   []Hunk{{gatewayDir + "/pace.go", "if len(grp.Held.Entries) >= maxHeld || grp.Held.Bytes >= maxHeldBytes {", "if len(grp.Held.Entries) >= maxHeld {"}},
+		Package: gatewayDir, Test: "TestHeldIsBounded",
+	},
+	{
+		Name: "ack-passes-the-held", Breaks: "on one connection nothing of a conversation overtakes anything",
+		Hunks:   []Hunk{{gatewayDir + "/pace.go", "\t\t\tg.tellHeld(grp, s)\n\t\t\tif own {", "\t\t\tif own {"}},
+		Package: gatewayDir, Test: "TestAcksPassAStormInOrder",
+	},
+	{
+		Name: "joined-sees-the-held", Breaks: "who is added sees nothing of what was before",
+		Hunks:   []Hunk{{gatewayDir + "/here/groups.go", "grp.Held.Ahead[s] = len(grp.Held.Entries)", "grp.Held.Ahead[s] = 0"}},
+		Package: gatewayDir, Test: "TestRosterChangesInAStorm",
+	},
+	{
+		Name: "removed-misses-the-held", Breaks: "who is removed is told why, and what was before",
+		Hunks:   []Hunk{{gatewayDir + "/pace.go", "if grp.Has(s) {\n\t\t\t\t\tg.tellHeld(grp, s)", "if grp.Has(s) {\n\t\t\t\t\tg.pushAlone(s, es)"}},
+		Package: gatewayDir, Test: "TestRosterChangesInAStorm",
+	},
+	{
+		Name: "heads-pass-the-held", Breaks: "what was seen before a gap is pushed before the Heads that tell of it",
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\tg.release(grp) // it was seen before the gap\n", "\tgrp.Held = nil\n"}},
+		Package: gatewayDir, Test: "TestGapInAStorm",
+	},
+	{
+		Name: "position-passes-the-held", Breaks: "a position is told behind all that it stands for",
+		Hunks:   []Hunk{{gatewayDir + "/gateway.go", "\tg.pacer.settle()\n", ""}},
+		Package: gatewayDir, Test: "TestPositionWaitsForWhatIsHeld",
+	},
+}
