@@ -337,7 +337,7 @@ const (
 	EventType_EVENT_TYPE_CONTACT_UNBLOCKED EventType = 25
 	// … who has another remark, `text`.
 	EventType_EVENT_TYPE_CONTACT_REMARKED EventType = 26
-	// Display name (`text`) or settings of the user are others; read them anew.
+	// Profile (`text`: the display name, if it is another) or settings of the user are others; read them anew.
 	EventType_EVENT_TYPE_PROFILE_CHANGED EventType = 27
 	// The sender would like to add the user to the group `conversation`, named `text`; `until_ms`: until when it may be accepted.
 	EventType_EVENT_TYPE_GROUP_INVITED EventType = 28
@@ -355,6 +355,8 @@ const (
 	EventType_EVENT_TYPE_CONTACT_EXPIRED EventType = 34
 	// What the user scheduled is another; read it anew. `conversation`: of a new or a failed one, where it goes. SPEC §4.19.
 	EventType_EVENT_TYPE_SCHEDULED_CHANGED EventType = 35
+	// A contact's profile (`users`: whose) is another; read it anew (GetUsers, ListContacts). SPEC §4.20.
+	EventType_EVENT_TYPE_CONTACT_PROFILE_CHANGED EventType = 36
 )
 
 // Enum value maps for EventType.
@@ -390,6 +392,7 @@ var (
 		33: "EVENT_TYPE_CONTACT_TAGGED",
 		34: "EVENT_TYPE_CONTACT_EXPIRED",
 		35: "EVENT_TYPE_SCHEDULED_CHANGED",
+		36: "EVENT_TYPE_CONTACT_PROFILE_CHANGED",
 	}
 	EventType_value = map[string]int32{
 		"EVENT_TYPE_UNSPECIFIED":              0,
@@ -422,6 +425,7 @@ var (
 		"EVENT_TYPE_CONTACT_TAGGED":           33,
 		"EVENT_TYPE_CONTACT_EXPIRED":          34,
 		"EVENT_TYPE_SCHEDULED_CHANGED":        35,
+		"EVENT_TYPE_CONTACT_PROFILE_CHANGED":  36,
 	}
 )
 
@@ -1656,7 +1660,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\fGroupHistory\x12\x1d\n" +
 	"\x19GROUP_HISTORY_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aGROUP_HISTORY_FROM_JOINING\x10\x01\x12\x15\n" +
-	"\x11GROUP_HISTORY_ALL\x10\x02*\xc9\a\n" +
+	"\x11GROUP_HISTORY_ALL\x10\x02*\xf1\a\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CREATED\x10\x01\x12\x1c\n" +
@@ -1688,7 +1692,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x1fEVENT_TYPE_GROUP_JOIN_WITHDRAWN\x10 \x12\x1d\n" +
 	"\x19EVENT_TYPE_CONTACT_TAGGED\x10!\x12\x1e\n" +
 	"\x1aEVENT_TYPE_CONTACT_EXPIRED\x10\"\x12 \n" +
-	"\x1cEVENT_TYPE_SCHEDULED_CHANGED\x10#*M\n" +
+	"\x1cEVENT_TYPE_SCHEDULED_CHANGED\x10#\x12&\n" +
+	"\"EVENT_TYPE_CONTACT_PROFILE_CHANGED\x10$*M\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROLE_MEMBER\x10\x01\x12\x0e\n" +

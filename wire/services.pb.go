@@ -1128,8 +1128,14 @@ type User struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// Empty for users that exist by a minted token only.
-	Username      string `protobuf:"bytes,2,opt,name=username,proto3" json:"username,omitempty"`
-	DisplayName   string `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	Username    string `protobuf:"bytes,2,opt,name=username,proto3" json:"username,omitempty"`
+	DisplayName string `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	// An https address, or the id of an upload; at most 500 bytes. Empty: none.
+	Picture string `protobuf:"bytes,4,opt,name=picture,proto3" json:"picture,omitempty"`
+	// What they say about themselves; at most 200 characters.
+	About string `protobuf:"bytes,5,opt,name=about,proto3" json:"about,omitempty"`
+	// The deployment's own: never looked at. Keys [a-z0-9._-]{1,64}, at most 16; keys and values 1,024 bytes together.
+	Extra         map[string]string `protobuf:"bytes,6,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1183,6 +1189,27 @@ func (x *User) GetDisplayName() string {
 		return x.DisplayName
 	}
 	return ""
+}
+
+func (x *User) GetPicture() string {
+	if x != nil {
+		return x.Picture
+	}
+	return ""
+}
+
+func (x *User) GetAbout() string {
+	if x != nil {
+		return x.About
+	}
+	return ""
+}
+
+func (x *User) GetExtra() map[string]string {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
 }
 
 type GetUsersRequest struct {
@@ -1477,11 +1504,16 @@ func (x *SearchUsersResponse) GetNext() string {
 }
 
 type UpdateProfileRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	DisplayName   *string                `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3,oneof" json:"display_name,omitempty"`
-	DmPolicy      DmPolicy               `protobuf:"varint,2,opt,name=dm_policy,json=dmPolicy,proto3,enum=skein.v1.DmPolicy" json:"dm_policy,omitempty"`
-	GroupPolicy   GroupPolicy            `protobuf:"varint,3,opt,name=group_policy,json=groupPolicy,proto3,enum=skein.v1.GroupPolicy" json:"group_policy,omitempty"`
-	FindPolicy    FindPolicy             `protobuf:"varint,4,opt,name=find_policy,json=findPolicy,proto3,enum=skein.v1.FindPolicy" json:"find_policy,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	DisplayName *string                `protobuf:"bytes,1,opt,name=display_name,json=displayName,proto3,oneof" json:"display_name,omitempty"`
+	DmPolicy    DmPolicy               `protobuf:"varint,2,opt,name=dm_policy,json=dmPolicy,proto3,enum=skein.v1.DmPolicy" json:"dm_policy,omitempty"`
+	GroupPolicy GroupPolicy            `protobuf:"varint,3,opt,name=group_policy,json=groupPolicy,proto3,enum=skein.v1.GroupPolicy" json:"group_policy,omitempty"`
+	FindPolicy  FindPolicy             `protobuf:"varint,4,opt,name=find_policy,json=findPolicy,proto3,enum=skein.v1.FindPolicy" json:"find_policy,omitempty"`
+	// As in User; empty takes it away.
+	Picture *string `protobuf:"bytes,5,opt,name=picture,proto3,oneof" json:"picture,omitempty"`
+	About   *string `protobuf:"bytes,6,opt,name=about,proto3,oneof" json:"about,omitempty"`
+	// The keys to set; with an empty value they are removed. Other keys stay.
+	Extra         map[string]string `protobuf:"bytes,7,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1542,6 +1574,27 @@ func (x *UpdateProfileRequest) GetFindPolicy() FindPolicy {
 		return x.FindPolicy
 	}
 	return FindPolicy_FIND_POLICY_UNSPECIFIED
+}
+
+func (x *UpdateProfileRequest) GetPicture() string {
+	if x != nil && x.Picture != nil {
+		return *x.Picture
+	}
+	return ""
+}
+
+func (x *UpdateProfileRequest) GetAbout() string {
+	if x != nil && x.About != nil {
+		return *x.About
+	}
+	return ""
+}
+
+func (x *UpdateProfileRequest) GetExtra() map[string]string {
+	if x != nil {
+		return x.Extra
+	}
+	return nil
 }
 
 type UpdateProfileResponse struct {
@@ -9133,11 +9186,18 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x15ChangePasswordRequest\x12!\n" +
 	"\fold_password\x18\x01 \x01(\tR\voldPassword\x12!\n" +
 	"\fnew_password\x18\x02 \x01(\tR\vnewPassword\"\x18\n" +
-	"\x16ChangePasswordResponse\"U\n" +
+	"\x16ChangePasswordResponse\"\xf0\x01\n" +
 	"\x04User\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\busername\x18\x02 \x01(\tR\busername\x12!\n" +
-	"\fdisplay_name\x18\x03 \x01(\tR\vdisplayName\"#\n" +
+	"\fdisplay_name\x18\x03 \x01(\tR\vdisplayName\x12\x18\n" +
+	"\apicture\x18\x04 \x01(\tR\apicture\x12\x14\n" +
+	"\x05about\x18\x05 \x01(\tR\x05about\x12/\n" +
+	"\x05extra\x18\x06 \x03(\v2\x19.skein.v1.User.ExtraEntryR\x05extra\x1a8\n" +
+	"\n" +
+	"ExtraEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"#\n" +
 	"\x0fGetUsersRequest\x12\x10\n" +
 	"\x03ids\x18\x01 \x03(\tR\x03ids\"8\n" +
 	"\x10GetUsersResponse\x12$\n" +
@@ -9152,14 +9212,24 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"O\n" +
 	"\x13SearchUsersResponse\x12$\n" +
 	"\x05users\x18\x01 \x03(\v2\x0e.skein.v1.UserR\x05users\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"\xf1\x01\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\xbc\x03\n" +
 	"\x14UpdateProfileRequest\x12&\n" +
 	"\fdisplay_name\x18\x01 \x01(\tH\x00R\vdisplayName\x88\x01\x01\x12/\n" +
 	"\tdm_policy\x18\x02 \x01(\x0e2\x12.skein.v1.DmPolicyR\bdmPolicy\x128\n" +
 	"\fgroup_policy\x18\x03 \x01(\x0e2\x15.skein.v1.GroupPolicyR\vgroupPolicy\x125\n" +
 	"\vfind_policy\x18\x04 \x01(\x0e2\x14.skein.v1.FindPolicyR\n" +
-	"findPolicyB\x0f\n" +
-	"\r_display_name\"\xdd\x01\n" +
+	"findPolicy\x12\x1d\n" +
+	"\apicture\x18\x05 \x01(\tH\x01R\apicture\x88\x01\x01\x12\x19\n" +
+	"\x05about\x18\x06 \x01(\tH\x02R\x05about\x88\x01\x01\x12?\n" +
+	"\x05extra\x18\a \x03(\v2).skein.v1.UpdateProfileRequest.ExtraEntryR\x05extra\x1a8\n" +
+	"\n" +
+	"ExtraEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x0f\n" +
+	"\r_display_nameB\n" +
+	"\n" +
+	"\b_pictureB\b\n" +
+	"\x06_about\"\xdd\x01\n" +
 	"\x15UpdateProfileResponse\x12\"\n" +
 	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\x12/\n" +
 	"\tdm_policy\x18\x02 \x01(\x0e2\x12.skein.v1.DmPolicyR\bdmPolicy\x128\n" +
@@ -9786,7 +9856,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 165)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 167)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
@@ -9953,260 +10023,264 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*KickUserResponse)(nil),          // 162: skein.v1.KickUserResponse
 	(*CreateGroupForRequest)(nil),     // 163: skein.v1.CreateGroupForRequest
 	(*CreateGroupForResponse)(nil),    // 164: skein.v1.CreateGroupForResponse
-	nil,                               // 165: skein.v1.Group.ExtraEntry
-	nil,                               // 166: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 167: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 168: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 169: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 170: skein.v1.Device
-	(Role)(0),                         // 171: skein.v1.Role
-	(GroupPower)(0),                   // 172: skein.v1.GroupPower
-	(JoinMode)(0),                     // 173: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 174: skein.v1.GroupHistory
-	(*Content)(nil),                   // 175: skein.v1.Content
-	(*Poll)(nil),                      // 176: skein.v1.Poll
-	(GroupMention)(0),                 // 177: skein.v1.GroupMention
-	(*Error)(nil),                     // 178: skein.v1.Error
-	(*Entry)(nil),                     // 179: skein.v1.Entry
-	(*Newest)(nil),                    // 180: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 181: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 182: skein.v1.MyState
-	(*GroupChange)(nil),               // 183: skein.v1.GroupChange
+	nil,                               // 165: skein.v1.User.ExtraEntry
+	nil,                               // 166: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                               // 167: skein.v1.Group.ExtraEntry
+	nil,                               // 168: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 169: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 170: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 171: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 172: skein.v1.Device
+	(Role)(0),                         // 173: skein.v1.Role
+	(GroupPower)(0),                   // 174: skein.v1.GroupPower
+	(JoinMode)(0),                     // 175: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 176: skein.v1.GroupHistory
+	(*Content)(nil),                   // 177: skein.v1.Content
+	(*Poll)(nil),                      // 178: skein.v1.Poll
+	(GroupMention)(0),                 // 179: skein.v1.GroupMention
+	(*Error)(nil),                     // 180: skein.v1.Error
+	(*Entry)(nil),                     // 181: skein.v1.Entry
+	(*Newest)(nil),                    // 182: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 183: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 184: skein.v1.MyState
+	(*GroupChange)(nil),               // 185: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	170, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	172, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	5,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	170, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	172, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	5,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	5,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	16,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	170, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	21,  // 7: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	21,  // 8: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
-	21,  // 9: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
-	0,   // 10: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
-	2,   // 11: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
-	1,   // 12: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	21,  // 13: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
-	0,   // 14: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
-	2,   // 15: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
-	1,   // 16: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
-	21,  // 17: skein.v1.Contact.user:type_name -> skein.v1.User
-	3,   // 18: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	30,  // 19: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	30,  // 20: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	30,  // 21: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	171, // 22: skein.v1.Group.role:type_name -> skein.v1.Role
-	165, // 23: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	172, // 24: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	172, // 25: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	172, // 26: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	173, // 27: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	174, // 28: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	171, // 29: skein.v1.Member.role:type_name -> skein.v1.Role
-	49,  // 30: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	49,  // 31: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	49,  // 32: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	166, // 33: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	172, // 34: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	172, // 35: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	172, // 36: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	173, // 37: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	174, // 38: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	49,  // 39: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	50,  // 40: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	171, // 41: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	75,  // 42: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	82,  // 43: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	49,  // 44: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	89,  // 45: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	89,  // 46: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	49,  // 47: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	100, // 48: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	175, // 49: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	167, // 50: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	176, // 51: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	177, // 52: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	175, // 53: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	168, // 54: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	177, // 55: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	119, // 56: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	175, // 57: skein.v1.Edited.content:type_name -> skein.v1.Content
-	169, // 58: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	177, // 59: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	124, // 60: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	140, // 61: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	111, // 62: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	111, // 63: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	4,   // 64: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	178, // 65: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	133, // 66: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	111, // 67: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	179, // 68: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	179, // 69: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	179, // 70: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	180, // 71: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	181, // 72: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	182, // 73: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	5,   // 74: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	170, // 75: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	5,   // 76: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	21,  // 77: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	21,  // 78: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	16,  // 79: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	183, // 80: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	49,  // 81: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	6,   // 82: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	8,   // 83: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	10,  // 84: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	12,  // 85: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	14,  // 86: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	17,  // 87: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	19,  // 88: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	22,  // 89: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	24,  // 90: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	26,  // 91: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	28,  // 92: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	31,  // 93: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	33,  // 94: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	35,  // 95: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	37,  // 96: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	39,  // 97: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	41,  // 98: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	43,  // 99: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	45,  // 100: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	47,  // 101: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	51,  // 102: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	53,  // 103: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	55,  // 104: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	57,  // 105: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	59,  // 106: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	61,  // 107: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	63,  // 108: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	65,  // 109: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	67,  // 110: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	69,  // 111: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	71,  // 112: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	73,  // 113: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	76,  // 114: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	78,  // 115: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	80,  // 116: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	83,  // 117: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	85,  // 118: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	87,  // 119: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	90,  // 120: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	92,  // 121: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	94,  // 122: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	96,  // 123: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	98,  // 124: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	101, // 125: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	103, // 126: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	105, // 127: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	107, // 128: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	109, // 129: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	111, // 130: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	113, // 131: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	115, // 132: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	117, // 133: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	120, // 134: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	122, // 135: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	125, // 136: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	127, // 137: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	129, // 138: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	141, // 139: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	131, // 140: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	134, // 141: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	136, // 142: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	138, // 143: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	143, // 144: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	145, // 145: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	147, // 146: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	149, // 147: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	151, // 148: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	153, // 149: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	155, // 150: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	157, // 151: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	159, // 152: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	161, // 153: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	163, // 154: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	7,   // 155: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	9,   // 156: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	11,  // 157: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	13,  // 158: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	15,  // 159: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	18,  // 160: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	20,  // 161: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	23,  // 162: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	25,  // 163: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	27,  // 164: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	29,  // 165: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	32,  // 166: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	34,  // 167: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	36,  // 168: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	38,  // 169: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	40,  // 170: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	42,  // 171: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	44,  // 172: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	46,  // 173: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	48,  // 174: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	52,  // 175: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	54,  // 176: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	56,  // 177: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	58,  // 178: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	60,  // 179: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	62,  // 180: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	64,  // 181: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	66,  // 182: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	68,  // 183: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	70,  // 184: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	72,  // 185: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	74,  // 186: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	77,  // 187: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	79,  // 188: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	81,  // 189: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	84,  // 190: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	86,  // 191: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	88,  // 192: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	91,  // 193: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	93,  // 194: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	95,  // 195: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	97,  // 196: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	99,  // 197: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	102, // 198: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	104, // 199: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	106, // 200: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	108, // 201: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	110, // 202: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	112, // 203: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	114, // 204: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	116, // 205: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	118, // 206: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	121, // 207: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	123, // 208: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	126, // 209: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	128, // 210: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	130, // 211: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	142, // 212: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	132, // 213: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	135, // 214: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	137, // 215: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	139, // 216: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	144, // 217: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	146, // 218: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	148, // 219: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	150, // 220: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	152, // 221: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	154, // 222: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	156, // 223: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	158, // 224: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	160, // 225: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	162, // 226: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	164, // 227: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	155, // [155:228] is the sub-list for method output_type
-	82,  // [82:155] is the sub-list for method input_type
-	82,  // [82:82] is the sub-list for extension type_name
-	82,  // [82:82] is the sub-list for extension extendee
-	0,   // [0:82] is the sub-list for field type_name
+	172, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	165, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	21,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	21,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	21,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
+	0,   // 11: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
+	2,   // 12: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
+	1,   // 13: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
+	166, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	21,  // 15: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	0,   // 16: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
+	2,   // 17: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
+	1,   // 18: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
+	21,  // 19: skein.v1.Contact.user:type_name -> skein.v1.User
+	3,   // 20: skein.v1.Contact.state:type_name -> skein.v1.ContactState
+	30,  // 21: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	30,  // 22: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	30,  // 23: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	173, // 24: skein.v1.Group.role:type_name -> skein.v1.Role
+	167, // 25: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	174, // 26: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	174, // 27: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	174, // 28: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	175, // 29: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	176, // 30: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	173, // 31: skein.v1.Member.role:type_name -> skein.v1.Role
+	49,  // 32: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	49,  // 33: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	49,  // 34: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	168, // 35: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	174, // 36: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	174, // 37: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	174, // 38: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	175, // 39: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	176, // 40: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	49,  // 41: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	50,  // 42: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	173, // 43: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	75,  // 44: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	82,  // 45: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	49,  // 46: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	89,  // 47: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	89,  // 48: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	49,  // 49: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	100, // 50: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	177, // 51: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	169, // 52: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	178, // 53: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	179, // 54: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	177, // 55: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	170, // 56: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	179, // 57: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	119, // 58: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	177, // 59: skein.v1.Edited.content:type_name -> skein.v1.Content
+	171, // 60: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	179, // 61: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	124, // 62: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	140, // 63: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	111, // 64: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	111, // 65: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	4,   // 66: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	180, // 67: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	133, // 68: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	111, // 69: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	181, // 70: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	181, // 71: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	181, // 72: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	182, // 73: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	183, // 74: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	184, // 75: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	5,   // 76: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	172, // 77: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	5,   // 78: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	21,  // 79: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	21,  // 80: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	16,  // 81: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	185, // 82: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	49,  // 83: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	6,   // 84: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	8,   // 85: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	10,  // 86: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	12,  // 87: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	14,  // 88: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	17,  // 89: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	19,  // 90: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	22,  // 91: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	24,  // 92: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	26,  // 93: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	28,  // 94: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	31,  // 95: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	33,  // 96: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	35,  // 97: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	37,  // 98: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	39,  // 99: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	41,  // 100: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	43,  // 101: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	45,  // 102: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	47,  // 103: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	51,  // 104: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	53,  // 105: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	55,  // 106: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	57,  // 107: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	59,  // 108: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	61,  // 109: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	63,  // 110: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	65,  // 111: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	67,  // 112: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	69,  // 113: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	71,  // 114: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	73,  // 115: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	76,  // 116: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	78,  // 117: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	80,  // 118: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	83,  // 119: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	85,  // 120: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	87,  // 121: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	90,  // 122: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	92,  // 123: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	94,  // 124: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	96,  // 125: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	98,  // 126: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	101, // 127: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	103, // 128: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	105, // 129: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	107, // 130: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	109, // 131: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	111, // 132: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	113, // 133: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	115, // 134: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	117, // 135: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	120, // 136: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	122, // 137: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	125, // 138: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	127, // 139: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	129, // 140: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	141, // 141: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	131, // 142: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	134, // 143: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	136, // 144: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	138, // 145: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	143, // 146: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	145, // 147: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	147, // 148: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	149, // 149: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	151, // 150: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	153, // 151: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	155, // 152: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	157, // 153: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	159, // 154: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	161, // 155: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	163, // 156: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	7,   // 157: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	9,   // 158: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	11,  // 159: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	13,  // 160: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	15,  // 161: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	18,  // 162: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	20,  // 163: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	23,  // 164: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	25,  // 165: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	27,  // 166: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	29,  // 167: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	32,  // 168: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	34,  // 169: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	36,  // 170: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	38,  // 171: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	40,  // 172: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	42,  // 173: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	44,  // 174: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	46,  // 175: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	48,  // 176: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	52,  // 177: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	54,  // 178: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	56,  // 179: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	58,  // 180: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	60,  // 181: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	62,  // 182: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	64,  // 183: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	66,  // 184: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	68,  // 185: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	70,  // 186: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	72,  // 187: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	74,  // 188: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	77,  // 189: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	79,  // 190: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	81,  // 191: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	84,  // 192: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	86,  // 193: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	88,  // 194: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	91,  // 195: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	93,  // 196: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	95,  // 197: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	97,  // 198: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	99,  // 199: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	102, // 200: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	104, // 201: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	106, // 202: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	108, // 203: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	110, // 204: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	112, // 205: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	114, // 206: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	116, // 207: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	118, // 208: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	121, // 209: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	123, // 210: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	126, // 211: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	128, // 212: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	130, // 213: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	142, // 214: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	132, // 215: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	135, // 216: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	137, // 217: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	139, // 218: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	144, // 219: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	146, // 220: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	148, // 221: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	150, // 222: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	152, // 223: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	154, // 224: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	156, // 225: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	158, // 226: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	160, // 227: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	162, // 228: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	164, // 229: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	157, // [157:230] is the sub-list for method output_type
+	84,  // [84:157] is the sub-list for method input_type
+	84,  // [84:84] is the sub-list for extension type_name
+	84,  // [84:84] is the sub-list for extension extendee
+	0,   // [0:84] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -10225,7 +10299,7 @@ func file_skein_v1_services_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   165,
+			NumMessages:   167,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

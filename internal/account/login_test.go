@@ -32,7 +32,7 @@ func TestRegisterGivesUserAndSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantUser := account.User{ID: tokens.User, Username: "alice.b", DisplayName: "Alice", DMPolicy: account.DMContacts, Created: f.clock.Now()}
-	if user != wantUser {
+	if !user.Is(&wantUser) || user.ID != wantUser.ID || !user.Created.Equal(wantUser.Created) {
 		t.Errorf("got %+v, want %+v", user, wantUser)
 	}
 	f.good(tokens.Access)

@@ -3,6 +3,7 @@ package account_test
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -192,12 +193,36 @@ func TestProfiles(t *testing.T) {
 		t.Errorf("user %+v, %v", user, err)
 	}
 	// What is absent stays.
-	if again, err := f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{}); err != nil || again != user {
+	if again, err := f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{}); err != nil || !again.Is(&user) {
 		t.Errorf("user %+v, %v", again, err)
 	}
 	for _, bad := range []string{"", " ", long(65), "a\x07", "a\xff"} {
 		_, err := f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{DisplayName: &bad})
 		want(t, err, im.CodeInvalidArgument)
+	}
+	text := func(s string) *string { return &s }
+	for _, c := range []struct {
+		change im.ProfileChange
+		code   im.Code
+		field  string
+	}{
+		{im.ProfileChange{Picture: text("http://x.org/a.png")}, im.CodeInvalidArgument, "picture"},
+		{im.ProfileChange{Picture: text("https://x.org/" + long(500))}, im.CodeInvalidArgument, "picture"},
+		{im.ProfileChange{About: text("a\x00")}, im.CodeInvalidArgument, "about"},
+		{im.ProfileChange{About: text(long(account.MaxAbout + 1))}, im.CodeTooLarge, "about"},
+		{im.ProfileChange{Extra: map[string]string{"No": "x"}}, im.CodeInvalidArgument, "extra"},
+		{im.ProfileChange{Extra: map[string]string{"a": "\xff"}}, im.CodeInvalidArgument, "extra"},
+		{im.ProfileChange{Extra: map[string]string{"a": long(im.MaxProfileExtra)}}, im.CodeTooLarge, "extra"},
+	} {
+		_, err := f.UpdateProfile(t.Context(), actorOf(alice), c.change)
+		var e *im.Error
+		if !errors.As(err, &e) || e.Code != c.code || e.Field != c.field {
+			t.Errorf("%s: got %v", c.field, err)
+		}
+	}
+	shown, err := f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{Picture: text("p1"), About: text("two\nlines"), Extra: map[string]string{"team": "blue"}})
+	if err != nil || shown.Profile.Picture != "p1" || shown.Profile.About != "two\nlines" || shown.Profile.Extra["team"] != "blue" || shown.DisplayName != user.DisplayName {
+		t.Errorf("%+v, %v", shown, err)
 	}
 	_, err = f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{DM: 4})
 	want(t, err, im.CodeInvalidArgument)

@@ -36,8 +36,8 @@ type UserStore interface {
 	UserCredentials(ctx context.Context, id im.UserID) (im.Credentials, error)
 	// ListUsers returns users in the order of their ids, those after the given one.
 	ListUsers(ctx context.Context, after im.UserID, limit int) ([]im.User, error)
-	// UpdateUser changes what is given; nil and 0 keep what is there. Notices are
-	// promised in the same transaction if that is a change.
+	// UpdateUser changes what is given (ProfileChange.Of). Notices are promised in the
+	// same transaction if that is a change.
 	UpdateUser(ctx context.Context, id im.UserID, change im.ProfileChange, notices ...im.Promise) (im.User, error)
 	// ReplacePasswordHash sets the hash if the old one is there still.
 	ReplacePasswordHash(ctx context.Context, id im.UserID, old, hash string) (bool, error)

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -54,8 +55,11 @@ func (s *Service) ListUsers(ctx context.Context, after string, limit int) (users
 	return users, next, nil
 }
 
-// UpdateProfile changes the actor's display name and policies; nil and 0 keep
-// what is there.
+// MaxAbout is how long what users say about themselves may be, in characters.
+const MaxAbout = 200
+
+// UpdateProfile changes the actor's profile and policies; nil and 0 keep what is
+// there. Who sees the profile is told by contact.Service.TellProfiles.
 func (s *Service) UpdateProfile(ctx context.Context, actor im.Actor, change im.ProfileChange) (User, error) {
 	if actor.User == "" {
 		return User{}, noSession()
@@ -75,6 +79,9 @@ func (s *Service) UpdateProfile(ctx context.Context, actor im.Actor, change im.P
 			return User{}, err
 		}
 		change.DisplayName = &name
+	}
+	if err := cmp.Or(im.CheckPicture(change.Picture), im.CheckLines("about", change.About, MaxAbout), im.CheckExtraChange(change.Extra)); err != nil {
+		return User{}, err
 	}
 	if s.o.Drive == nil {
 		return s.store.UpdateUser(ctx, actor.User, change)

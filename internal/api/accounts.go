@@ -149,7 +149,8 @@ func (c *Calls) updateProfile(ctx context.Context, actor im.Actor, r *wire.Updat
 		return nil, im.Wrong("findPolicy", "must be FIND_POLICY_ANYONE, FIND_POLICY_CONTACTS or FIND_POLICY_NOBODY")
 	}
 	u, err := c.Accounts.UpdateProfile(ctx, actor, im.ProfileChange{
-		DisplayName: r.DisplayName, DM: account.DMPolicy(r.GetDmPolicy()), Groups: im.GroupPolicy(r.GetGroupPolicy()), Find: im.FindPolicy(r.GetFindPolicy()),
+		DisplayName: r.DisplayName, Picture: r.Picture, About: r.About, Extra: r.GetExtra(),
+		DM: account.DMPolicy(r.GetDmPolicy()), Groups: im.GroupPolicy(r.GetGroupPolicy()), Find: im.FindPolicy(r.GetFindPolicy()),
 	})
 	if err != nil {
 		return nil, err
@@ -157,6 +158,7 @@ func (c *Calls) updateProfile(ctx context.Context, actor im.Actor, r *wire.Updat
 	if r.GetDmPolicy() != wire.DmPolicy_DM_POLICY_UNSPECIFIED {
 		c.Contacts.InvalidateUser(ctx, actor.User)
 	}
+	c.Contacts.ProfileChanged()
 	return &wire.UpdateProfileResponse{
 		User: wireUser(u), DmPolicy: wire.DmPolicy(u.DMPolicy), GroupPolicy: wire.GroupPolicy(max(u.GroupPolicy, im.GroupsAnyone)),
 		FindPolicy: wire.FindPolicy(max(u.FindPolicy, im.FindAnyone)),
@@ -197,7 +199,8 @@ func wireTokens(t account.Tokens) *wire.Tokens {
 }
 
 func wireUser(u account.User) *wire.User {
-	return &wire.User{Id: string(u.ID), Username: u.Username, DisplayName: u.DisplayName}
+	p := &u.Profile
+	return &wire.User{Id: string(u.ID), Username: u.Username, DisplayName: u.DisplayName, Picture: p.Picture, About: p.About, Extra: p.Extra}
 }
 
 func wireUsers(us []account.User) []*wire.User {

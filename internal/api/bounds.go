@@ -211,12 +211,18 @@ func accountBounds() map[string]Bounds {
 		"User.id":           id().required(),
 		"User.username":     matching(namesPattern),
 		"User.display_name": title(maxNameChars).required(),
+		"User.picture":      {MaxLength: im.MaxPicture, MaxBytes: im.MaxPicture},
+		"User.about":        lines(account.MaxAbout),
+		"User.extra":        profileExtra(),
 
 		"GetUsersRequest.ids":               userList(0, maxGetUsers),
 		"GetUsersResponse.users":            list(maxGetUsers),
 		"FindUserRequest.username":          matching(namePattern).required(),
 		"FindUserResponse.user":             {Required: true},
 		"UpdateProfileRequest.display_name": title(maxNameChars),
+		"UpdateProfileRequest.picture":      {Pattern: im.PicturePattern, MaxLength: im.MaxPicture},
+		"UpdateProfileRequest.about":        lines(account.MaxAbout),
+		"UpdateProfileRequest.extra":        profileExtra(),
 		"UpdateProfileResponse.user":        {Required: true},
 		"UpdateProfileResponse.dm_policy":   {Required: true},
 
@@ -307,7 +313,7 @@ func groupBounds() map[string]Bounds {
 		all[m+"Request.conversation"] = matching(groupPattern).required().format("group")
 	}
 	for _, m := range []string{"UpdateGroupRequest", "GroupChange"} {
-		all[m+".picture"] = Bounds{Pattern: group.PicturePattern, MaxLength: group.MaxPicture}
+		all[m+".picture"] = Bounds{Pattern: im.PicturePattern, MaxLength: group.MaxPicture}
 		all[m+".description"], all[m+".announcement"] = lines(group.MaxDescription), lines(group.MaxAnnouncement)
 		all[m+".extra"], all[m+".slow_mode_s"] = groupExtra(), number(0, group.MaxSlowMode)
 	}
@@ -392,6 +398,10 @@ func linkBounds() map[string]Bounds {
 		"ApproveJoinRequest.user":             id().required().format("user"),
 		"RefuseJoinRequest.user":              id().required().format("user"),
 	}
+}
+
+func profileExtra() Bounds {
+	return Bounds{Pattern: typePattern, MaxItems: im.MaxExtraKeys, MaxLength: im.MaxProfileExtra, MaxBytes: im.MaxProfileExtra}
 }
 
 func groupExtra() Bounds {

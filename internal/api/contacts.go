@@ -92,16 +92,25 @@ func (c *Calls) listContacts(ctx context.Context, actor im.Actor, r *wire.ListCo
 	if err := first(err, errCursor); err != nil {
 		return nil, err
 	}
-	got, err := c.Contacts.List(ctx, actor, limit, after, r.GetSince())
-	if err != nil {
-		return nil, err
+	for ; ; limit /= 2 {
+		got, err := c.Contacts.List(ctx, actor, limit, after, r.GetSince())
+		if err != nil {
+			return nil, err
+		}
+		w, err := c.wireContacts(ctx, got.Contacts...)
+		if err != nil {
+			return nil, err
+		}
+		list := &wire.ListContactsResponse{Contacts: w, Next: got.Next, Revision: got.Revision, Reset_: got.Reset}
+		if list.SizeVT() <= maxContactsBytes || limit <= 1 {
+			return list, nil
+		}
 	}
-	w, err := c.wireContacts(ctx, got.Contacts...)
-	if err != nil {
-		return nil, err
-	}
-	return &wire.ListContactsResponse{Contacts: w, Next: got.Next, Revision: got.Revision, Reset_: got.Reset}, nil
 }
+
+// maxContactsBytes is how long a page of contacts may be: fields of the deployment's own
+// and tags may make it longer than the answer to a Call may be. Then it is a shorter one.
+const maxContactsBytes = 512 << 10
 
 // wireContacts translates contacts and adds the users' profiles. A user who is
 // gone keeps the id.

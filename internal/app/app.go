@@ -252,7 +252,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	shared := a.shared != nil
 	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Applied: m.applied, Shared: shared, Logger: a.log, Registerer: a.metrics})
 	m.outbox = a.outbox
-	contacts := contact.Options{Control: gateways.Control, Shared: shared, RequestsLast: time.Duration(c.Accounts.RequestsLast)}
+	contacts := contact.Options{Control: gateways.Control, Profiles: a.directory, Shared: shared, RequestsLast: time.Duration(c.Accounts.RequestsLast)}
 	if a.node != nil {
 		contacts.Changed = a.node.Forget
 	}

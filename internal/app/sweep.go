@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"sync"
 	"time"
 )
 
@@ -9,13 +10,16 @@ import (
 // in time. Whoever reads sees them gone at once; the sweep tells both sides' feeds.
 const sweepEvery = 10 * time.Minute
 
-// startSweep looks again and again, in a goroutine that stop ends and waits for. Every
-// node with the business does: what one did is nothing to the next.
+// startSweep looks again and again, and has contacts told of changed profiles, in two
+// goroutines that stop ends and waits for. Every node with the business does: what one
+// did is nothing to the next.
 func (a *App) startSweep() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		a.members.contacts.Run(ctx, func(err error) { a.log.Warn("contacts were not told of a profile, trying again later", "err", err) })
+	})
+	ended.Go(func() {
 		ticker := time.NewTicker(sweepEvery)
 		defer ticker.Stop()
 		for {
@@ -28,6 +32,6 @@ func (a *App) startSweep() (stop func()) {
 				a.log.Warn("contact requests of before were not ended, trying again later", "err", err)
 			}
 		}
-	}()
-	return func() { cancel(); <-ended }
+	})
+	return func() { cancel(); ended.Wait() }
 }

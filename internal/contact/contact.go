@@ -17,6 +17,9 @@
 // sides: who reads it later reads that it is not there, and Sweep tells both feeds.
 // Who was refused may ask again after a while, each time a longer one.
 //
+// Profiles are account's; here is who is told that one changed (Run): all contacts who did
+// not block that user, in the background, a few at a time.
+//
 // Every change of a side has the next revision of its user, also one by which there
 // is nothing to tell any more: so who knows the list as of a revision asks for what
 // is other since.
@@ -148,6 +151,8 @@ type Options struct {
 	Changed func(ctx context.Context, a, b im.UserID)
 	// RequestsLast is how long a request is open. Default 30 days.
 	RequestsLast time.Duration
+	// Profiles knows whose profile changed; nil: nobody is told.
+	Profiles ProfileStore
 	// CachedPairs bounds the permissions kept in RAM (about 150 bytes each).
 	// Default 100,000.
 	CachedPairs int
@@ -160,6 +165,8 @@ type Service struct {
 	o      Options
 	gates  *gates
 	began  time.Time
+	// news says that a profile changed. Capacity 1.
+	news chan struct{}
 }
 
 // New makes a Service.
@@ -185,7 +192,7 @@ func New(store Store, outbox Driver, o Options) *Service {
 	if o.CachedPairs <= 0 {
 		o.CachedPairs = 100_000
 	}
-	return &Service{store: store, outbox: outbox, o: o, gates: newGates(o.CachedPairs), began: o.Now()}
+	return &Service{store: store, outbox: outbox, o: o, gates: newGates(o.CachedPairs), began: o.Now(), news: make(chan struct{}, 1)}
 }
 
 // Request asks a user to become a contact. If they have asked already, both

@@ -36,6 +36,7 @@ type world struct {
 // store is the directory, counted and with a hook.
 type store struct {
 	*directory.DB
+	tellHooks
 	gates     atomic.Int32
 	afterGate func()
 	// afterUpdate, if set, is what UpdateContacts returns once it is committed.
@@ -68,7 +69,7 @@ func newWorld(t *testing.T, users ...im.UserID) *world {
 	t.Cleanup(func() { db.Close() })
 	w := &world{db: db, store: &store{DB: db}, journal: &outboxtest.Journal{}}
 	w.runner = outbox.New(db, w.journal, outbox.Options{})
-	w.Service = contact.New(w.store, w.runner, contact.Options{Now: func() time.Time { return now }})
+	w.Service = contact.New(w.store, w.runner, contact.Options{Profiles: w.store, Now: func() time.Time { return now }})
 	return w.with(t, "", users...)
 }
 
@@ -153,7 +154,7 @@ func (w *world) feed(u im.UserID) string {
 			im.EventContactRequested: "requested", im.EventContactAccepted: "accepted",
 			im.EventContactRefused: "refused", im.EventContactRemoved: "removed",
 			im.EventContactBlocked: "blocked", im.EventContactUnblocked: "unblocked", im.EventContactRemarked: "remarked",
-			im.EventContactTagged: "tagged", im.EventContactExpired: "expired",
+			im.EventContactProfile: "shows", im.EventContactTagged: "tagged", im.EventContactExpired: "expired",
 		}[p.Event.Type]
 		lines = append(lines, fmt.Sprintf("%s %s %s", p.Sender, what, p.Event.Users[0]))
 	}

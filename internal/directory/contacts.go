@@ -111,13 +111,11 @@ func (c changedSide) put(tx *writeTx) error {
 		_, err := tx.Exec("DELETE FROM contacts WHERE user_id = $1 AND peer_id = $2", c.user, is.User)
 		return err
 	}
-	if err := tx.QueryRow(`
-		INSERT INTO contact_revisions (user_id, revision, floor) VALUES ($1, 1, 0)
-		ON CONFLICT (user_id) DO UPDATE SET revision = contact_revisions.revision + 1
-		RETURNING revision`, c.user).Scan(&is.Revision); err != nil {
+	var err error
+	if is.Revision, err = nextRevision(tx, c.user); err != nil {
 		return err
 	}
-	_, err := tx.Exec(`
+	_, err = tx.Exec(`
 		UPDATE contacts SET state = $3, blocked = $4, remark = $5, message = $6, changed_at = $7,
 			tags = $8, asked_at = $9, ask_after = $10, refusals = $11, revision = $12
 		WHERE user_id = $1 AND peer_id = $2`,

@@ -3,20 +3,28 @@ package directory
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
 
 // userColumns are what scanUser reads.
-const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at, group_policy, find_policy"
+const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at, group_policy, find_policy, profile"
 
 func scanUser(row interface{ Scan(...any) error }, more ...any) (im.User, error) {
 	var u im.User
 	var created int64
-	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created, &u.GroupPolicy, &u.FindPolicy}, more...)...)
+	var profile string
+	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created, &u.GroupPolicy, &u.FindPolicy, &profile}, more...)...)
 	u.Created = timeOf(created)
+	if err == nil && profile != "" {
+		if err = json.Unmarshal([]byte(profile), &u.Profile); err != nil {
+			err = fmt.Errorf("directory: profile of %s: %w", u.ID, err)
+		}
+	}
 	return u, err
 }
 
@@ -77,44 +85,6 @@ func (d *DB) credentials(ctx context.Context, where, arg string) (im.Credentials
 func (d *DB) ListUsers(ctx context.Context, after im.UserID, limit int) ([]im.User, error) {
 	return list(ctx, d, func(r *sql.Rows) (im.User, error) { return scanUser(r) },
 		"SELECT "+userColumns+" FROM users WHERE id > $1 ORDER BY id LIMIT $2", after, limit)
-}
-
-// UpdateUser changes what is given (nil and 0 keep what is there) and returns
-// the user as it is then, or not_found. Notices are promised in the same
-// transaction if that is a change.
-func (d *DB) UpdateUser(ctx context.Context, id im.UserID, change im.ProfileChange, notices ...im.Promise) (im.User, error) {
-	var name, search sql.NullString
-	if change.DisplayName != nil {
-		name = sql.NullString{String: *change.DisplayName, Valid: true}
-		search = sql.NullString{String: folded(*change.DisplayName), Valid: true}
-	}
-	var u im.User
-	err := d.tx(ctx, func(tx *writeTx) error {
-		was, err := scanUser(tx.QueryRow("SELECT "+userColumns+" FROM users WHERE id = $1", id))
-		if err != nil {
-			return err
-		}
-		u, err = scanUser(tx.QueryRow(`
-			UPDATE users SET display_name = COALESCE($2, display_name),
-				dm_policy = COALESCE(NULLIF(CAST($3 AS BIGINT), 0), dm_policy),
-				group_policy = COALESCE(NULLIF(CAST($4 AS BIGINT), 0), group_policy),
-				search_name = COALESCE($5, search_name),
-				find_policy = COALESCE(NULLIF(CAST($6 AS BIGINT), 0), find_policy)
-			WHERE id = $1 RETURNING `+userColumns, id, name, int64(change.DM), int64(change.Groups), search, int64(change.Find)))
-		if err != nil || u == was {
-			return err
-		}
-		for _, p := range notices {
-			if _, err := insertPromise(tx, p); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return im.User{}, im.Errorf(im.CodeNotFound, "no such user")
-	}
-	return u, err
 }
 
 // ReplacePasswordHash sets the hash of a password if it is the old one still

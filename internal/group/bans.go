@@ -26,7 +26,7 @@ func (s *Service) Ban(ctx context.Context, actor im.Actor, c im.ConversationID, 
 	if _, err := im.ParseUserID(string(user)); err != nil {
 		return err
 	}
-	if err := checkLines("reason", &reason, MaxReason); err != nil {
+	if err := im.CheckLines("reason", &reason, MaxReason); err != nil {
 		return err
 	}
 	if !until.IsZero() {

@@ -312,7 +312,7 @@ func (n *NewGroup) check(actor im.Actor) (im.GroupSettings, error) {
 	}
 	n.Settings = n.Settings.Of(&settings)
 	settings = settings.With(n.Settings)
-	return settings, im.In("settings", checkExtra(settings.Extra))
+	return settings, im.In("settings", im.CheckExtra(settings.Extra, MaxExtraBytes))
 }
 
 // CreateFor makes a group on behalf of its owner, who must exist. Its members are

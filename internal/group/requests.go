@@ -34,7 +34,7 @@ type JoinRequest = im.JoinRequest
 // Request asks the admins of a link's group to let the caller in. Who asked already
 // has asked: nothing changes.
 func (s *Service) Request(ctx context.Context, actor im.Actor, code, text string) (JoinRequest, error) {
-	if err := checkLines("text", &text, MaxRequestText); err != nil {
+	if err := im.CheckLines("text", &text, MaxRequestText); err != nil {
 		return JoinRequest{}, err
 	}
 	l, err := s.link(ctx, actor, code)

@@ -1,6 +1,9 @@
 package im
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // DMPolicy is who may write to a user. The numbers are the contract's.
 type DMPolicy uint8
@@ -56,12 +59,46 @@ const (
 	GroupsNobody   GroupPolicy = 3
 )
 
-// ProfileChange is a change of a user's profile: what is nil or 0 stays as it is.
+// ProfileChange is a change of a user's profile and settings: what is nil or 0 stays as
+// it is.
 type ProfileChange struct {
-	DisplayName *string
-	DM          DMPolicy
-	Groups      GroupPolicy
-	Find        FindPolicy
+	DisplayName, Picture, About *string
+	// Extra are the keys that change; "" takes one away.
+	Extra  map[string]string
+	DM     DMPolicy
+	Groups GroupPolicy
+	Find   FindPolicy
+}
+
+// MaxProfileExtra is how many bytes the keys and values of Profile.Extra may have
+// together: less than those of a group, because a page of users has many of them.
+const MaxProfileExtra = 1024
+
+// Of makes the change of a user. It is refused if they would have more fields of the
+// deployment's own than they may.
+func (c *ProfileChange) Of(u User) (User, error) {
+	set(&u.DisplayName, c.DisplayName)
+	set(&u.Profile.Picture, c.Picture)
+	set(&u.Profile.About, c.About)
+	u.Profile.Extra = withExtra(u.Profile.Extra, c.Extra)
+	choose(&u.DMPolicy, c.DM)
+	choose(&u.GroupPolicy, c.Groups)
+	choose(&u.FindPolicy, c.Find)
+	return u, CheckExtra(u.Profile.Extra, MaxProfileExtra)
+}
+
+// Profile is what a user shows besides a name. As JSON it is how the directory keeps it.
+type Profile struct {
+	// Picture is an https address, or the id of an upload.
+	Picture string `json:"picture,omitempty"`
+	About   string `json:"about,omitempty"`
+	// Extra is the deployment's own.
+	Extra map[string]string `json:"extra,omitempty"`
+}
+
+// Is tells whether two profiles are the same.
+func (p *Profile) Is(q *Profile) bool {
+	return p.Picture == q.Picture && p.About == q.About && maps.Equal(p.Extra, q.Extra)
 }
 
 // User is who somebody is.
@@ -77,6 +114,17 @@ type User struct {
 	// FindPolicy is 0 for a new user: FindAnyone.
 	FindPolicy FindPolicy
 	Created    time.Time
+	Profile    Profile
+}
+
+// ShowsAs tells whether others see the same of two states of a user.
+func (u *User) ShowsAs(v *User) bool {
+	return u.DisplayName == v.DisplayName && u.Profile.Is(&v.Profile)
+}
+
+// Is tells whether two states of a user are the same.
+func (u *User) Is(v *User) bool {
+	return u.ShowsAs(v) && u.Username == v.Username && u.DMPolicy == v.DMPolicy && u.GroupPolicy == v.GroupPolicy && u.FindPolicy == v.FindPolicy
 }
 
 // Credentials is a user with what the password is checked against.

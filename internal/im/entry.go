@@ -94,6 +94,8 @@ const (
 	EventContactExpired         EventType = 34
 	// What the user scheduled is another.
 	EventScheduledChanged EventType = 35
+	// A contact's profile is another.
+	EventContactProfile EventType = 36
 )
 
 // Event is something that happened to a conversation (group events) or to a

@@ -1,7 +1,5 @@
 package im
 
-import "maps"
-
 // GroupPower is which members may do something. The numbers are the contract's.
 type GroupPower uint8
 
@@ -85,15 +83,7 @@ func (s GroupSettings) With(c *GroupChange) GroupSettings {
 	set(&s.Picture, c.Picture)
 	set(&s.Description, c.Description)
 	set(&s.Announcement, c.Announcement)
-	if len(c.Extra) > 0 {
-		extra := make(map[string]string, len(s.Extra)+len(c.Extra))
-		maps.Copy(extra, s.Extra)
-		maps.Copy(extra, c.Extra)
-		maps.DeleteFunc(extra, func(_, value string) bool { return value == "" })
-		if s.Extra = extra; len(extra) == 0 {
-			s.Extra = nil
-		}
-	}
+	s.Extra = withExtra(s.Extra, c.Extra)
 	s.GroupSwitches = s.GroupSwitches.With(c)
 	return s
 }

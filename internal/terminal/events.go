@@ -154,6 +154,8 @@ func (c *Chat) onContact(ctx context.Context, e *skein.ContactEvent) {
 		c.printf("        ● %s is your contact now  (/open %s)\n", who, who)
 	case wire.EventType_EVENT_TYPE_CONTACT_REFUSED:
 		c.printf("        ● %s does not want to be your contact\n", who)
+	case wire.EventType_EVENT_TYPE_CONTACT_PROFILE_CHANGED:
+		c.printf("        ● %s has another profile  (/who %s)\n", who, who)
 	case wire.EventType_EVENT_TYPE_CONTACT_REMOVED:
 		c.printf("        ● %s is no longer your contact\n", who)
 	}

@@ -1,8 +1,11 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/skein-im/skein/wire"
@@ -61,5 +64,46 @@ func (c *Chat) privacyCmd(ctx context.Context, args []string) error {
 	}
 	word := func(name string) string { return strings.ToLower(name[strings.LastIndexByte(name, '_')+1:]) }
 	c.printf("        · find %s, write %s, groups %s\n", word(p.FindPolicy.String()), word(p.DmPolicy.String()), word(p.GroupPolicy.String()))
+	return nil
+}
+
+// profileCmd changes one field of what the user shows.
+func (c *Chat) profileCmd(ctx context.Context, args []string) error {
+	text := strings.Join(args[1:], " ")
+	change := &wire.UpdateProfileRequest{}
+	switch args[0] {
+	case "name":
+		change.DisplayName = &text
+	case "picture":
+		change.Picture = &text
+	case "about":
+		change.About = &text
+	default:
+		change.Extra = map[string]string{args[0]: text}
+	}
+	_, err := c.client.Users().Update(ctx, change)
+	return err
+}
+
+// whoCmd shows somebody's profile.
+func (c *Chat) whoCmd(ctx context.Context, args []string) error {
+	id, err := c.userID(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	users, err := c.client.Users().Get(ctx, id)
+	if err != nil || len(users) == 0 {
+		return cmp.Or(err, fmt.Errorf("there is no %s", args[0]))
+	}
+	u := users[0]
+	c.printf("  %-20s %s\n", c.remember(u), clean(u.DisplayName))
+	for _, f := range [][2]string{{"about", u.About}, {"picture", u.Picture}} {
+		if f[1] != "" {
+			c.printf("  %-20s %s\n", f[0], clean(f[1]))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(u.Extra)) {
+		c.printf("  %-20s %s\n", clean(key), clean(u.Extra[key]))
+	}
 	return nil
 }

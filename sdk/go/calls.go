@@ -61,7 +61,8 @@ func (u Users) Search(ctx context.Context, prefix string, limit int, cursor stri
 	return resp.Users, resp.Next, err
 }
 
-// Update changes the own profile; absent fields stay.
+// Update changes the own profile and settings; absent fields stay. The user's other
+// devices get a ProfileEvent, their contacts a ContactEvent.
 func (u Users) Update(ctx context.Context, req *wire.UpdateProfileRequest) (*wire.UpdateProfileResponse, error) {
 	var resp wire.UpdateProfileResponse
 	err := u.c.Call(ctx, userService+"UpdateProfile", req, &resp)

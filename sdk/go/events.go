@@ -46,7 +46,8 @@ type (
 		Message      *Message
 	}
 	// ContactEvent: a contact request, or what became of one; or the user blocked,
-	// unblocked, renamed or tagged somebody, here or on another device.
+	// unblocked, renamed or tagged somebody, here or on another device; or a contact's
+	// profile is another (read it with Users.Get or Contacts.Since).
 	ContactEvent struct {
 		// User is the other one.
 		User    string

@@ -66,3 +66,21 @@ func TestContactsSince(t *testing.T) {
 		}
 	})
 }
+
+// A contact's other profile is an event of that contact.
+func TestContactProfileEvent(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.dial()
+		r.do(func() {
+			r.append(nil, &wire.Entry{
+				Conversation: "me:" + r.user, Sender: "bob", Kind: wire.EntryKind_ENTRY_KIND_EVENT,
+				Event: &wire.Event{Type: wire.EventType_EVENT_TYPE_CONTACT_PROFILE_CHANGED, Users: []string{"bob"}},
+			})
+		})
+		pause(0)
+		got := eventsOf[*ContactEvent](r.events)
+		if len(got) != 1 || got[0].User != "bob" {
+			t.Errorf("%v", got)
+		}
+	})
+}

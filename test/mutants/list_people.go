@@ -316,4 +316,29 @@ var people = []Mutant{
 		Hunks:   []Hunk{{contactDir + "/gate.go", "policy != im.DMNobody && (", "policy != 0 && ("}},
 		Package: contactDir, Test: "TestNobodyMayWrite",
 	},
+	{
+		Name: "profile-news-to-who-blocked", Breaks: "4.20: who blocked a user hears nothing of their profile",
+		Hunks:   []Hunk{{directoryDir + "/profiles.go", "AND peer_id = $2 AND state = 1 AND NOT blocked\", friend, changed)", "AND peer_id = $2 AND state = 1\", friend, changed)"}},
+		Package: contactDir, Test: "TestProfileNews",
+	},
+	{
+		Name: "profile-news-stop-early", Breaks: "4.20: a profile that changes while it is told is told once more to all",
+		Hunks:   []Hunk{{directoryDir + "/profiles.go", "\t\tcase again:\n", "\t\tcase again && to == \"\":\n"}},
+		Package: sqliteDir, Test: "TestConformance/People/ProfileNews$",
+	},
+	{
+		Name: "profile-news-not-in-the-list", Breaks: "4.20: who was away finds a contact's new profile in the list",
+		Hunks:   []Hunk{{directoryDir + "/profiles.go", "UPDATE contacts SET revision = $3 WHERE user_id = $1 AND peer_id = $2\", friend, changed, int64(revision))", "UPDATE contacts SET revision = $3 WHERE user_id = $1 AND peer_id = $2 AND revision > $3\", friend, changed, int64(revision))"}},
+		Package: contactDir, Test: "TestProfileNews",
+	},
+	{
+		Name: "profile-news-one-after-the-other", Breaks: "4.20: one with many contacts holds nobody up",
+		Hunks:   []Hunk{{contactDir + "/profiles.go", "after, any = changed, true", "after, any = after, true"}},
+		Package: contactDir, Test: "TestProfileNewsOfMany",
+	},
+	{
+		Name: "profile-extra-without-end", Breaks: "4.20: a profile's own fields are bounded together",
+		Hunks:   []Hunk{{imDir + "/account.go", "return u, CheckExtra(u.Profile.Extra, MaxProfileExtra)", "return u, CheckExtra(c.Extra, MaxProfileExtra)"}},
+		Package: sqliteDir, Test: "TestConformance/People/Profile$",
+	},
 }

@@ -97,6 +97,21 @@ func contacts(t *teller) {
 	t.check(len(list.Contacts) == 0, "nothing changed since", list.Contacts)
 }
 
+// profiles: Bob, who is Ann's contact now, shows himself; all her devices are told.
+func profiles(t *teller) {
+	about, picture := "Gone fishing", "https://example.org/bob.png"
+	var profile wire.UpdateProfileResponse
+	t.call(t.bob, "UserService/UpdateProfile", &wire.UpdateProfileRequest{About: &about, Picture: &picture, Extra: map[string]string{"team": "blue"}}, &profile)
+	t.check(profile.User.GetAbout() == about && profile.User.GetDisplayName() == "bob", "Bob shows himself", profile.User)
+	t.hears("profile changed", t.bobs)
+	t.hears("contact profile changed bob", t.annPhone, t.annLaptop)
+	var list wire.ListContactsResponse
+	t.call(t.ann, "ContactService/ListContacts", &wire.ListContactsRequest{}, &list)
+	t.check(len(list.Contacts) > 0 && list.Contacts[0].User.GetPicture() == picture && list.Contacts[0].User.GetExtra()["team"] == "blue", "Ann sees it", list.Contacts)
+	bad := "ftp://example.org/bob.png"
+	t.refused(t.bob, "UserService/UpdateProfile", &wire.UpdateProfileRequest{Picture: &bad}, wire.CodeInvalidArgument)
+}
+
 // goodBye: sessions end.
 func goodBye(t *teller) {
 	t.call(t.bob, "ContactService/RemoveContact", &wire.RemoveContactRequest{User: t.ann.id}, new(wire.RemoveContactResponse))

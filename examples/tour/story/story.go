@@ -62,7 +62,7 @@ func Tell(ctx context.Context, s Server, door Door, out io.Writer) (methods []st
 		title string
 		tell  func(*teller)
 	}{
-		{"Accounts", accounts}, {"People", people}, {"Contacts", contacts}, {"Messages", messages}, {"My own view", mine},
+		{"Accounts", accounts}, {"People", people}, {"Contacts", contacts}, {"Profiles", profiles}, {"Messages", messages}, {"My own view", mine},
 		{"Groups", groups}, {"Mentions", mentions}, {"Polls", polls}, {"Later", later}, {"Members", members}, {"Who may join", joining}, {"Links", links}, {"Administrators", administrators}, {"Good bye", goodBye},
 	} {
 		t.say("\n%s", c.title)

@@ -159,9 +159,7 @@ func (a *accounts) once(n int, code im.Code, fn func(i int) error) (winner int) 
 }
 
 func sameUser(a, b im.User) bool {
-	created := a.Created.Equal(b.Created)
-	a.Created = b.Created
-	return created && a == b
+	return a.Is(&b) && a.ID == b.ID && a.Admin == b.Admin && a.Created.Equal(b.Created)
 }
 
 func sameSession(a, b im.Session) bool {
