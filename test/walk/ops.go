@@ -168,7 +168,7 @@ func (w *walk) sending(u *user, c, text string, reply uint64) (do func(context.C
 	return func(ctx context.Context) (uint64, error) {
 		var resp wire.SendMessageResponse
 		err := w.post(ctx, u, "MessageService/SendMessage", req, &resp)
-		if err == nil && alone { // no device repeats the mark that a crash within a second loses (SPEC §6.3)
+		if err == nil && alone { // no device tells again what a crash within a second loses (SPEC §6.3)
 			err = w.post(ctx, u, "MessageService/MarkRead", &wire.MarkReadRequest{Conversation: c, Seq: resp.Seq}, &wire.MarkReadResponse{})
 		}
 		return resp.Seq, err
