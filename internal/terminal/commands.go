@@ -180,6 +180,9 @@ func (c *Chat) list(ctx context.Context) error {
 		if s.Unread > 0 {
 			unread = fmt.Sprintf(" (%d unread)", s.Unread)
 		}
+		if s.UnreadMentions > 0 {
+			unread = fmt.Sprintf(" (%d unread, %d for you)", s.Unread, s.UnreadMentions)
+		}
 		c.printf("  %2d  %s%s  %s  %s\n", len(ids), c.title(ctx, s.ID), unread, s.LastAt.Local().Format("Jan 2 15:04"), last)
 	}
 	if len(ids) == 0 {

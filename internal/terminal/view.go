@@ -89,12 +89,15 @@ func (m *model) list() []string {
 		count := ""
 		if r.unread > 0 {
 			count = " " + strconv.FormatUint(r.unread, 10) + " "
+			if r.mentioned {
+				count = " @" + count[1:]
+			}
 		}
 		head := fit(mark+" "+r.title, listWidth-1-len(count))
 		switch {
 		case r.id == m.scene.open:
 			head = here.Render(head + count)
-		case r.unread > 0 && !r.muted:
+		case r.unread > 0 && (!r.muted || r.mentioned):
 			head = strong.Render(head) + badge.Render(count)
 		default:
 			head += faint.Render(count)

@@ -253,6 +253,7 @@ type scene struct {
 type row struct {
 	id, title, last string
 	unread          uint64
+	mentioned       bool // among what is unread
 	pinned, muted   bool
 }
 
@@ -319,7 +320,7 @@ func (w *Window) rows(ctx context.Context) []row {
 		if strings.HasPrefix(s.ID, "me:") || s.Mine.GetHidden() {
 			continue
 		}
-		r := row{id: s.ID, title: c.title(ctx, s.ID), unread: s.Unread, pinned: s.Mine.GetPinned(), muted: s.Mine.GetMutedUntilMs() > time.Now().UnixMilli()}
+		r := row{id: s.ID, title: c.title(ctx, s.ID), unread: s.Unread, mentioned: s.UnreadMentions > 0, pinned: s.Mine.GetPinned(), muted: s.Mine.GetMutedUntilMs() > time.Now().UnixMilli()}
 		if s.Mine.GetUnread() {
 			r.unread = max(r.unread, 1)
 		}

@@ -307,6 +307,17 @@ func TestWindowFits(t *testing.T) {
 	}
 }
 
+// Who was mentioned sees it in the list, also where they muted.
+func TestListShowsMentions(t *testing.T) {
+	m := newModel(t.Context(), NewWindow(nil))
+	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	m.Update(scene{rows: []row{{id: "a", title: "said", unread: 3}, {id: "b", title: "called", unread: 4, mentioned: true, muted: true}}})
+	seen := ansi.Strip(m.View().Content)
+	if !strings.Contains(seen, " 3 ") || !strings.Contains(seen, "@4 ") || strings.Contains(seen, "@3") {
+		t.Errorf("the list:\n%s", seen)
+	}
+}
+
 func TestComplete(t *testing.T) {
 	names := []string{"@bob", "@bo", "@ann"}
 	for line, want := range map[string]string{

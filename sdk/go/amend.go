@@ -128,6 +128,9 @@ func (k *core) recall(cv *conv, e *wire.Entry) bool {
 func (k *core) revise(cv *conv, e *wire.Entry, tell bool) {
 	e = k.ours(e)
 	kept := k.kept(cv, e.Target)
+	if e.Kind == wire.EntryKind_ENTRY_KIND_EDIT && (kept == nil || kept.Amended < e.Seq && !kept.Recalled) {
+		k.noteMention(cv, e.Target, e.Seq, k.mentionsIn(e))
+	}
 	if kept == nil {
 		k.outside(cv, e, e.Target)
 		return
@@ -159,6 +162,9 @@ func (k *core) retake(cv *conv, e *wire.Entry) {
 		k.recalled(cv, e.Seq, e.Amended)
 	}
 	kept := k.kept(cv, e.Seq)
+	if kept == nil || latest(kept, e) != kept && k.mentions(kept) != k.mentions(e) {
+		k.noteMention(cv, e.Seq, e.Amended, k.mentions(e))
+	}
 	switch {
 	case kept == nil:
 		k.outside(cv, e, e.Seq)

@@ -133,6 +133,7 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	if !amends(e) {
 		k.keep(e)
 		r.Last = e
+		k.noteMention(cv, e.Seq, max(e.Seq, e.Amended), k.mentions(e))
 	}
 	k.reach(cv, e.Seq, newestOf(e))
 	if e.Seq >= r.Head {

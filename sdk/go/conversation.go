@@ -468,7 +468,7 @@ func (k *core) summary(cv *conv) Summary {
 	r := &cv.rec
 	s := Summary{
 		ID: r.ID, Title: r.Title, Peer: peerOf(r.ID, k.meta.User),
-		Unread: cv.unread(), Read: r.Read, PeerReceived: r.PeerReceived, PeerRead: r.PeerRead,
+		Unread: cv.unread(), UnreadMentions: cv.rec.unreadMentions(), Read: r.Read, PeerReceived: r.PeerReceived, PeerRead: r.PeerRead,
 		Low: r.Low, High: r.High, Head: r.Head, Member: r.Until == 0, Mine: r.mine(),
 	}
 	if r.LastAtMs > 0 {

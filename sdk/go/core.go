@@ -67,6 +67,8 @@ type conv struct {
 	sentReceived, sentRead uint64
 	// told is the end as of which the server last told who is a member.
 	told uint64
+	// mentionsAt is the end as of which the server last told the unread mentions.
+	mentionsAt uint64
 	// countedTo is the seq whose running count HeadCount is.
 	countedTo uint64
 	// uncounted: the running count at the read mark is not known; the server is asked.

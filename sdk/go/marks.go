@@ -96,6 +96,7 @@ func (k *core) readUpTo(cv *conv, seq, count uint64) {
 	cv.rec.Read, cv.rec.ReadCount = seq, max(cv.rec.ReadCount, count)
 	cv.rec.pass(seq)
 	cv.rec.passRecalled(seq)
+	cv.rec.passMentions(seq)
 	k.touch(cv, false)
 }
 

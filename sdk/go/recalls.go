@@ -39,9 +39,11 @@ func (r *ConversationRecord) passRecalled(seq uint64) {
 	}
 }
 
-// unnamed tells that the read mark passed all recalled messages that the server
-// named, and there are more: it alone knows how many the mark passed of those.
-func (r *ConversationRecord) unnamed() bool { return r.RecalledMore > 0 && len(r.Recalled) == 0 }
+// unnamed tells that the read mark passed all recalled messages, or all mentions, that
+// the server named, and there are more: it alone knows how many the mark passed of those.
+func (r *ConversationRecord) unnamed() bool {
+	return r.RecalledMore > 0 && len(r.Recalled) == 0 || r.MentionsMore > 0 && len(r.Mentions) == 0
+}
 
 // takeRecalled takes over what the server says was recalled after its read mark,
 // and returns what was not known here.
@@ -74,6 +76,7 @@ func (r *ConversationRecord) takeRecalled(s *wire.ConversationState) (news []uin
 // recalled notes that a message of the conversation was recalled by the entry at by.
 // What was recalled before the server last told what is unread is counted already.
 func (k *core) recalled(cv *conv, seq, by uint64) {
+	k.noteMention(cv, seq, by, false)
 	if !cv.rec.recall(seq) && by > cv.told {
 		k.askMembership(cv) // the answer tells what is unread as well
 	}

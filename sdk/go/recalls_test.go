@@ -126,6 +126,23 @@ func TestRecalledBetweenTwoTimes(t *testing.T) {
 	})
 }
 
+// mentioning is a message or an edit that mentions alice, all, or nobody.
+func mentioning(rng *rand.Rand, e *wire.Entry) *wire.Entry {
+	e.Conversation, e.Sender = grp, "bob"
+	if e.Content == nil {
+		e.Content = &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "m"}}
+	}
+	switch rng.IntN(4) {
+	case 0:
+		e.Mentions = []string{"carol", "alice"}
+	case 1:
+		e.GroupMention = wire.GroupMention_GROUP_MENTION_ALL
+	case 2:
+		e.Mentions, e.GroupMention = []string{"carol"}, wire.GroupMention_GROUP_MENTION_HERE
+	}
+	return e
+}
+
 // Whatever happens in whatever order, what a device says to be unread is what the
 // server says, also when the server names but a few of what was recalled.
 func TestUnreadAgreesWithTheServer(t *testing.T) {
@@ -138,7 +155,9 @@ func TestUnreadAgreesWithTheServer(t *testing.T) {
 			for step := range 40 {
 				switch n := rng.IntN(14); {
 				case n < 4 || len(r.theirs()) == 0:
-					r.sayMany(grp, "bob", 1+rng.IntN(4))
+					for range 1 + rng.IntN(4) {
+						r.do(func() { r.append(nil, mentioning(rng, &wire.Entry{Kind: wire.EntryKind_ENTRY_KIND_MESSAGE})) })
+					}
 				case n < 7:
 					r.do(func() {
 						target := r.journal[grp][rng.IntN(len(r.journal[grp]))]
@@ -164,7 +183,11 @@ func TestUnreadAgreesWithTheServer(t *testing.T) {
 					r.do(func() {
 						target := r.journal[grp][seqs[rng.IntN(len(seqs))]-1]
 						if !amends(target) && !target.Recalled {
-							r.append(nil, &wire.Entry{Conversation: grp, Sender: "bob", Kind: kindEdit, Target: target.Seq, Content: target.Content})
+							kind := kindEdit
+							if target.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE && rng.IntN(2) == 0 {
+								kind = wire.EntryKind_ENTRY_KIND_EDIT
+							}
+							r.append(nil, mentioning(rng, &wire.Entry{Kind: kind, Target: target.Seq, Content: target.Content}))
 						}
 					})
 				default:
@@ -179,6 +202,10 @@ func TestUnreadAgreesWithTheServer(t *testing.T) {
 				}
 				if got, err := r.c.Conversation(grp).Unread(bg); err != nil || got != r.unread() {
 					t.Errorf("seed %d, step %d: %d unread, %v; the server says %d", seed, step, got, err, r.unread())
+					return
+				}
+				if v, err := r.c.Conversation(grp).Summary(bg); err != nil || v.UnreadMentions != r.mentions() {
+					t.Errorf("seed %d, step %d: %d mentions, %v; the server says %d", seed, step, v.UnreadMentions, err, r.mentions())
 					return
 				}
 			}
@@ -221,4 +248,53 @@ func TestRecalledRecord(t *testing.T) {
 	eq(t, "unnamed", r.unnamed(), true)
 	r.passRecalled(20)
 	check("at the end", 0)
+}
+
+// The record of unread mentions, as messages come, the mark passes them and the server
+// names them, also when it looked before this device's last entries.
+func TestMentionsRecord(t *testing.T) {
+	k := &core{meta: Meta{User: "alice", Listing: true}}
+	k.unsure = map[*conv]struct{}{}
+	cv := &conv{rec: ConversationRecord{First: 1, High: 20, Head: 20, Read: 4}}
+	state := func(seq, mentions uint64, seqs ...uint64) {
+		k.takeMentions(cv, &wire.ConversationState{Seq: seq, UnreadMentions: mentions, MentionSeqs: seqs})
+	}
+	check := func(what string, asks bool, more uint64, seqs ...uint64) {
+		t.Helper()
+		_, asked := k.unsure[cv]
+		if fmt.Sprint(cv.rec.Mentions) != fmt.Sprint(seqs) || cv.rec.MentionsMore != more || asked != asks {
+			t.Errorf("%s: %v and %d more, asked %t; want %v, %d, %t", what, cv.rec.Mentions, cv.rec.MentionsMore, asked, seqs, more, asks)
+		}
+		clear(k.unsure)
+	}
+	state(20, 3, 6, 8, 9)
+	check("told", false, 0, 6, 8, 9)
+	k.noteMention(cv, 8, 20, false)
+	check("what the server knew", false, 0, 6, 8, 9)
+	k.noteMention(cv, 8, 21, false)
+	k.noteMention(cv, 7, 22, true)
+	k.noteMention(cv, 3, 23, true)
+	k.noteMention(cv, 24, 24, true)
+	check("edits, and a message", false, 0, 6, 7, 9, 24)
+	cv.rec.High, cv.rec.Head = 24, 24
+	state(19, 3, 6, 8, 9)
+	check("an answer of before the last one", false, 0, 6, 7, 9, 24)
+	state(22, 3, 6, 7, 9)
+	check("an answer of before the message", false, 0, 6, 7, 9, 24)
+	state(23, 2, 6, 9)
+	check("one that differs where this device knows less than both", true, 0, 6, 9, 24)
+	state(23, 4, 6, 9)
+	check("more than are named, and the message", true, 3, 6, 9)
+	state(24, 5, 6, 9)
+	check("more than are named", false, 3, 6, 9)
+	k.noteMention(cv, 25, 25, true)
+	check("one more", false, 4, 6, 9)
+	k.noteMention(cv, 12, 26, false)
+	check("one of them, perhaps", true, 4, 6, 9)
+	cv.rec.passMentions(9)
+	check("passed all named", false, 4)
+	eq(t, "unnamed", cv.rec.unnamed(), true)
+	cv.rec.passMentions(24)
+	check("at the end", false, 0)
+	eq(t, "unnamed", cv.rec.unnamed(), false)
 }

@@ -76,6 +76,11 @@ type ConversationRecord struct {
 	// having named them. The slice is not changed.
 	Recalled     []uint64
 	RecalledMore uint64
+	// Mentions are the messages after Read that mention the user, as they are now,
+	// ascending, and MentionsMore how many more there are behind the last of them
+	// without a name. The slice is not changed.
+	Mentions     []uint64
+	MentionsMore uint64
 	// Received is the highest entry of somebody else that is in the store.
 	Received uint64
 	// MarkedAtMs is when Read or Received last moved here.

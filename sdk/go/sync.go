@@ -360,6 +360,7 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 		k.markLater(cv, k.o.readDelay)
 	}
 	recalled := r.takeRecalled(s)
+	k.takeMentions(cv, s)
 	k.takeMine(cv, s.Mine)
 	r.PeerReceived = max(r.PeerReceived, s.PeerReceived)
 	r.PeerRead = max(r.PeerRead, s.PeerRead)

@@ -33,6 +33,11 @@ func (f *fake) state(conversation string) *wire.ConversationState {
 			case e.Seq <= s.ReadSeq || e.Kind != wire.EntryKind_ENTRY_KIND_MESSAGE:
 			case !e.Recalled:
 				seen++
+				if e.Sender != "alice" && (slices.Contains(e.Mentions, "alice") || e.GroupMention == wire.GroupMention_GROUP_MENTION_ALL) {
+					if s.UnreadMentions++; len(s.MentionSeqs) < f.named {
+						s.MentionSeqs = append(s.MentionSeqs, e.Seq)
+					}
+				}
 			default:
 				if s.Recalled++; len(s.RecalledSeqs) < f.named {
 					s.RecalledSeqs = append(s.RecalledSeqs, e.Seq)
@@ -126,6 +131,12 @@ func (f *fake) unread() uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.state(grp).Unread
+}
+
+func (f *fake) mentions() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.state(grp).UnreadMentions
 }
 
 // timesCases are earlier times of membership and where the last one begins.

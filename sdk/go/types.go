@@ -110,6 +110,8 @@ type Summary struct {
 	Last   *Message
 	LastAt time.Time
 	Unread uint64
+	// UnreadMentions are those of them that mention the user.
+	UnreadMentions uint64
 	// Read is the user's own read mark.
 	Read                   uint64
 	PeerReceived, PeerRead uint64

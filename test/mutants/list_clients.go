@@ -41,6 +41,21 @@ var clients = []Mutant{
 		Package: sdkDir, Test: "TestServerPutBackWhileAnAckWaits",
 	},
 	{
+		Name: "sdk-edits-mention-nobody", Breaks: "§4.17: unread mentions are as messages are now",
+		Hunks:   []Hunk{{sdkDir + "/amend.go", "(kept == nil || kept.Amended < e.Seq && !kept.Recalled)", "kept == nil"}},
+		Package: sdkDir, Test: "TestUnreadAgreesWithTheServer",
+	},
+	{
+		Name: "sdk-recalled-still-mentions", Breaks: "§4.17: a recall takes a mention away",
+		Hunks:   []Hunk{{sdkDir + "/recalls.go", "\tk.noteMention(cv, seq, by, false)\n", ""}},
+		Package: sdkDir, Test: "TestUnreadAgreesWithTheServer",
+	},
+	{
+		Name: "sdk-counts-mentions-without-names-twice", Breaks: "§4.17: what the server counted is not counted again",
+		Hunks:   []Hunk{{sdkDir + "/unread_mentions.go", "seq <= r.Read || by <= cv.mentionsAt ||", "seq <= r.Read ||"}},
+		Package: sdkDir, Test: "TestUnreadAgreesWithTheServer",
+	},
+	{
 		Name: "sdk-saves-handled-events-seldom", Breaks: "4: at most 64 events come again after a crash",
 		Hunks:   []Hunk{{sdkDir + "/events.go", "f.handled-f.kept >= feedPage", "f.handled-f.kept >= 4*feedPage"}},
 		Package: sdkDir, Test: "TestFewEventsComeAgain",

@@ -32,36 +32,37 @@ func decodeWindows(b []byte) (ws []skein.Window, err error) {
 	return ws, nil
 }
 
-// What was recalled after the read mark is a row of varints: how many more there
-// are than are named, and each one's distance from the one before. Empty: none.
+// Messages after the read mark, those that were recalled and those that mention the
+// user, are a row of varints: how many more there are than are named, and each one's
+// distance from the one before. Empty: none.
 
-func encodeRecalled(c *skein.ConversationRecord) []byte {
+func encodeSeqs(seqs []uint64, more uint64) []byte {
 	b := []byte{}
-	if len(c.Recalled) == 0 && c.RecalledMore == 0 {
+	if len(seqs) == 0 && more == 0 {
 		return b
 	}
-	b = binary.AppendUvarint(b, c.RecalledMore)
+	b = binary.AppendUvarint(b, more)
 	var last uint64
-	for _, seq := range c.Recalled {
+	for _, seq := range seqs {
 		b = binary.AppendUvarint(b, seq-last)
 		last = seq
 	}
 	return b
 }
 
-func decodeRecalled(b []byte, c *skein.ConversationRecord) error {
+func decodeSeqs(b []byte) (seqs []uint64, more uint64, err error) {
 	var last uint64
 	for first := true; len(b) > 0; first = false {
 		v, n := binary.Uvarint(b)
 		if n <= 0 {
-			return errors.New("what is stored of recalled messages is damaged")
+			return nil, 0, errors.New("what is stored of recalled messages or mentions is damaged")
 		}
 		if b = b[n:]; first {
-			c.RecalledMore = v
+			more = v
 			continue
 		}
 		last += v
-		c.Recalled = append(c.Recalled, last)
+		seqs = append(seqs, last)
 	}
-	return nil
+	return seqs, more, nil
 }

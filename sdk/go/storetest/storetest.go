@@ -114,7 +114,7 @@ func testRecords(t *testing.T, open Open) {
 		ReadCount: 9, Received: 10, MarkedAtMs: 11, PeerReceived: 12, PeerRead: 13, Last: last,
 		Newest:   &wire.Newest{Conversation: dm, Seq: 10, Id: []byte("0123456789abcdef"), StoredAtMs: 21, Pos: 1<<53 + 5},
 		Mine:     &wire.MyState{Conversation: dm, Revision: 3, Pinned: true, Draft: "d\x00ö", ClearedBelow: 1<<53 + 7},
-		Recalled: []uint64{18, 19, 1<<53 + 3}, RecalledMore: 20,
+		Recalled: []uint64{18, 19, 1<<53 + 3}, RecalledMore: 20, Mentions: []uint64{21, 1<<53 + 5}, MentionsMore: 22,
 		Earlier: []skein.Window{{First: 14, Until: 15, Hidden: 16}, {First: 17, Until: 1<<53 + 1, Hidden: 0}},
 	}
 	m := skein.Meta{User: "u", Timeline: "t", Device: "d", Position: "p", Listing: true, ListNext: "n", SettledAtMs: 5}
