@@ -52,7 +52,7 @@ func (c *checker) isEdit(conversation string, seq uint64) bool {
 // indexEdit notes an entry that edits another one, once.
 func (c *checker) indexEdit(e *Entry) {
 	p := place{conversation: e.Conversation, seq: e.Seq}
-	if strings.HasPrefix(e.Hash, reactTo) {
+	if leavesWords(e.Hash) {
 		c.reacts[p] = true
 	}
 	if !strings.HasPrefix(e.Hash, editOf) || c.isEdits[p] {

@@ -29,6 +29,11 @@ type clerk struct {
 	dm    string
 	sent  int
 	marks uint64
+	// poll is the seq of a poll in the dm; scheduled counts messages that are sent later,
+	// due is when the last of them is (Unix ms).
+	poll      uint64
+	scheduled int
+	due       int64
 	// accounts counts those that were begun to be made.
 	accounts int
 	// facts are those that can be given a new value, once those that stay as they are.
@@ -75,7 +80,10 @@ func newClerk(ctx context.Context, w *World, h *Recorder) (*clerk, error) {
 	if err := c.call(ctx, 0, contactService+"RequestContact", &wire.RequestContactRequest{User: c.users[2].id}, &wire.RequestContactResponse{}); err != nil {
 		return nil, fmt.Errorf("soak: the clerk's contact: %w", err)
 	}
-	c.facts = []*clerkFact{c.displayName(), c.remark(), c.block(), c.contact(), c.groupName(), c.member()}
+	if err := c.openPoll(ctx); err != nil {
+		return nil, err
+	}
+	c.facts = []*clerkFact{c.displayName(), c.remark(), c.block(), c.contact(), c.groupName(), c.member(), c.vote()}
 	return c, nil
 }
 
@@ -87,7 +95,7 @@ func (c *clerk) call(ctx context.Context, user int, method string, req, resp mes
 func (c *clerk) work(ctx context.Context) {
 	rng := rand.New(rand.NewPCG(c.w.plan.Seed, 1<<34))
 	for n := 0; pause(ctx, time.Duration(rng.Int64N(int64(60*time.Millisecond)))) == nil; n++ {
-		switch k := rng.IntN(12); {
+		switch k := rng.IntN(13); {
 		case k < 6:
 			c.change(ctx, c.facts[rng.IntN(len(c.facts))])
 		case k == 6:
@@ -98,6 +106,8 @@ func (c *clerk) work(ctx context.Context) {
 			c.endSession(ctx)
 		case k == 9 && n%4 == 0:
 			c.makeAccount(ctx)
+		case k == 12 && n%2 == 0:
+			c.schedule(ctx)
 		case k == 10:
 			if all := c.settled(); len(all) > 0 {
 				_ = c.ask(ctx, all[rng.IntN(len(all))])
@@ -134,9 +144,12 @@ func (c *clerk) ask(ctx context.Context, f *clerkFact) error {
 	return err
 }
 
-// check asks for everything. Tokens that are no longer good count by address: of
+// check asks for everything, once nothing is to be sent any more. Tokens that are no longer good count by address: of
 // many it waits as it is told.
 func (c *clerk) check(ctx context.Context) error {
+	if err := c.allSent(ctx); err != nil {
+		return err
+	}
 	for _, f := range slices.Concat(c.facts, c.settled()) {
 		err := c.ask(ctx, f)
 		for e := (*skein.Error)(nil); errors.As(err, &e) && e.Code == wire.CodeRateLimited && ctx.Err() == nil; err = c.ask(ctx, f) {
@@ -155,17 +168,25 @@ func (c *clerk) say(ctx context.Context) {
 	id := c.ids.Next()
 	content := &wire.Content{Type: "text", Body: &wire.Content_Text{Text: fmt.Sprint("clerk ", c.sent)}}
 	user := c.users[0].id
+	req := &wire.SendMessageRequest{Conversation: c.dm, Id: id[:], Content: content}
+	if c.sent%4 == 0 {
+		req.Mentions = []string{c.users[1].id}
+	}
 	rec := Record{Kind: Invoked, Conversation: c.dm, ID: hex.EncodeToString(id[:]), Hash: ContentHash(c.dm, user, content, 0)}
 	c.add(user, rec)
 	for {
 		var resp wire.SendMessageResponse
-		err := c.call(ctx, 0, messageService+"SendMessage", &wire.SendMessageRequest{Conversation: c.dm, Id: id[:], Content: content}, &resp)
+		err := c.call(ctx, 0, messageService+"SendMessage", req, &resp)
 		if err == nil {
+
 			// It is of now: who asks for the timeline may wait until the server is another one.
 			rec.Kind, rec.Seq, rec.Mono = OK, resp.Seq, Now()
 			rec.Timeline = c.timeline(ctx)
 			if rec.Timeline != "" {
 				c.add(user, rec)
+			}
+			if len(req.Mentions) > 0 {
+				c.mentioned(ctx, resp.Seq)
 			}
 			return
 		}

@@ -201,6 +201,14 @@ const editOf = "edit of "
 // reactTo begins the hash of an entry that reacts to another one.
 const reactTo = "reaction to "
 
+// voteOn begins the hash of an entry that votes in a poll.
+const voteOn = "vote on "
+
+// leavesWords tells from an amendment's hash that its target says what it said before.
+func leavesWords(hash string) bool {
+	return strings.HasPrefix(hash, reactTo) || strings.HasPrefix(hash, voteOn)
+}
+
 // totalsOf are how many reacted with what.
 func totalsOf(counts map[string]int) string {
 	var out []string
@@ -270,6 +278,8 @@ func EntryOf(e *wire.Entry) Entry {
 	case e.GetKind() == wire.EntryKind_ENTRY_KIND_REACTION:
 		out.Hash = fmt.Sprintf("%s%d", reactTo, e.GetTarget())
 		out.React = map[bool]string{false: "+", true: "-"}[e.GetReact().GetRemove()] + e.GetReact().GetReaction()
+	case e.GetKind() == wire.EntryKind_ENTRY_KIND_VOTE:
+		out.Hash = fmt.Sprintf("%s%d", voteOn, e.GetTarget())
 	case ev == nil && !out.Message:
 		out.Hash = fmt.Sprintf("entry %d of %d", e.GetKind(), e.GetTarget())
 		if e.GetKind() == wire.EntryKind_ENTRY_KIND_EDIT {

@@ -188,7 +188,7 @@ func (c *rawClient) settle(v *rawConv) {
 		switch {
 		case e.edited != "":
 			v.edit(e.Target, e.edited)
-		case e.React == "":
+		case !leavesWords(e.Hash):
 			v.erase(e.Target)
 		}
 		if slices.Contains(e.Left, c.o.User) && e.Seq >= max(v.first, v.told) {
