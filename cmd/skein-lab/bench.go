@@ -26,6 +26,7 @@ type benchCmd struct {
 	Bytes     benchBytesCmd     `cmd:"" help:"Bytes of a chat hour, a resume and a page of history, in each codec, plain and deflated; memory of connections with deflate."`
 	Store     benchStoreCmd     `cmd:"" help:"The journal alone: appends, resends, reads, reopening."`
 	Backup    benchBackupCmd    `cmd:"" help:"Backups of a server under load: time, size, what they cost others; drill, restore."`
+	Storm     benchStormCmd     `cmd:"" help:"A storm of reactions and messages in a large group: frames and bytes per device, and what direct chats beside it take."`
 	Stall     benchStallCmd     `cmd:"" help:"Direct chats while strangers are refused, a large group changes, a row is locked: acks, as ratios."`
 	Floor     benchFloorCmd     `cmd:"" help:"What the machine allows: the bare server under the load of chat or broadcast."`
 

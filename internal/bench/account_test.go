@@ -244,3 +244,24 @@ func TestOpenLoopCountsWaiting(t *testing.T) {
 		t.Errorf("half a second's stall shows as a p99 of %.1f ms", r.Ack.P99)
 	}
 }
+
+// A storm ends with what each device of the group got of it, and what direct chats
+// beside it took; members and direct chatters in several processes.
+func TestStormAcrossProcesses(t *testing.T) {
+	t.Parallel()
+	o := options()
+	o.Connections, o.GroupSize, o.Workers, o.Messages = 48, 40, 2, 0
+	o.Rate, o.StormRate, o.Duration, o.Warmup = 40, 100, time.Second, 0
+	r, err := Storm(context.Background(), o, bareServer(t, honest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := r.Storm
+	if r.Failed() != "" || x.Entries < 98 || x.Entries > 100 || x.Ack.Count != x.Entries || x.LastMember.Count == 0 {
+		t.Fatalf("%q, %+v", r.Failed(), x)
+	}
+	// The bare server packs what comes at a time.
+	if x.Frames < 1 || x.Frames > float64(x.Entries)+1 || x.Bytes < float64(x.Entries)*40 || x.Alone.Count == 0 || x.Beside.Count == 0 {
+		t.Errorf("%+v", x)
+	}
+}

@@ -40,6 +40,10 @@ type Options struct {
 	GroupSize   int     `json:"group_size,omitempty"`
 	GroupOnline int     `json:"group_online,omitempty"`
 	GroupShare  float64 `json:"group_share,omitempty"`
+	// StormRate is entries per second of the storm in a group, Reactions the share of
+	// them that are reactions.
+	StormRate float64 `json:"storm_rate,omitempty"`
+	Reactions float64 `json:"reactions,omitempty"`
 	// Friends is how many others a user writes to: 1, 3, 7 or 15.
 	Friends int `json:"friends,omitempty"`
 	// Sampled is how many users' latencies count; 0: all.
@@ -114,6 +118,7 @@ type Report struct {
 	Overload *OverloadReport `json:"overload,omitempty"`
 	Backup   *BackupReport   `json:"backup,omitempty"`
 	Stall    *StallReport    `json:"stall,omitempty"`
+	Storm    *StormReport    `json:"storm,omitempty"`
 
 	Server ServerReport `json:"server"`
 	// ClientCPU is the load generator's µs of CPU per message: it shares the cores.
@@ -248,7 +253,7 @@ type GroupReport struct {
 
 // quiet tells that nobody sends by itself.
 func (o *Options) quiet() bool {
-	return o.Scenario == ScenarioBroadcast || o.Scenario == ScenarioIdle || o.Scenario == ScenarioResume
+	return o.Scenario == ScenarioBroadcast || o.Scenario == ScenarioIdle || o.Scenario == ScenarioResume || o.Scenario == ScenarioStorm
 }
 
 func newReport(o *Options) *Report {

@@ -126,13 +126,14 @@ func (r *run) totals(ctx context.Context, c command) (*stats, error) {
 		return nil, err
 	}
 	sum := &stats{Finished: true}
-	var ack, delivery, direct, last histogram
+	var ack, delivery, direct, crowd, last histogram
 	for _, a := range answers {
 		s := a.Stats
 		for _, x := range []struct{ to, from *uint64 }{
 			{&sum.Sent, &s.Sent}, {&sum.Acked, &s.Acked}, {&sum.Rejected, &s.Rejected}, {&sum.Delivered, &s.Delivered},
 			{&sum.Pulled, &s.Pulled}, {&sum.Overtaken, &s.Overtaken}, {&sum.Duplicated, &s.Duplicated}, {&sum.Disordered, &s.Disordered},
-			{&sum.Unanswered, &s.Unanswered}, {&sum.Lost, &s.Lost}, {&sum.Frames, &s.Frames}, {&sum.Pings, &s.Pings}, {&sum.Resyncs, &s.Resyncs},
+			{&sum.Unanswered, &s.Unanswered}, {&sum.Lost, &s.Lost}, {&sum.Frames, &s.Frames}, {&sum.Pings, &s.Pings},
+			{&sum.Heard, &s.Heard}, {&sum.HeardBytes, &s.HeardBytes}, {&sum.Stormed, &s.Stormed}, {&sum.Reacted, &s.Reacted}, {&sum.Resyncs, &s.Resyncs},
 		} {
 			*x.to += *x.from
 		}
@@ -142,9 +143,10 @@ func (r *run) totals(ctx context.Context, c command) (*stats, error) {
 		ack.add(s.Ack)
 		delivery.add(s.Delivery)
 		direct.add(s.Direct)
+		crowd.add(s.Crowd)
 		last.add(s.LastMember)
 	}
-	sum.Ack, sum.Delivery, sum.Direct, sum.LastMember = ack.counted(), delivery.counted(), direct.counted(), last.counted()
+	sum.Ack, sum.Delivery, sum.Direct, sum.Crowd, sum.LastMember = ack.counted(), delivery.counted(), direct.counted(), crowd.counted(), last.counted()
 	return sum, nil
 }
 

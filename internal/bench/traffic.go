@@ -50,6 +50,10 @@ type stats struct {
 	Unanswered uint64  `json:"unanswered"`
 	Lost       uint64  `json:"lost"`
 	Frames     uint64  `json:"frames"`
+	Heard      uint64  `json:"heard"` // frames that members of groups got, and their bytes
+	HeardBytes uint64  `json:"heard_bytes"`
+	Stormed    uint64  `json:"stormed"` // entries of a storm
+	Reacted    uint64  `json:"reacted"`
 	Pings      uint64  `json:"pings"`
 	Resyncs    uint64  `json:"resyncs"`
 	Finished   bool    `json:"finished"` // every user sent its Messages and has its answers
@@ -58,6 +62,7 @@ type stats struct {
 	Ack        counted `json:"ack"`
 	Delivery   counted `json:"delivery"`
 	Direct     counted `json:"direct"`
+	Crowd      counted `json:"crowd"`
 	LastMember counted `json:"last_member"`
 }
 
@@ -80,12 +85,14 @@ type traffic struct {
 	closing  atomic.Bool
 	ack      histogram
 	delivery histogram
-	// direct are the acks of direct chats, lastMember the deliveries to the last
+	// direct are the acks of direct chats, crowd those in groups, lastMember the deliveries to the last
 	// member of a group.
-	direct, lastMember histogram
-	round              atomic.Pointer[round]
+	direct, crowd, lastMember histogram
+	round                     atomic.Pointer[round]
 
 	sent, acked, rejected, delivered, pulled, overtaken, duplicated, disordered, frames, pings, resyncs atomic.Uint64
+
+	heard, heardBytes, stormed, reacted atomic.Uint64
 
 	failed chan error
 }
@@ -98,7 +105,7 @@ func newTraffic(p *plan) *traffic {
 		t.users[i] = newUser(t, i)
 	}
 	for _, u := range t.users {
-		if u.join(); len(u.friends)+len(u.groups) > 0 {
+		if u.join(); len(u.friends) > 0 || len(u.groups) > 0 && p.Options.Scenario != ScenarioStorm {
 			t.writers = append(t.writers, u)
 		}
 	}
@@ -198,7 +205,7 @@ func (t *traffic) topicOf(name string) *topic {
 
 // start lets the users send, at the pace of the options.
 func (t *traffic) start() {
-	if s := t.plan.Options.Scenario; s == ScenarioBroadcast || s == ScenarioIdle {
+	if s := t.plan.Options.Scenario; s == ScenarioBroadcast || s == ScenarioIdle || s == ScenarioStorm {
 		t.open.Store(true) // the coordinator says when
 		return
 	}
@@ -213,7 +220,12 @@ func (t *traffic) change(rate float64, gapMin, gapMax time.Duration) {
 	t.gapMin.Store(int64(gapMin))
 	t.gapMax.Store(int64(gapMax))
 	t.open.Store(rate > 0 || gapMax > 0)
-	t.times.offer(rate * float64(len(t.users)) / float64(t.plan.Options.Connections))
+	o := &t.plan.Options
+	share := float64(len(t.users)) / float64(o.Connections)
+	if o.Scenario == ScenarioStorm { // those who chat directly
+		share = float64(len(t.writers)) / float64(o.Connections-o.GroupSize)
+	}
+	t.times.offer(rate * share)
 	now := time.Now()
 	for _, u := range t.users {
 		u.mu.Lock()
@@ -289,7 +301,8 @@ func (t *traffic) stats() *stats {
 		Overtaken: t.overtaken.Load(), Duplicated: t.duplicated.Load(), Disordered: t.disordered.Load(), Frames: t.frames.Load(),
 		Pings: t.pings.Load(), Resyncs: t.resyncs.Load(), CPU: processCPU().Seconds(), Switches: processSwitches(),
 		Ack: t.ack.counted(), Delivery: t.delivery.counted(),
-		Direct: t.direct.counted(), LastMember: t.lastMember.counted(),
+		Heard: t.heard.Load(), HeardBytes: t.heardBytes.Load(), Stormed: t.stormed.Load(), Reacted: t.reacted.Load(),
+		Direct: t.direct.counted(), Crowd: t.crowd.counted(), LastMember: t.lastMember.counted(),
 	}
 	s.Finished = t.plan.Options.Messages > 0
 	for _, u := range t.users {
@@ -349,7 +362,12 @@ type round struct {
 
 // arm makes the worker watch for message number n of user 0.
 func (t *traffic) arm(n uint32) {
-	need := len(t.users)
+	need := 0
+	for _, u := range t.users {
+		if len(u.groups) > 0 {
+			need++
+		}
+	}
 	if t.plan.First == 0 {
 		need-- // the sender has it
 	}
@@ -410,4 +428,5 @@ const (
 	ScenarioResume    = "resume"
 	ScenarioBackup    = "backup"
 	ScenarioStall     = "stall"
+	ScenarioStorm     = "storm"
 )

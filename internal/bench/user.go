@@ -90,12 +90,16 @@ func (u *user) join() {
 		u.streams[name] = s
 		return s
 	}
-	for k := 1; k <= t.plan.Options.Friends; k++ {
+	o := &t.plan.Options
+	for k := 1; k <= o.Friends && (o.Scenario != ScenarioStorm || u.index >= o.GroupSize); k++ {
 		if j := u.here ^ k; j < len(t.users) {
 			u.friends = append(u.friends, open(dmName(u.id, t.plan.Users[j].ID)))
 		}
 	}
 	for _, g := range t.plan.Groups {
+		if o.Scenario == ScenarioStorm && u.index >= o.GroupSize {
+			break
+		}
 		if (u.index-g.First+t.plan.Options.Connections)%t.plan.Options.Connections < g.Online {
 			s := open(g.Conversation)
 			s.topic.members++
@@ -136,6 +140,9 @@ func (u *user) end(err error) {
 
 // feed takes bytes that have arrived, and answers.
 func (u *user) feed(p []byte, now time.Time) {
+	if len(u.groups) > 0 {
+		u.t.heardBytes.Add(uint64(len(p)))
+	}
 	if len(u.in) > 0 {
 		u.in = append(u.in, p...)
 		p = u.in
@@ -162,6 +169,9 @@ func (u *user) feed(p []byte, now time.Time) {
 		}
 	}
 	u.t.frames.Add(frames)
+	if len(u.groups) > 0 {
+		u.t.heard.Add(frames)
+	}
 	if u.in = append(u.in[:0], p...); len(u.in) == 0 {
 		u.in = nil
 	}
@@ -265,6 +275,8 @@ func (u *user) onAck(a *ack, now time.Time) {
 		u.t.ack.record(d)
 		if m.to.topic.members == 0 {
 			u.t.direct.record(d)
+		} else {
+			u.t.crowd.record(d)
 		}
 	}
 }
@@ -314,7 +326,7 @@ func (u *user) onEntry(e *arrival, now time.Time, pushed bool) {
 		return // not of this run
 	}
 	id := identity(e.id)
-	if e.kind != wire.EntryKind_ENTRY_KIND_MESSAGE {
+	if e.kind != wire.EntryKind_ENTRY_KIND_MESSAGE && e.kind != wire.EntryKind_ENTRY_KIND_REACTION {
 		id = 0
 	}
 	mine := string(e.sender) == u.id
@@ -355,6 +367,9 @@ func (u *user) onEntry(e *arrival, now time.Time, pushed bool) {
 		return
 	}
 	at, ok := stampedTime(e.text)
+	if e.kind == wire.EntryKind_ENTRY_KIND_REACTION {
+		at, ok = stampedID(e.id), true
+	}
 	if !ok {
 		return // not of this program
 	}
@@ -384,6 +399,9 @@ func (u *user) onRange(r *wire.Range, now time.Time) {
 	for _, e := range r.Entries {
 		a := arrivalOf(e)
 		u.onEntry(&a, now, false)
+	}
+	if u.t.plan.Options.Scenario == ScenarioStorm {
+		s.covers(r.LastSeq)
 	}
 	if s.gap() || r.Head >= s.next {
 		u.pull(s)

@@ -42,8 +42,9 @@ const (
 	doCount   = "count"   // the warm-up is over: latencies count from now on
 	doRest    = "rest"    // the measured time is over
 	doStats   = "stats"
-	doStop    = "stop" // send no more, wait for what is under way; answers the promises
-	doLost    = "lost" // answers the final stats
+	doStop    = "stop"  // send no more, wait for what is under way; answers the promises
+	doLost    = "lost"  // answers the final stats
+	doStorm   = "storm" // begin a storm
 	doArm     = "arm"
 	doFire    = "fire"
 	doLast    = "last"
@@ -98,7 +99,7 @@ func (l *local) drive(ctx context.Context, c command) (*answer, error) {
 	case doPace:
 		t.change(c.Rate, 0, 0)
 	case doCount:
-		for _, h := range []*histogram{&t.ack, &t.delivery, &t.direct, &t.lastMember} {
+		for _, h := range []*histogram{&t.ack, &t.delivery, &t.direct, &t.crowd, &t.lastMember} {
 			h.reset()
 		}
 		t.counting.Store(true)
@@ -114,6 +115,8 @@ func (l *local) drive(ctx context.Context, c command) (*answer, error) {
 		s := t.stats()
 		s.Lost = t.lost(c.Promised)
 		return &answer{Stats: s}, nil
+	case doStorm:
+		t.storm()
 	case doArm:
 		t.arm(c.Number)
 	case doFire:

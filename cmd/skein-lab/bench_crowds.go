@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/skein-im/skein/internal/bench"
+)
+
+type benchStormCmd struct {
+	benchFlags `embed:""`
+	Members    int           `default:"10000" help:"Members of the group, all online; an even number."`
+	Rate       float64       `default:"200" help:"Entries per second in the group, each from another member."`
+	Reactions  float64       `default:"1" help:"The share of them that are reactions to one message; the others are messages."`
+	Direct     int           `default:"200" help:"Others who chat with each other; an even number."`
+	DirectRate float64       `default:"100" help:"Messages per second of theirs, in all."`
+	Payload    int           `default:"100" help:"Bytes of a message's text."`
+	Duration   time.Duration `default:"10s" help:"How long the storm lasts, and how long the direct chats are measured before it."`
+	Warmup     time.Duration `default:"3s" help:"How long the direct chats go on before they are measured."`
+}
+
+func (c *benchStormCmd) Run(ctx context.Context) error {
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	if c.Reactions < 0 || c.Reactions > 1 || c.Payload < 0 || c.Duration <= 0 || c.Warmup < 0 {
+		return errors.New("bench storm: want a share between 0 and 1, a duration, nothing negative")
+	}
+	o.Connections, o.GroupSize, o.StormRate, o.Reactions = c.Members+c.Direct, c.Members, c.Rate, c.Reactions
+	o.Rate, o.Payload, o.Duration, o.Warmup = c.DirectRate, c.Payload, c.Duration, c.Warmup
+	r, err := bench.Storm(ctx, o, c.start)
+	return c.print(r, err)
+}
