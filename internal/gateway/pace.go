@@ -101,7 +101,7 @@ func (p *pacer) run() {
 		}
 		if len(due) > 0 {
 			p.done(due)
-			p.g.Flush()
+			p.g.out.FlushAside()
 		}
 		timer.Reset(wait)
 	}

@@ -272,3 +272,25 @@ func TestCloseInAStorm(t *testing.T) {
 		<-done
 	})
 }
+
+// Releasing what is held gives up no ack whose delivery is under way: that would have
+// the whole group's roster read again.
+func TestReleaseWaitsForDeliveries(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newCrowd(t, paceFrom)
+		var reply func(im.Ack, error)
+		w.logic.send = func(_ im.Actor, _ im.Message, r func(im.Ack, error)) { reply = r }
+		w.says(2)
+		c := w.all[0]
+		c.say(text(string(grp), 9, "x"))
+		synctest.Wait()
+		reply(im.Ack{Seq: 3, Follows: true}, nil)
+		time.Sleep(paceEvery) // twice as long as an ack waits where nothing is held
+		c.hears(t, pushed(1, 1), pushed(2, 2))
+		e := entry(grp, 3, "x")
+		e.Sender, e.ID = "u0", im.MessageID(msgID(9))
+		w.g.ToGroup(grp, im.Parcel{Entries: []im.Entry{e}, Origin: []im.ConnectionID{"n-1"}})
+		w.g.Flush()
+		c.hears(t, "ack 9 grp:g 3")
+	})
+}

@@ -42,4 +42,9 @@ var crowds = []Mutant{
 		Hunks:   []Hunk{{gatewayDir + "/gateway.go", "\tg.pacer.settle()\n", ""}},
 		Package: gatewayDir, Test: "TestPositionWaitsForWhatIsHeld",
 	},
+	{
+		Name: "release-gives-acks-up", Breaks: "an ack whose delivery is under way is not taken for lost",
+		Hunks:   []Hunk{{gatewayDir + "/pace.go", "p.g.out.FlushAside()", "p.g.Flush()"}},
+		Package: gatewayDir, Test: "TestReleaseWaitsForDeliveries",
+	},
 }

@@ -42,13 +42,19 @@ func (o *Queue) markDirty() {
 // writes to them itself, and what a peer does not take at once is written by a
 // goroutine of that connection. Of a great many pushes most let others go first, so
 // that a large group does not hold up everybody's next ack.
-func (sh *Queues) Flush() {
+func (sh *Queues) Flush() { sh.flush(false) }
+
+// FlushAside is Flush for who does not deliver: it gives up no ack that waits for its
+// delivery, which may be under way and late.
+func (sh *Queues) FlushAside() { sh.flush(true) }
+
+func (sh *Queues) flush(aside bool) {
 	d := &sh.dirty
 	d.mu.Lock()
 	list := d.list
 	d.list, d.spare = d.spare, nil
 	d.mu.Unlock()
-	f := flushing{sh: sh}
+	f := flushing{sh: sh, aside: aside}
 	late := 0
 	for i, o := range list {
 		list[i] = nil
@@ -71,6 +77,7 @@ func (sh *Queues) Flush() {
 type flushing struct {
 	sh     *Queues
 	now    time.Time
+	aside  bool
 	pushes int // sessions that have only pushes to write
 	// few[:n] are written by the Flush itself; many: they were too many, so all are
 	// the writers'; handed: some are.
@@ -85,7 +92,7 @@ func (f *flushing) look(o *Queue) (again bool) {
 		if f.now.IsZero() {
 			f.now = f.sh.o.Now()
 		}
-		if o.giveUp(f.now) {
+		if f.aside || o.giveUp(f.now) {
 			f.write(o, true)
 			return true
 		}
