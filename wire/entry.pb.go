@@ -42,6 +42,8 @@ const (
 	EntryKind_ENTRY_KIND_VOTE EntryKind = 7
 	// The poll `target` was ended before its time: see `poll`.
 	EntryKind_ENTRY_KIND_POLL_END EntryKind = 8
+	// The entry `target` was pinned, or is not any more: see `pinned`.
+	EntryKind_ENTRY_KIND_PIN EntryKind = 6
 )
 
 // Enum value maps for EntryKind.
@@ -55,6 +57,7 @@ var (
 		5: "ENTRY_KIND_REACTION",
 		7: "ENTRY_KIND_VOTE",
 		8: "ENTRY_KIND_POLL_END",
+		6: "ENTRY_KIND_PIN",
 	}
 	EntryKind_value = map[string]int32{
 		"ENTRY_KIND_UNSPECIFIED": 0,
@@ -65,6 +68,7 @@ var (
 		"ENTRY_KIND_REACTION":    5,
 		"ENTRY_KIND_VOTE":        7,
 		"ENTRY_KIND_POLL_END":    8,
+		"ENTRY_KIND_PIN":         6,
 	}
 )
 
@@ -555,7 +559,11 @@ type Entry struct {
 	// VOTE: what the sender chose now. Absent where the poll is anonymous; nor is there a sender then.
 	Vote *Vote `protobuf:"bytes,22,opt,name=vote,proto3" json:"vote,omitempty"`
 	// Who is mentioned besides `mentions`. SPEC §4.17.
-	GroupMention  GroupMention `protobuf:"varint,23,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
+	GroupMention GroupMention `protobuf:"varint,23,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
+	// The message is pinned. PIN: as it is then; absent: it is not any more. SPEC §4.21.
+	Pinned *Pinned `protobuf:"bytes,24,opt,name=pinned,proto3" json:"pinned,omitempty"`
+	// As in the Send: nobody is to be notified. SPEC §4.22.
+	Silent        bool `protobuf:"varint,25,opt,name=silent,proto3" json:"silent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -751,6 +759,120 @@ func (x *Entry) GetGroupMention() GroupMention {
 	return GroupMention_GROUP_MENTION_UNSPECIFIED
 }
 
+func (x *Entry) GetPinned() *Pinned {
+	if x != nil {
+		return x.Pinned
+	}
+	return nil
+}
+
+func (x *Entry) GetSilent() bool {
+	if x != nil {
+		return x.Silent
+	}
+	return false
+}
+
+// That a message is pinned.
+type Pinned struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who pinned it.
+	User string `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// When, Unix milliseconds, the server's clock.
+	AtMs          int64 `protobuf:"varint,2,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pinned) Reset() {
+	*x = Pinned{}
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pinned) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pinned) ProtoMessage() {}
+
+func (x *Pinned) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pinned.ProtoReflect.Descriptor instead.
+func (*Pinned) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Pinned) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *Pinned) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
+// Pins a message for all of its conversation, or ends that.
+type Pin struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Remove        bool                   `protobuf:"varint,1,opt,name=remove,proto3" json:"remove,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Pin) Reset() {
+	*x = Pin{}
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Pin) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Pin) ProtoMessage() {}
+
+func (x *Pin) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Pin.ProtoReflect.Descriptor instead.
+func (*Pin) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Pin) GetRemove() bool {
+	if x != nil {
+		return x.Remove
+	}
+	return false
+}
+
 // A poll, beside the content of its message. Who sends it sets options, multiple, anonymous and until_ms only.
 type Poll struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -772,7 +894,7 @@ type Poll struct {
 
 func (x *Poll) Reset() {
 	*x = Poll{}
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -784,7 +906,7 @@ func (x *Poll) String() string {
 func (*Poll) ProtoMessage() {}
 
 func (x *Poll) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -797,7 +919,7 @@ func (x *Poll) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Poll.ProtoReflect.Descriptor instead.
 func (*Poll) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Poll) GetOptions() []*PollOption {
@@ -856,7 +978,7 @@ type PollOption struct {
 
 func (x *PollOption) Reset() {
 	*x = PollOption{}
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -868,7 +990,7 @@ func (x *PollOption) String() string {
 func (*PollOption) ProtoMessage() {}
 
 func (x *PollOption) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -881,7 +1003,7 @@ func (x *PollOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollOption.ProtoReflect.Descriptor instead.
 func (*PollOption) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PollOption) GetId() string {
@@ -916,7 +1038,7 @@ type Vote struct {
 
 func (x *Vote) Reset() {
 	*x = Vote{}
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -928,7 +1050,7 @@ func (x *Vote) String() string {
 func (*Vote) ProtoMessage() {}
 
 func (x *Vote) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -941,7 +1063,7 @@ func (x *Vote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vote.ProtoReflect.Descriptor instead.
 func (*Vote) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Vote) GetOptions() []string {
@@ -960,7 +1082,7 @@ type PollEnd struct {
 
 func (x *PollEnd) Reset() {
 	*x = PollEnd{}
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -972,7 +1094,7 @@ func (x *PollEnd) String() string {
 func (*PollEnd) ProtoMessage() {}
 
 func (x *PollEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -985,7 +1107,7 @@ func (x *PollEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollEnd.ProtoReflect.Descriptor instead.
 func (*PollEnd) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
 }
 
 // A member reacts to a message, or takes a reaction away.
@@ -1000,7 +1122,7 @@ type React struct {
 
 func (x *React) Reset() {
 	*x = React{}
-	mi := &file_skein_v1_entry_proto_msgTypes[5]
+	mi := &file_skein_v1_entry_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1012,7 +1134,7 @@ func (x *React) String() string {
 func (*React) ProtoMessage() {}
 
 func (x *React) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[5]
+	mi := &file_skein_v1_entry_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1025,7 +1147,7 @@ func (x *React) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use React.ProtoReflect.Descriptor instead.
 func (*React) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *React) GetReaction() string {
@@ -1057,7 +1179,7 @@ type Reaction struct {
 
 func (x *Reaction) Reset() {
 	*x = Reaction{}
-	mi := &file_skein_v1_entry_proto_msgTypes[6]
+	mi := &file_skein_v1_entry_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1069,7 +1191,7 @@ func (x *Reaction) String() string {
 func (*Reaction) ProtoMessage() {}
 
 func (x *Reaction) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[6]
+	mi := &file_skein_v1_entry_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1082,7 +1204,7 @@ func (x *Reaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reaction.ProtoReflect.Descriptor instead.
 func (*Reaction) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Reaction) GetReaction() string {
@@ -1128,7 +1250,7 @@ type Newest struct {
 
 func (x *Newest) Reset() {
 	*x = Newest{}
-	mi := &file_skein_v1_entry_proto_msgTypes[7]
+	mi := &file_skein_v1_entry_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1140,7 +1262,7 @@ func (x *Newest) String() string {
 func (*Newest) ProtoMessage() {}
 
 func (x *Newest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[7]
+	mi := &file_skein_v1_entry_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1153,7 +1275,7 @@ func (x *Newest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Newest.ProtoReflect.Descriptor instead.
 func (*Newest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{7}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Newest) GetConversation() string {
@@ -1211,7 +1333,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_skein_v1_entry_proto_msgTypes[8]
+	mi := &file_skein_v1_entry_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1223,7 +1345,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[8]
+	mi := &file_skein_v1_entry_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1236,7 +1358,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{8}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Content) GetType() string {
@@ -1317,7 +1439,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_skein_v1_entry_proto_msgTypes[9]
+	mi := &file_skein_v1_entry_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1329,7 +1451,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[9]
+	mi := &file_skein_v1_entry_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1342,7 +1464,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{9}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Event) GetType() EventType {
@@ -1417,13 +1539,14 @@ type GroupChange struct {
 	History          GroupHistory      `protobuf:"varint,9,opt,name=history,proto3,enum=skein.v1.GroupHistory" json:"history,omitempty"`
 	MutedAll         *bool             `protobuf:"varint,10,opt,name=muted_all,json=mutedAll,proto3,oneof" json:"muted_all,omitempty"`
 	SlowModeS        *uint32           `protobuf:"varint,11,opt,name=slow_mode_s,json=slowModeS,proto3,oneof" json:"slow_mode_s,omitempty"`
+	WhoMayPin        GroupPower        `protobuf:"varint,12,opt,name=who_may_pin,json=whoMayPin,proto3,enum=skein.v1.GroupPower" json:"who_may_pin,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
 
 func (x *GroupChange) Reset() {
 	*x = GroupChange{}
-	mi := &file_skein_v1_entry_proto_msgTypes[10]
+	mi := &file_skein_v1_entry_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1435,7 +1558,7 @@ func (x *GroupChange) String() string {
 func (*GroupChange) ProtoMessage() {}
 
 func (x *GroupChange) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[10]
+	mi := &file_skein_v1_entry_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1448,7 +1571,7 @@ func (x *GroupChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupChange.ProtoReflect.Descriptor instead.
 func (*GroupChange) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{10}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GroupChange) GetPicture() string {
@@ -1528,11 +1651,18 @@ func (x *GroupChange) GetSlowModeS() uint32 {
 	return 0
 }
 
+func (x *GroupChange) GetWhoMayPin() GroupPower {
+	if x != nil {
+		return x.WhoMayPin
+	}
+	return GroupPower_GROUP_POWER_UNSPECIFIED
+}
+
 var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xb3\x06\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xf5\x06\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -1559,11 +1689,18 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\treactions\x18\x14 \x03(\v2\x12.skein.v1.ReactionR\treactions\x12\"\n" +
 	"\x04poll\x18\x15 \x01(\v2\x0e.skein.v1.PollR\x04poll\x12\"\n" +
 	"\x04vote\x18\x16 \x01(\v2\x0e.skein.v1.VoteR\x04vote\x12;\n" +
-	"\rgroup_mention\x18\x17 \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x1a8\n" +
+	"\rgroup_mention\x18\x17 \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x12(\n" +
+	"\x06pinned\x18\x18 \x01(\v2\x10.skein.v1.PinnedR\x06pinned\x12\x16\n" +
+	"\x06silent\x18\x19 \x01(\bR\x06silent\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc3\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"1\n" +
+	"\x06Pinned\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12\x13\n" +
+	"\x05at_ms\x18\x02 \x01(\x03R\x04atMs\"\x1d\n" +
+	"\x03Pin\x12\x16\n" +
+	"\x06remove\x18\x01 \x01(\bR\x06remove\"\xc3\x01\n" +
 	"\x04Poll\x12.\n" +
 	"\aoptions\x18\x01 \x03(\v2\x14.skein.v1.PollOptionR\aoptions\x12\x1a\n" +
 	"\bmultiple\x18\x02 \x01(\bR\bmultiple\x12\x1c\n" +
@@ -1608,7 +1745,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x04text\x18\x05 \x01(\tR\x04text\x12+\n" +
 	"\x05group\x18\x06 \x01(\v2\x15.skein.v1.GroupChangeR\x05group\x12\"\n" +
 	"\fconversation\x18\a \x01(\tR\fconversation\x12\x16\n" +
-	"\x06banned\x18\b \x01(\bR\x06banned\"\x8d\x05\n" +
+	"\x06banned\x18\b \x01(\bR\x06banned\"\xc3\x05\n" +
 	"\vGroupChange\x12\x1d\n" +
 	"\apicture\x18\x01 \x01(\tH\x00R\apicture\x88\x01\x01\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12'\n" +
@@ -1622,7 +1759,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\ahistory\x18\t \x01(\x0e2\x16.skein.v1.GroupHistoryR\ahistory\x12 \n" +
 	"\tmuted_all\x18\n" +
 	" \x01(\bH\x03R\bmutedAll\x88\x01\x01\x12#\n" +
-	"\vslow_mode_s\x18\v \x01(\rH\x04R\tslowModeS\x88\x01\x01\x1a8\n" +
+	"\vslow_mode_s\x18\v \x01(\rH\x04R\tslowModeS\x88\x01\x01\x124\n" +
+	"\vwho_may_pin\x18\f \x01(\x0e2\x14.skein.v1.GroupPowerR\twhoMayPin\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -1633,7 +1771,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\r_announcementB\f\n" +
 	"\n" +
 	"_muted_allB\x0e\n" +
-	"\f_slow_mode_s*\xd4\x01\n" +
+	"\f_slow_mode_s*\xe2\x01\n" +
 	"\tEntryKind\x12\x1a\n" +
 	"\x16ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ENTRY_KIND_MESSAGE\x10\x01\x12\x15\n" +
@@ -1642,7 +1780,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x0fENTRY_KIND_EDIT\x10\x04\x12\x17\n" +
 	"\x13ENTRY_KIND_REACTION\x10\x05\x12\x13\n" +
 	"\x0fENTRY_KIND_VOTE\x10\a\x12\x17\n" +
-	"\x13ENTRY_KIND_POLL_END\x10\b\"\x04\b\x06\x10\x06\"\x04\b\t\x10\t*\\\n" +
+	"\x13ENTRY_KIND_POLL_END\x10\b\x12\x12\n" +
+	"\x0eENTRY_KIND_PIN\x10\x06\"\x04\b\t\x10\t*\\\n" +
 	"\fGroupMention\x12\x1d\n" +
 	"\x19GROUP_MENTION_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11GROUP_MENTION_ALL\x10\x01\x12\x16\n" +
@@ -1715,7 +1854,7 @@ func file_skein_v1_entry_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_entry_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
 var file_skein_v1_entry_proto_goTypes = []any{
 	(EntryKind)(0),      // 0: skein.v1.EntryKind
 	(GroupMention)(0),   // 1: skein.v1.GroupMention
@@ -1725,44 +1864,48 @@ var file_skein_v1_entry_proto_goTypes = []any{
 	(EventType)(0),      // 5: skein.v1.EventType
 	(Role)(0),           // 6: skein.v1.Role
 	(*Entry)(nil),       // 7: skein.v1.Entry
-	(*Poll)(nil),        // 8: skein.v1.Poll
-	(*PollOption)(nil),  // 9: skein.v1.PollOption
-	(*Vote)(nil),        // 10: skein.v1.Vote
-	(*PollEnd)(nil),     // 11: skein.v1.PollEnd
-	(*React)(nil),       // 12: skein.v1.React
-	(*Reaction)(nil),    // 13: skein.v1.Reaction
-	(*Newest)(nil),      // 14: skein.v1.Newest
-	(*Content)(nil),     // 15: skein.v1.Content
-	(*Event)(nil),       // 16: skein.v1.Event
-	(*GroupChange)(nil), // 17: skein.v1.GroupChange
-	nil,                 // 18: skein.v1.Entry.ExtraEntry
-	nil,                 // 19: skein.v1.GroupChange.ExtraEntry
+	(*Pinned)(nil),      // 8: skein.v1.Pinned
+	(*Pin)(nil),         // 9: skein.v1.Pin
+	(*Poll)(nil),        // 10: skein.v1.Poll
+	(*PollOption)(nil),  // 11: skein.v1.PollOption
+	(*Vote)(nil),        // 12: skein.v1.Vote
+	(*PollEnd)(nil),     // 13: skein.v1.PollEnd
+	(*React)(nil),       // 14: skein.v1.React
+	(*Reaction)(nil),    // 15: skein.v1.Reaction
+	(*Newest)(nil),      // 16: skein.v1.Newest
+	(*Content)(nil),     // 17: skein.v1.Content
+	(*Event)(nil),       // 18: skein.v1.Event
+	(*GroupChange)(nil), // 19: skein.v1.GroupChange
+	nil,                 // 20: skein.v1.Entry.ExtraEntry
+	nil,                 // 21: skein.v1.GroupChange.ExtraEntry
 }
 var file_skein_v1_entry_proto_depIdxs = []int32{
 	0,  // 0: skein.v1.Entry.kind:type_name -> skein.v1.EntryKind
-	15, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
-	16, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
-	18, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
-	12, // 4: skein.v1.Entry.react:type_name -> skein.v1.React
-	13, // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
-	8,  // 6: skein.v1.Entry.poll:type_name -> skein.v1.Poll
-	10, // 7: skein.v1.Entry.vote:type_name -> skein.v1.Vote
+	17, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
+	18, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
+	20, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
+	14, // 4: skein.v1.Entry.react:type_name -> skein.v1.React
+	15, // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
+	10, // 6: skein.v1.Entry.poll:type_name -> skein.v1.Poll
+	12, // 7: skein.v1.Entry.vote:type_name -> skein.v1.Vote
 	1,  // 8: skein.v1.Entry.group_mention:type_name -> skein.v1.GroupMention
-	9,  // 9: skein.v1.Poll.options:type_name -> skein.v1.PollOption
-	5,  // 10: skein.v1.Event.type:type_name -> skein.v1.EventType
-	6,  // 11: skein.v1.Event.role:type_name -> skein.v1.Role
-	17, // 12: skein.v1.Event.group:type_name -> skein.v1.GroupChange
-	19, // 13: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
-	2,  // 14: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
-	2,  // 15: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
-	2,  // 16: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
-	3,  // 17: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
-	4,  // 18: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
-	19, // [19:19] is the sub-list for method output_type
-	19, // [19:19] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	8,  // 9: skein.v1.Entry.pinned:type_name -> skein.v1.Pinned
+	11, // 10: skein.v1.Poll.options:type_name -> skein.v1.PollOption
+	5,  // 11: skein.v1.Event.type:type_name -> skein.v1.EventType
+	6,  // 12: skein.v1.Event.role:type_name -> skein.v1.Role
+	19, // 13: skein.v1.Event.group:type_name -> skein.v1.GroupChange
+	21, // 14: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
+	2,  // 15: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
+	2,  // 16: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
+	2,  // 17: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
+	3,  // 18: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
+	4,  // 19: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
+	2,  // 20: skein.v1.GroupChange.who_may_pin:type_name -> skein.v1.GroupPower
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_entry_proto_init() }
@@ -1770,18 +1913,18 @@ func file_skein_v1_entry_proto_init() {
 	if File_skein_v1_entry_proto != nil {
 		return
 	}
-	file_skein_v1_entry_proto_msgTypes[8].OneofWrappers = []any{
+	file_skein_v1_entry_proto_msgTypes[10].OneofWrappers = []any{
 		(*Content_Text)(nil),
 		(*Content_Data)(nil),
 	}
-	file_skein_v1_entry_proto_msgTypes[10].OneofWrappers = []any{}
+	file_skein_v1_entry_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_entry_proto_rawDesc), len(file_skein_v1_entry_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   13,
+			NumMessages:   15,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

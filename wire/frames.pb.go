@@ -1132,7 +1132,7 @@ type Limits struct {
 	InFlight uint32 `protobuf:"varint,5,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
 	// What this device may ask of the node it is connected to, over all its connections there and over HTTP.
 	// A Call counts as what its method does. SPEC §1.5.
-	// Send, Amend, SendMessage, EditMessage, ReactToMessage, VoteInPoll, EndPoll, RecallMessage …
+	// Send, Amend, SendMessage, EditMessage, ReactToMessage, VoteInPoll, EndPoll, PinMessage, RecallMessage …
 	Sends *Rate `protobuf:"bytes,6,opt,name=sends,proto3" json:"sends,omitempty"`
 	// … Received, Read, MarkRead …
 	Marks *Rate `protobuf:"bytes,7,opt,name=marks,proto3" json:"marks,omitempty"`
@@ -1402,7 +1402,9 @@ type Send struct {
 	// A poll beside the content. SPEC §4.14.
 	Poll *Poll `protobuf:"bytes,8,opt,name=poll,proto3" json:"poll,omitempty"`
 	// In groups only: who may, says Group.who_may_mention_all. SPEC §4.17.
-	GroupMention  GroupMention `protobuf:"varint,9,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
+	GroupMention GroupMention `protobuf:"varint,9,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
+	// It counts as unread, and nobody is to be notified of it. SPEC §4.22.
+	Silent        bool `protobuf:"varint,10,opt,name=silent,proto3" json:"silent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1500,6 +1502,13 @@ func (x *Send) GetGroupMention() GroupMention {
 	return GroupMention_GROUP_MENTION_UNSPECIFIED
 }
 
+func (x *Send) GetSilent() bool {
+	if x != nil {
+		return x.Silent
+	}
+	return false
+}
+
 // Amend an earlier entry of the conversation. Pipelined, in one order with the Sends, and answered as they are. SPEC §4.10.
 type Amend struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -1518,6 +1527,7 @@ type Amend struct {
 	//	*Amend_React
 	//	*Amend_Vote
 	//	*Amend_EndPoll
+	//	*Amend_Pin
 	What          isAmend_What `protobuf_oneof:"what"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1624,6 +1634,15 @@ func (x *Amend) GetEndPoll() *PollEnd {
 	return nil
 }
 
+func (x *Amend) GetPin() *Pin {
+	if x != nil {
+		if x, ok := x.What.(*Amend_Pin); ok {
+			return x.Pin
+		}
+	}
+	return nil
+}
+
 type isAmend_What interface {
 	isAmend_What()
 }
@@ -1644,6 +1663,10 @@ type Amend_EndPoll struct {
 	EndPoll *PollEnd `protobuf:"bytes,8,opt,name=end_poll,json=endPoll,proto3,oneof"`
 }
 
+type Amend_Pin struct {
+	Pin *Pin `protobuf:"bytes,9,opt,name=pin,proto3,oneof"`
+}
+
 func (*Amend_Edit) isAmend_What() {}
 
 func (*Amend_React) isAmend_What() {}
@@ -1651,6 +1674,8 @@ func (*Amend_React) isAmend_What() {}
 func (*Amend_Vote) isAmend_What() {}
 
 func (*Amend_EndPoll) isAmend_What() {}
+
+func (*Amend_Pin) isAmend_What() {}
 
 // Replaces what a message of the user's own says, all of it: what is absent here is absent then. reply_to stays.
 type Edit struct {
@@ -4091,7 +4116,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04Rate\x12\x14\n" +
 	"\x05burst\x18\x01 \x01(\rR\x05burst\x12\x1d\n" +
 	"\n" +
-	"per_second\x18\x02 \x01(\x01R\tperSecond\"\x89\x03\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xa1\x03\n" +
 	"\x04Send\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -4102,11 +4127,13 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"instead_of\x18\x06 \x01(\fR\tinsteadOf\x12/\n" +
 	"\x05extra\x18\a \x03(\v2\x19.skein.v1.Send.ExtraEntryR\x05extra\x12\"\n" +
 	"\x04poll\x18\b \x01(\v2\x0e.skein.v1.PollR\x04poll\x12;\n" +
-	"\rgroup_mention\x18\t \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x1a8\n" +
+	"\rgroup_mention\x18\t \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x12\x16\n" +
+	"\x06silent\x18\n" +
+	" \x01(\bR\x06silent\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x9f\x02\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc2\x02\n" +
 	"\x05Amend\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12\x16\n" +
@@ -4116,7 +4143,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04edit\x18\x05 \x01(\v2\x0e.skein.v1.EditH\x00R\x04edit\x12'\n" +
 	"\x05react\x18\x06 \x01(\v2\x0f.skein.v1.ReactH\x00R\x05react\x12$\n" +
 	"\x04vote\x18\a \x01(\v2\x0e.skein.v1.VoteH\x00R\x04vote\x12.\n" +
-	"\bend_poll\x18\b \x01(\v2\x11.skein.v1.PollEndH\x00R\aendPollB\x06\n" +
+	"\bend_poll\x18\b \x01(\v2\x11.skein.v1.PollEndH\x00R\aendPoll\x12!\n" +
+	"\x03pin\x18\t \x01(\v2\r.skein.v1.PinH\x00R\x03pinB\x06\n" +
 	"\x04what\"\xf7\x01\n" +
 	"\x04Edit\x12+\n" +
 	"\acontent\x18\x01 \x01(\v2\x11.skein.v1.ContentR\acontent\x12\x1a\n" +
@@ -4362,9 +4390,10 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	(*React)(nil),             // 49: skein.v1.React
 	(*Vote)(nil),              // 50: skein.v1.Vote
 	(*PollEnd)(nil),           // 51: skein.v1.PollEnd
-	(*Entry)(nil),             // 52: skein.v1.Entry
-	(*Newest)(nil),            // 53: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 54: google.protobuf.Struct
+	(*Pin)(nil),               // 52: skein.v1.Pin
+	(*Entry)(nil),             // 53: skein.v1.Entry
+	(*Newest)(nil),            // 54: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 55: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
@@ -4422,35 +4451,36 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	49, // 52: skein.v1.Amend.react:type_name -> skein.v1.React
 	50, // 53: skein.v1.Amend.vote:type_name -> skein.v1.Vote
 	51, // 54: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
-	46, // 55: skein.v1.Edit.content:type_name -> skein.v1.Content
-	45, // 56: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
-	48, // 57: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
-	43, // 58: skein.v1.SendError.error:type_name -> skein.v1.Error
-	52, // 59: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	53, // 60: skein.v1.Sync.newest:type_name -> skein.v1.Newest
-	20, // 61: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	43, // 62: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	52, // 63: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	22, // 64: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	52, // 65: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	53, // 66: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
-	21, // 67: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
-	23, // 68: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
-	52, // 69: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	43, // 70: skein.v1.Range.error:type_name -> skein.v1.Error
-	52, // 71: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	53, // 72: skein.v1.Range.last:type_name -> skein.v1.Newest
-	54, // 73: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	54, // 74: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	43, // 75: skein.v1.Result.error:type_name -> skein.v1.Error
-	38, // 76: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	43, // 77: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 78: skein.v1.Kick.by:type_name -> skein.v1.Device
-	79, // [79:79] is the sub-list for method output_type
-	79, // [79:79] is the sub-list for method input_type
-	79, // [79:79] is the sub-list for extension type_name
-	79, // [79:79] is the sub-list for extension extendee
-	0,  // [0:79] is the sub-list for field type_name
+	52, // 55: skein.v1.Amend.pin:type_name -> skein.v1.Pin
+	46, // 56: skein.v1.Edit.content:type_name -> skein.v1.Content
+	45, // 57: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
+	48, // 58: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
+	43, // 59: skein.v1.SendError.error:type_name -> skein.v1.Error
+	53, // 60: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	54, // 61: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	20, // 62: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	43, // 63: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	53, // 64: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	22, // 65: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	53, // 66: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	54, // 67: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	21, // 68: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
+	23, // 69: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
+	53, // 70: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	43, // 71: skein.v1.Range.error:type_name -> skein.v1.Error
+	53, // 72: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	54, // 73: skein.v1.Range.last:type_name -> skein.v1.Newest
+	55, // 74: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	55, // 75: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	43, // 76: skein.v1.Result.error:type_name -> skein.v1.Error
+	38, // 77: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	43, // 78: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 79: skein.v1.Kick.by:type_name -> skein.v1.Device
+	80, // [80:80] is the sub-list for method output_type
+	80, // [80:80] is the sub-list for method input_type
+	80, // [80:80] is the sub-list for extension type_name
+	80, // [80:80] is the sub-list for extension extendee
+	0,  // [0:80] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -4505,6 +4535,7 @@ func file_skein_v1_frames_proto_init() {
 		(*Amend_React)(nil),
 		(*Amend_Vote)(nil),
 		(*Amend_EndPoll)(nil),
+		(*Amend_Pin)(nil),
 	}
 	file_skein_v1_frames_proto_msgTypes[32].OneofWrappers = []any{
 		(*Call_Body)(nil),

@@ -395,6 +395,8 @@ func (r *jsonReader) kind() EntryKind {
 		return EntryKind_ENTRY_KIND_EDIT
 	case "ENTRY_KIND_REACTION":
 		return EntryKind_ENTRY_KIND_REACTION
+	case "ENTRY_KIND_PIN":
+		return EntryKind_ENTRY_KIND_PIN
 	case "ENTRY_KIND_VOTE":
 		return EntryKind_ENTRY_KIND_VOTE
 	case "ENTRY_KIND_POLL_END":

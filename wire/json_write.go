@@ -110,7 +110,7 @@ func (w *jsonWriter) server(f *ServerFrame) {
 }
 
 func (w *jsonWriter) send(m *Send) {
-	if len(m.Extra) > 0 || m.Poll != nil || m.GroupMention != 0 {
+	if len(m.Extra) > 0 || m.Poll != nil || m.GroupMention != 0 || m.Silent {
 		w.odd = true
 		return
 	}
@@ -226,7 +226,7 @@ func (w *jsonWriter) push(m *Push) {
 }
 
 func (w *jsonWriter) entry(e *Entry) {
-	if e == nil || e.Event != nil || len(e.Extra) > 0 || e.React != nil || len(e.Reactions) > 0 || e.Poll != nil || e.Vote != nil || e.GroupMention != 0 {
+	if e == nil || e.Event != nil || len(e.Extra) > 0 || e.React != nil || len(e.Reactions) > 0 || e.Poll != nil || e.Vote != nil || e.GroupMention != 0 || e.Pinned != nil || e.Silent {
 		w.odd = true
 		return
 	}
@@ -268,6 +268,8 @@ func (w *jsonWriter) kind(k EntryKind) {
 		w.raw(`,"kind":"ENTRY_KIND_EDIT"`)
 	case EntryKind_ENTRY_KIND_REACTION:
 		w.raw(`,"kind":"ENTRY_KIND_REACTION"`)
+	case EntryKind_ENTRY_KIND_PIN:
+		w.raw(`,"kind":"ENTRY_KIND_PIN"`)
 	case EntryKind_ENTRY_KIND_VOTE:
 		w.raw(`,"kind":"ENTRY_KIND_VOTE"`)
 	case EntryKind_ENTRY_KIND_POLL_END:

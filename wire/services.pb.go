@@ -2613,7 +2613,9 @@ type Group struct {
 	// Nobody but admins may write for now: `muted`.
 	MutedAll bool `protobuf:"varint,16,opt,name=muted_all,json=mutedAll,proto3" json:"muted_all,omitempty"`
 	// A member who is no admin may write a message so many seconds after their last one: before, `slow_mode`. At most 86,400; 0: at once.
-	SlowModeS     uint32 `protobuf:"varint,17,opt,name=slow_mode_s,json=slowModeS,proto3" json:"slow_mode_s,omitempty"`
+	SlowModeS uint32 `protobuf:"varint,17,opt,name=slow_mode_s,json=slowModeS,proto3" json:"slow_mode_s,omitempty"`
+	// Who may pin messages (admins). SPEC §4.21.
+	WhoMayPin     GroupPower `protobuf:"varint,18,opt,name=who_may_pin,json=whoMayPin,proto3,enum=skein.v1.GroupPower" json:"who_may_pin,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2765,6 +2767,13 @@ func (x *Group) GetSlowModeS() uint32 {
 		return x.SlowModeS
 	}
 	return 0
+}
+
+func (x *Group) GetWhoMayPin() GroupPower {
+	if x != nil {
+		return x.WhoMayPin
+	}
+	return GroupPower_GROUP_POWER_UNSPECIFIED
 }
 
 type Member struct {
@@ -3151,6 +3160,7 @@ type UpdateGroupRequest struct {
 	History          GroupHistory      `protobuf:"varint,10,opt,name=history,proto3,enum=skein.v1.GroupHistory" json:"history,omitempty"`
 	MutedAll         *bool             `protobuf:"varint,11,opt,name=muted_all,json=mutedAll,proto3,oneof" json:"muted_all,omitempty"`
 	SlowModeS        *uint32           `protobuf:"varint,12,opt,name=slow_mode_s,json=slowModeS,proto3,oneof" json:"slow_mode_s,omitempty"`
+	WhoMayPin        GroupPower        `protobuf:"varint,13,opt,name=who_may_pin,json=whoMayPin,proto3,enum=skein.v1.GroupPower" json:"who_may_pin,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -3267,6 +3277,13 @@ func (x *UpdateGroupRequest) GetSlowModeS() uint32 {
 		return *x.SlowModeS
 	}
 	return 0
+}
+
+func (x *UpdateGroupRequest) GetWhoMayPin() GroupPower {
+	if x != nil {
+		return x.WhoMayPin
+	}
+	return GroupPower_GROUP_POWER_UNSPECIFIED
 }
 
 type UpdateGroupResponse struct {
@@ -5982,8 +5999,10 @@ type SendMessageRequest struct {
 	// As in the Send. SPEC §5.10.
 	Extra map[string]string `protobuf:"bytes,6,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// As in the Send. SPEC §4.14.
-	Poll          *Poll        `protobuf:"bytes,7,opt,name=poll,proto3" json:"poll,omitempty"`
-	GroupMention  GroupMention `protobuf:"varint,8,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
+	Poll         *Poll        `protobuf:"bytes,7,opt,name=poll,proto3" json:"poll,omitempty"`
+	GroupMention GroupMention `protobuf:"varint,8,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
+	// As in the Send. SPEC §4.22.
+	Silent        bool `protobuf:"varint,9,opt,name=silent,proto3" json:"silent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6072,6 +6091,13 @@ func (x *SendMessageRequest) GetGroupMention() GroupMention {
 		return x.GroupMention
 	}
 	return GroupMention_GROUP_MENTION_UNSPECIFIED
+}
+
+func (x *SendMessageRequest) GetSilent() bool {
+	if x != nil {
+		return x.Silent
+	}
+	return false
 }
 
 type SendMessageResponse struct {
@@ -7280,6 +7306,244 @@ func (x *ListVotesResponse) GetNext() string {
 	return ""
 }
 
+type PinMessageRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq          uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	Id           []byte                 `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// It is to be pinned no more.
+	Remove        bool `protobuf:"varint,4,opt,name=remove,proto3" json:"remove,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PinMessageRequest) Reset() {
+	*x = PinMessageRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[126]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PinMessageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PinMessageRequest) ProtoMessage() {}
+
+func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[126]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
+func (*PinMessageRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+}
+
+func (x *PinMessageRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *PinMessageRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *PinMessageRequest) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *PinMessageRequest) GetRemove() bool {
+	if x != nil {
+		return x.Remove
+	}
+	return false
+}
+
+type PinMessageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Seq of the PIN entry; 0: it was so already.
+	Seq           uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PinMessageResponse) Reset() {
+	*x = PinMessageResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[127]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PinMessageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PinMessageResponse) ProtoMessage() {}
+
+func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[127]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
+func (*PinMessageResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+}
+
+func (x *PinMessageResponse) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *PinMessageResponse) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+type ListPinsRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// At most so many (default 50, at most 200), fewer if they are long …
+	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// … after the one that ListPinsResponse.next names.
+	Cursor        string `protobuf:"bytes,3,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPinsRequest) Reset() {
+	*x = ListPinsRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[128]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPinsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPinsRequest) ProtoMessage() {}
+
+func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[128]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
+func (*ListPinsRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+}
+
+func (x *ListPinsRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ListPinsRequest) GetLimit() uint32 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListPinsRequest) GetCursor() string {
+	if x != nil {
+		return x.Cursor
+	}
+	return ""
+}
+
+type ListPinsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As they are now, those that are the caller's to read.
+	Entries []*Entry `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
+	// Set when there are more: `cursor` of the next page.
+	Next          string `protobuf:"bytes,2,opt,name=next,proto3" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListPinsResponse) Reset() {
+	*x = ListPinsResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[129]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListPinsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListPinsResponse) ProtoMessage() {}
+
+func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[129]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
+func (*ListPinsResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+}
+
+func (x *ListPinsResponse) GetEntries() []*Entry {
+	if x != nil {
+		return x.Entries
+	}
+	return nil
+}
+
+func (x *ListPinsResponse) GetNext() string {
+	if x != nil {
+		return x.Next
+	}
+	return ""
+}
+
 type ScheduleMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As for SendMessage. Its id is the message's for ever; without one the server makes it.
@@ -7292,7 +7556,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7304,7 +7568,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7317,7 +7581,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -7343,7 +7607,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7355,7 +7619,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7368,7 +7632,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -7394,7 +7658,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7406,7 +7670,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7419,7 +7683,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -7469,7 +7733,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7481,7 +7745,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7494,7 +7758,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -7522,7 +7786,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7534,7 +7798,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7547,7 +7811,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -7577,7 +7841,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7589,7 +7853,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7602,7 +7866,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -7634,7 +7898,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7646,7 +7910,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7659,7 +7923,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 type CancelScheduledRequest struct {
@@ -7671,7 +7935,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7683,7 +7947,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7696,7 +7960,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -7714,7 +7978,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7726,7 +7990,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7739,7 +8003,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 // What a user chose.
@@ -7754,7 +8018,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7766,7 +8030,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7779,7 +8043,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *Voted) GetUser() string {
@@ -7807,7 +8071,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7819,7 +8083,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7832,7 +8096,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -7861,7 +8125,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7873,7 +8137,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7886,7 +8150,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -7916,7 +8180,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7928,7 +8192,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7941,7 +8205,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -7986,7 +8250,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7998,7 +8262,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8011,7 +8275,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -8063,7 +8327,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8075,7 +8339,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8088,7 +8352,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -8135,7 +8399,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8147,7 +8411,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8160,7 +8424,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -8180,7 +8444,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8192,7 +8456,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8205,7 +8469,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -8230,7 +8494,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8242,7 +8506,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8255,7 +8519,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 type SetMyStateRequest struct {
@@ -8276,7 +8540,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8288,7 +8552,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8301,7 +8565,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -8362,7 +8626,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8374,7 +8638,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8387,7 +8651,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -8408,7 +8672,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8420,7 +8684,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8433,7 +8697,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -8466,7 +8730,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8478,7 +8742,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8491,7 +8755,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -8517,7 +8781,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8529,7 +8793,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8542,7 +8806,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -8582,7 +8846,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8594,7 +8858,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8607,7 +8871,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -8628,7 +8892,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8640,7 +8904,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8653,7 +8917,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -8686,7 +8950,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8698,7 +8962,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8711,7 +8975,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -8732,7 +8996,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8744,7 +9008,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8757,7 +9021,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -8784,7 +9048,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8796,7 +9060,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8809,7 +9073,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -8835,7 +9099,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8847,7 +9111,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8860,7 +9124,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -8879,7 +9143,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8891,7 +9155,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8904,7 +9168,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -8925,7 +9189,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8937,7 +9201,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8950,7 +9214,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -8976,7 +9240,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8988,7 +9252,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9001,7 +9265,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -9028,7 +9292,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9040,7 +9304,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9053,7 +9317,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -9100,7 +9364,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9112,7 +9376,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9125,7 +9389,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -9282,7 +9546,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bcontacts\x18\x01 \x03(\v2\x11.skein.v1.ContactR\bcontacts\x12\x12\n" +
 	"\x04next\x18\x02 \x01(\tR\x04next\x12\x1a\n" +
 	"\brevision\x18\x03 \x01(\x04R\brevision\x12\x14\n" +
-	"\x05reset\x18\x04 \x01(\bR\x05reset\"\xcd\x05\n" +
+	"\x05reset\x18\x04 \x01(\bR\x05reset\"\x83\x06\n" +
 	"\x05Group\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -9302,7 +9566,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x04join\x18\x0e \x01(\x0e2\x12.skein.v1.JoinModeR\x04join\x120\n" +
 	"\ahistory\x18\x0f \x01(\x0e2\x16.skein.v1.GroupHistoryR\ahistory\x12\x1b\n" +
 	"\tmuted_all\x18\x10 \x01(\bR\bmutedAll\x12\x1e\n" +
-	"\vslow_mode_s\x18\x11 \x01(\rR\tslowModeS\x1a8\n" +
+	"\vslow_mode_s\x18\x11 \x01(\rR\tslowModeS\x124\n" +
+	"\vwho_may_pin\x18\x12 \x01(\x0e2\x14.skein.v1.GroupPowerR\twhoMayPin\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -9329,7 +9594,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\"<\n" +
 	"\x13RenameGroupResponse\x12%\n" +
-	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"\xbf\x05\n" +
+	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"\xf5\x05\n" +
 	"\x12UpdateGroupRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1d\n" +
 	"\apicture\x18\x02 \x01(\tH\x00R\apicture\x88\x01\x01\x12%\n" +
@@ -9344,7 +9609,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\ahistory\x18\n" +
 	" \x01(\x0e2\x16.skein.v1.GroupHistoryR\ahistory\x12 \n" +
 	"\tmuted_all\x18\v \x01(\bH\x03R\bmutedAll\x88\x01\x01\x12#\n" +
-	"\vslow_mode_s\x18\f \x01(\rH\x04R\tslowModeS\x88\x01\x01\x1a8\n" +
+	"\vslow_mode_s\x18\f \x01(\rH\x04R\tslowModeS\x88\x01\x01\x124\n" +
+	"\vwho_may_pin\x18\r \x01(\x0e2\x14.skein.v1.GroupPowerR\twhoMayPin\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -9506,7 +9772,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11RefuseJoinRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\"\x14\n" +
-	"\x12RefuseJoinResponse\"\x86\x03\n" +
+	"\x12RefuseJoinResponse\"\x9e\x03\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -9515,7 +9781,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bmentions\x18\x05 \x03(\tR\bmentions\x12=\n" +
 	"\x05extra\x18\x06 \x03(\v2'.skein.v1.SendMessageRequest.ExtraEntryR\x05extra\x12\"\n" +
 	"\x04poll\x18\a \x01(\v2\x0e.skein.v1.PollR\x04poll\x12;\n" +
-	"\rgroup_mention\x18\b \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x1a8\n" +
+	"\rgroup_mention\x18\b \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x12\x16\n" +
+	"\x06silent\x18\t \x01(\bR\x06silent\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -9610,6 +9877,21 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06cursor\x18\x05 \x01(\tR\x06cursor\"N\n" +
 	"\x11ListVotesResponse\x12%\n" +
 	"\x05voted\x18\x01 \x03(\v2\x0f.skein.v1.VotedR\x05voted\x12\x12\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"q\n" +
+	"\x11PinMessageRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\fR\x02id\x12\x16\n" +
+	"\x06remove\x18\x04 \x01(\bR\x06remove\"6\n" +
+	"\x12PinMessageResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"c\n" +
+	"\x0fListPinsRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x14\n" +
+	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x16\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"Q\n" +
+	"\x10ListPinsResponse\x12)\n" +
+	"\aentries\x18\x01 \x03(\v2\x0f.skein.v1.EntryR\aentries\x12\x12\n" +
 	"\x04next\x18\x02 \x01(\tR\x04next\"e\n" +
 	"\x16ScheduleMessageRequest\x126\n" +
 	"\amessage\x18\x01 \x01(\v2\x1c.skein.v1.SendMessageRequestR\amessage\x12\x13\n" +
@@ -9810,7 +10092,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x10ListJoinRequests\x12!.skein.v1.ListJoinRequestsRequest\x1a\".skein.v1.ListJoinRequestsResponse\x12J\n" +
 	"\vApproveJoin\x12\x1c.skein.v1.ApproveJoinRequest\x1a\x1d.skein.v1.ApproveJoinResponse\x12G\n" +
 	"\n" +
-	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\x95\v\n" +
+	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xa1\f\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -9821,7 +10103,10 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\n" +
 	"VoteInPoll\x12\x1b.skein.v1.VoteInPollRequest\x1a\x1c.skein.v1.VoteInPollResponse\x12>\n" +
 	"\aEndPoll\x12\x18.skein.v1.EndPollRequest\x1a\x19.skein.v1.EndPollResponse\x12D\n" +
-	"\tListVotes\x12\x1a.skein.v1.ListVotesRequest\x1a\x1b.skein.v1.ListVotesResponse\x12M\n" +
+	"\tListVotes\x12\x1a.skein.v1.ListVotesRequest\x1a\x1b.skein.v1.ListVotesResponse\x12G\n" +
+	"\n" +
+	"PinMessage\x12\x1b.skein.v1.PinMessageRequest\x1a\x1c.skein.v1.PinMessageResponse\x12A\n" +
+	"\bListPins\x12\x19.skein.v1.ListPinsRequest\x1a\x1a.skein.v1.ListPinsResponse\x12M\n" +
 	"\fListMentions\x12\x1d.skein.v1.ListMentionsRequest\x1a\x1e.skein.v1.ListMentionsResponse\x12V\n" +
 	"\x0fScheduleMessage\x12 .skein.v1.ScheduleMessageRequest\x1a!.skein.v1.ScheduleMessageResponse\x12P\n" +
 	"\rListScheduled\x12\x1e.skein.v1.ListScheduledRequest\x1a\x1f.skein.v1.ListScheduledResponse\x12V\n" +
@@ -9856,7 +10141,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 167)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 171)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
@@ -9989,78 +10274,82 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*EndPollResponse)(nil),           // 128: skein.v1.EndPollResponse
 	(*ListVotesRequest)(nil),          // 129: skein.v1.ListVotesRequest
 	(*ListVotesResponse)(nil),         // 130: skein.v1.ListVotesResponse
-	(*ScheduleMessageRequest)(nil),    // 131: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),   // 132: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                 // 133: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),      // 134: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),     // 135: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),    // 136: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),   // 137: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),    // 138: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),   // 139: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                     // 140: skein.v1.Voted
-	(*ListMentionsRequest)(nil),       // 141: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),      // 142: skein.v1.ListMentionsResponse
-	(*ListEntriesRequest)(nil),        // 143: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 144: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 145: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 146: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 147: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 148: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 149: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 150: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 151: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 152: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 153: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 154: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 155: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 156: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 157: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 158: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 159: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 160: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 161: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 162: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 163: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 164: skein.v1.CreateGroupForResponse
-	nil,                               // 165: skein.v1.User.ExtraEntry
-	nil,                               // 166: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                               // 167: skein.v1.Group.ExtraEntry
-	nil,                               // 168: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 169: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 170: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 171: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 172: skein.v1.Device
-	(Role)(0),                         // 173: skein.v1.Role
-	(GroupPower)(0),                   // 174: skein.v1.GroupPower
-	(JoinMode)(0),                     // 175: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 176: skein.v1.GroupHistory
-	(*Content)(nil),                   // 177: skein.v1.Content
-	(*Poll)(nil),                      // 178: skein.v1.Poll
-	(GroupMention)(0),                 // 179: skein.v1.GroupMention
-	(*Error)(nil),                     // 180: skein.v1.Error
-	(*Entry)(nil),                     // 181: skein.v1.Entry
-	(*Newest)(nil),                    // 182: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 183: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 184: skein.v1.MyState
-	(*GroupChange)(nil),               // 185: skein.v1.GroupChange
+	(*PinMessageRequest)(nil),         // 131: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),        // 132: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),           // 133: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),          // 134: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),    // 135: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),   // 136: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                 // 137: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),      // 138: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),     // 139: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),    // 140: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),   // 141: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),    // 142: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),   // 143: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                     // 144: skein.v1.Voted
+	(*ListMentionsRequest)(nil),       // 145: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),      // 146: skein.v1.ListMentionsResponse
+	(*ListEntriesRequest)(nil),        // 147: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 148: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 149: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 150: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 151: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 152: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 153: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 154: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 155: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 156: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 157: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 158: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 159: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 160: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 161: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 162: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 163: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 164: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 165: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 166: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 167: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 168: skein.v1.CreateGroupForResponse
+	nil,                               // 169: skein.v1.User.ExtraEntry
+	nil,                               // 170: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                               // 171: skein.v1.Group.ExtraEntry
+	nil,                               // 172: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 173: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 174: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 175: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 176: skein.v1.Device
+	(Role)(0),                         // 177: skein.v1.Role
+	(GroupPower)(0),                   // 178: skein.v1.GroupPower
+	(JoinMode)(0),                     // 179: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 180: skein.v1.GroupHistory
+	(*Content)(nil),                   // 181: skein.v1.Content
+	(*Poll)(nil),                      // 182: skein.v1.Poll
+	(GroupMention)(0),                 // 183: skein.v1.GroupMention
+	(*Entry)(nil),                     // 184: skein.v1.Entry
+	(*Error)(nil),                     // 185: skein.v1.Error
+	(*Newest)(nil),                    // 186: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 187: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 188: skein.v1.MyState
+	(*GroupChange)(nil),               // 189: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	172, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	176, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	5,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	172, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	176, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	5,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	5,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	16,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	172, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	165, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	176, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	169, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
 	21,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	21,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	21,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 11: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	2,   // 12: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 13: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	166, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	170, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	21,  // 15: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 16: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
 	2,   // 17: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
@@ -10070,217 +10359,224 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	30,  // 21: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	30,  // 22: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	30,  // 23: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	173, // 24: skein.v1.Group.role:type_name -> skein.v1.Role
-	167, // 25: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	174, // 26: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	174, // 27: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	174, // 28: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	175, // 29: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	176, // 30: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	173, // 31: skein.v1.Member.role:type_name -> skein.v1.Role
-	49,  // 32: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	49,  // 33: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	49,  // 34: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	168, // 35: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	174, // 36: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	174, // 37: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	174, // 38: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	175, // 39: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	176, // 40: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	49,  // 41: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	50,  // 42: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	173, // 43: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	75,  // 44: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	82,  // 45: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	49,  // 46: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	89,  // 47: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	89,  // 48: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	49,  // 49: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	100, // 50: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	177, // 51: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	169, // 52: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	178, // 53: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	179, // 54: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	177, // 55: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	170, // 56: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	179, // 57: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	119, // 58: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	177, // 59: skein.v1.Edited.content:type_name -> skein.v1.Content
-	171, // 60: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	179, // 61: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	124, // 62: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	140, // 63: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	111, // 64: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	111, // 65: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	4,   // 66: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	180, // 67: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	133, // 68: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	111, // 69: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	181, // 70: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	181, // 71: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	181, // 72: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	182, // 73: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	183, // 74: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	184, // 75: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	5,   // 76: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	172, // 77: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	5,   // 78: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	21,  // 79: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	21,  // 80: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	16,  // 81: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	185, // 82: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	49,  // 83: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	6,   // 84: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	8,   // 85: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	10,  // 86: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	12,  // 87: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	14,  // 88: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	17,  // 89: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	19,  // 90: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	22,  // 91: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	24,  // 92: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	26,  // 93: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	28,  // 94: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	31,  // 95: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	33,  // 96: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	35,  // 97: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	37,  // 98: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	39,  // 99: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	41,  // 100: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	43,  // 101: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	45,  // 102: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	47,  // 103: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	51,  // 104: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	53,  // 105: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	55,  // 106: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	57,  // 107: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	59,  // 108: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	61,  // 109: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	63,  // 110: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	65,  // 111: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	67,  // 112: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	69,  // 113: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	71,  // 114: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	73,  // 115: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	76,  // 116: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	78,  // 117: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	80,  // 118: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	83,  // 119: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	85,  // 120: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	87,  // 121: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	90,  // 122: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	92,  // 123: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	94,  // 124: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	96,  // 125: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	98,  // 126: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	101, // 127: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	103, // 128: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	105, // 129: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	107, // 130: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	109, // 131: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	111, // 132: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	113, // 133: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	115, // 134: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	117, // 135: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	120, // 136: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	122, // 137: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	125, // 138: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	127, // 139: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	129, // 140: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	141, // 141: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	131, // 142: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	134, // 143: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	136, // 144: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	138, // 145: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	143, // 146: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	145, // 147: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	147, // 148: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	149, // 149: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	151, // 150: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	153, // 151: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	155, // 152: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	157, // 153: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	159, // 154: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	161, // 155: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	163, // 156: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	7,   // 157: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	9,   // 158: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	11,  // 159: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	13,  // 160: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	15,  // 161: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	18,  // 162: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	20,  // 163: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	23,  // 164: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	25,  // 165: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	27,  // 166: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	29,  // 167: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	32,  // 168: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	34,  // 169: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	36,  // 170: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	38,  // 171: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	40,  // 172: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	42,  // 173: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	44,  // 174: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	46,  // 175: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	48,  // 176: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	52,  // 177: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	54,  // 178: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	56,  // 179: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	58,  // 180: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	60,  // 181: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	62,  // 182: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	64,  // 183: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	66,  // 184: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	68,  // 185: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	70,  // 186: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	72,  // 187: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	74,  // 188: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	77,  // 189: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	79,  // 190: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	81,  // 191: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	84,  // 192: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	86,  // 193: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	88,  // 194: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	91,  // 195: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	93,  // 196: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	95,  // 197: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	97,  // 198: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	99,  // 199: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	102, // 200: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	104, // 201: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	106, // 202: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	108, // 203: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	110, // 204: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	112, // 205: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	114, // 206: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	116, // 207: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	118, // 208: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	121, // 209: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	123, // 210: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	126, // 211: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	128, // 212: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	130, // 213: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	142, // 214: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	132, // 215: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	135, // 216: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	137, // 217: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	139, // 218: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	144, // 219: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	146, // 220: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	148, // 221: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	150, // 222: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	152, // 223: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	154, // 224: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	156, // 225: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	158, // 226: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	160, // 227: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	162, // 228: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	164, // 229: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	157, // [157:230] is the sub-list for method output_type
-	84,  // [84:157] is the sub-list for method input_type
-	84,  // [84:84] is the sub-list for extension type_name
-	84,  // [84:84] is the sub-list for extension extendee
-	0,   // [0:84] is the sub-list for field type_name
+	177, // 24: skein.v1.Group.role:type_name -> skein.v1.Role
+	171, // 25: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	178, // 26: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	178, // 27: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	178, // 28: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	179, // 29: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	180, // 30: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	178, // 31: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	177, // 32: skein.v1.Member.role:type_name -> skein.v1.Role
+	49,  // 33: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	49,  // 34: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	49,  // 35: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	172, // 36: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	178, // 37: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	178, // 38: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	178, // 39: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	179, // 40: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	180, // 41: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	178, // 42: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	49,  // 43: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	50,  // 44: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	177, // 45: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	75,  // 46: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	82,  // 47: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	49,  // 48: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	89,  // 49: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	89,  // 50: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	49,  // 51: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	100, // 52: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	181, // 53: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	173, // 54: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	182, // 55: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	183, // 56: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	181, // 57: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	174, // 58: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	183, // 59: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	119, // 60: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	181, // 61: skein.v1.Edited.content:type_name -> skein.v1.Content
+	175, // 62: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	183, // 63: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	124, // 64: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	144, // 65: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	184, // 66: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	111, // 67: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	111, // 68: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	4,   // 69: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	185, // 70: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	137, // 71: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	111, // 72: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	184, // 73: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	184, // 74: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	184, // 75: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	186, // 76: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	187, // 77: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	188, // 78: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	5,   // 79: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	176, // 80: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	5,   // 81: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	21,  // 82: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	21,  // 83: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	16,  // 84: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	189, // 85: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	49,  // 86: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	6,   // 87: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	8,   // 88: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	10,  // 89: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	12,  // 90: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	14,  // 91: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	17,  // 92: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	19,  // 93: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	22,  // 94: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	24,  // 95: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	26,  // 96: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	28,  // 97: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	31,  // 98: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	33,  // 99: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	35,  // 100: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	37,  // 101: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	39,  // 102: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	41,  // 103: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	43,  // 104: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	45,  // 105: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	47,  // 106: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	51,  // 107: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	53,  // 108: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	55,  // 109: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	57,  // 110: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	59,  // 111: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	61,  // 112: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	63,  // 113: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	65,  // 114: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	67,  // 115: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	69,  // 116: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	71,  // 117: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	73,  // 118: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	76,  // 119: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	78,  // 120: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	80,  // 121: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	83,  // 122: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	85,  // 123: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	87,  // 124: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	90,  // 125: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	92,  // 126: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	94,  // 127: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	96,  // 128: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	98,  // 129: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	101, // 130: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	103, // 131: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	105, // 132: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	107, // 133: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	109, // 134: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	111, // 135: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	113, // 136: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	115, // 137: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	117, // 138: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	120, // 139: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	122, // 140: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	125, // 141: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	127, // 142: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	129, // 143: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	131, // 144: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	133, // 145: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	145, // 146: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	135, // 147: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	138, // 148: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	140, // 149: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	142, // 150: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	147, // 151: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	149, // 152: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	151, // 153: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	153, // 154: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	155, // 155: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	157, // 156: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	159, // 157: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	161, // 158: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	163, // 159: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	165, // 160: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	167, // 161: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	7,   // 162: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	9,   // 163: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	11,  // 164: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	13,  // 165: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	15,  // 166: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	18,  // 167: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	20,  // 168: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	23,  // 169: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	25,  // 170: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	27,  // 171: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	29,  // 172: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	32,  // 173: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	34,  // 174: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	36,  // 175: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	38,  // 176: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	40,  // 177: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	42,  // 178: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	44,  // 179: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	46,  // 180: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	48,  // 181: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	52,  // 182: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	54,  // 183: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	56,  // 184: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	58,  // 185: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	60,  // 186: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	62,  // 187: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	64,  // 188: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	66,  // 189: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	68,  // 190: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	70,  // 191: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	72,  // 192: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	74,  // 193: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	77,  // 194: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	79,  // 195: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	81,  // 196: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	84,  // 197: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	86,  // 198: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	88,  // 199: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	91,  // 200: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	93,  // 201: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	95,  // 202: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	97,  // 203: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	99,  // 204: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	102, // 205: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	104, // 206: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	106, // 207: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	108, // 208: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	110, // 209: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	112, // 210: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	114, // 211: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	116, // 212: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	118, // 213: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	121, // 214: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	123, // 215: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	126, // 216: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	128, // 217: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	130, // 218: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	132, // 219: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	134, // 220: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	146, // 221: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	136, // 222: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	139, // 223: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	141, // 224: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	143, // 225: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	148, // 226: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	150, // 227: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	152, // 228: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	154, // 229: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	156, // 230: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	158, // 231: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	160, // 232: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	162, // 233: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	164, // 234: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	166, // 235: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	168, // 236: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	162, // [162:237] is the sub-list for method output_type
+	87,  // [87:162] is the sub-list for method input_type
+	87,  // [87:87] is the sub-list for extension type_name
+	87,  // [87:87] is the sub-list for extension extendee
+	0,   // [0:87] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -10292,14 +10588,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[23].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[52].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[144].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[148].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   167,
+			NumMessages:   171,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

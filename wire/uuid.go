@@ -87,6 +87,8 @@ func readIDs(m proto.Message) {
 		m.Id = idOf(m.Id)
 	case *EndPollRequest:
 		m.Id = idOf(m.Id)
+	case *PinMessageRequest:
+		m.Id = idOf(m.Id)
 	case *ListConversationsRequest:
 		if n := m.GetNewest(); n != nil {
 			n.Id = idOf(n.Id)

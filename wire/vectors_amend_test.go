@@ -33,6 +33,15 @@ func amendVectors() []frameVector {
 			Conversation: "grp:g1", Id: id(13), Content: &wire.Content{Type: "poll", Body: &wire.Content_Text{Text: `{"question":"When?","options":[{"id":"fri","text":"Friday"}]}`}, Fallback: "When?"},
 			Poll: &wire.Poll{Options: []*wire.PollOption{{Id: "fri"}}, Multiple: true, Anonymous: true, UntilMs: 1_760_000_000_000},
 		})},
+		{"amend_pin", "a message is pinned, SPEC §4.21", wire.NewClientFrame(&wire.Amend{
+			Conversation: "grp:g1", Id: id(14), Target: 3, What: &wire.Amend_Pin{Pin: &wire.Pin{}},
+		})},
+		{"amend_unpin", "it is not any more", wire.NewClientFrame(&wire.Amend{
+			Conversation: "grp:g1", Id: id(15), Target: 3, What: &wire.Amend_Pin{Pin: &wire.Pin{Remove: true}},
+		})},
+		{"send_silent", "nobody is to be notified of it, SPEC §4.22", wire.NewClientFrame(&wire.Send{
+			Conversation: "grp:g1", Id: id(16), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "for tomorrow"}}, Silent: true,
+		})},
 		{"amend_nothing", "it does not say what it does", wire.NewClientFrame(&wire.Amend{Conversation: "grp:g1", Id: id(7), Target: 1})},
 	}
 }
@@ -75,6 +84,21 @@ func amendedVectors() []frameVector {
 			Conversation: "grp:g1", Seq: 7, Id: id(1), Sender: "ann", StoredAtMs: 1, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 6, Amended: 14,
 			Content: &wire.Content{Type: "poll", Body: &wire.Content_Text{Text: "{}"}, Fallback: "When?"},
 			Poll:    &wire.Poll{Options: []*wire.PollOption{{Id: "fri", Votes: 2, Mine: true}, {Id: "sat", Votes: 1}}, Multiple: true, Voters: 2, EndedAtMs: 4},
+		})},
+		{"push_pin", "the entry that pins", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 15, Id: id(14), Sender: "ann", StoredAtMs: 5, Kind: wire.EntryKind_ENTRY_KIND_PIN, Count: 7, Target: 7, Pos: 12,
+			Pinned: &wire.Pinned{User: "ann", AtMs: 5},
+		})},
+		{"push_unpin", "the entry that ends a pin", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 16, Id: id(15), Sender: "bob", StoredAtMs: 6, Kind: wire.EntryKind_ENTRY_KIND_PIN, Count: 7, Target: 7, Pos: 13,
+		})},
+		{"push_pinned", "a message that is pinned", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 7, Id: id(1), Sender: "ann", StoredAtMs: 1, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 6, Amended: 15,
+			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi"}}, Pinned: &wire.Pinned{User: "ann", AtMs: 5},
+		})},
+		{"push_silent", "a message that nobody is to be notified of", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 17, Id: id(16), Sender: "ann", StoredAtMs: 7, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 8, Pos: 14,
+			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "for tomorrow"}}, Silent: true,
 		})},
 		{"push_reacted", "a message with reactions, one of which is the reader's", s(&wire.Entry{
 			Conversation: "grp:g1", Seq: 7, Id: id(1), Sender: "ann", StoredAtMs: 1, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 6, Amended: 12,

@@ -66,6 +66,8 @@ type Messages interface {
 type Lists interface {
 	// Mentions tells messages that mention the actor, the newest first.
 	Mentions(ctx context.Context, from im.Actor, cursor string, limit int) (page []im.Entry, next string, err error)
+	// Pins tells the pinned messages of a conversation, the one that was pinned last first.
+	Pins(ctx context.Context, from im.Actor, c im.ConversationID, cursor string, limit int) (page []im.Entry, next string, err error)
 }
 
 // Deps is what the methods are made of.

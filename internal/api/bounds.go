@@ -474,7 +474,7 @@ func messageBounds() map[string]Bounds {
 		"SetMyStateRequest.draft":          {MaxLength: im.MaxDraft, MaxBytes: im.MaxDraft},
 		"SetMyStateRequest.cleared_below":  seq().format("seq"),
 	}
-	for _, m := range []string{"RecallMessage", "ListEdits", "ListReactions", "ListVotes", "ListEntries", "MarkRead", "SetMyState"} {
+	for _, m := range []string{"RecallMessage", "ListEdits", "ListReactions", "ListVotes", "ListPins", "ListEntries", "MarkRead", "SetMyState"} {
 		all[m+"Request.conversation"] = matching(anyPattern).required().format("conversation")
 	}
 	return all

@@ -56,7 +56,7 @@ func (c *Calls) updateGroup(ctx context.Context, actor im.Actor, r *wire.UpdateG
 	conv, err := groupID(r.GetConversation())
 	change, errChange := groupChange(&wire.GroupChange{
 		Picture: r.Picture, Description: r.Description, Announcement: r.Announcement, Extra: r.Extra,
-		WhoMayAdd: r.WhoMayAdd, WhoMayPost: r.WhoMayPost, WhoMayMentionAll: r.WhoMayMentionAll,
+		WhoMayAdd: r.WhoMayAdd, WhoMayPost: r.WhoMayPost, WhoMayMentionAll: r.WhoMayMentionAll, WhoMayPin: r.WhoMayPin,
 		Join: r.Join, History: r.History, MutedAll: r.MutedAll, SlowModeS: r.SlowModeS,
 	})
 	if err := first(err, errChange); err != nil {
@@ -74,6 +74,7 @@ func (c *Calls) updateGroup(ctx context.Context, actor im.Actor, r *wire.UpdateG
 func groupChange(w *wire.GroupChange) (*im.GroupChange, error) {
 	power := func(field string, p wire.GroupPower) error { return knownEnum(field, p, wire.GroupPower_name) }
 	err := first(power("whoMayAdd", w.GetWhoMayAdd()), power("whoMayPost", w.GetWhoMayPost()), power("whoMayMentionAll", w.GetWhoMayMentionAll()),
+		power("whoMayPin", w.GetWhoMayPin()),
 		knownEnum("join", w.GetJoin(), wire.JoinMode_name), knownEnum("history", w.GetHistory(), wire.GroupHistory_name))
 	return entrycodec.GroupChange(w), err
 }
@@ -301,6 +302,7 @@ func wireGroup(g group.Group) *wire.Group {
 
 		Picture: g.Settings.Picture, Description: g.Settings.Description, Announcement: g.Settings.Announcement, Extra: g.Settings.Extra,
 		WhoMayAdd: wire.GroupPower(g.Settings.Add), WhoMayPost: wire.GroupPower(g.Settings.Post), WhoMayMentionAll: wire.GroupPower(g.Settings.MentionAll),
-		Join: wire.JoinMode(g.Settings.Join), History: wire.GroupHistory(g.Settings.History), MutedAll: g.Settings.MutedAll, SlowModeS: g.Settings.SlowMode,
+		WhoMayPin: wire.GroupPower(g.Settings.Pin),
+		Join:      wire.JoinMode(g.Settings.Join), History: wire.GroupHistory(g.Settings.History), MutedAll: g.Settings.MutedAll, SlowModeS: g.Settings.SlowMode,
 	}
 }

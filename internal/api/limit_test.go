@@ -53,7 +53,7 @@ func TestBothDoorsTakeFromOneBucket(t *testing.T) {
 	d := newDoors(LimiterOptions{Devices: devices, Now: func() time.Time { return now }})
 	for method, class := range map[string]limits.Class{
 		"AccountService/Logout": limits.Calls, "ContactService/ListContacts": limits.Reads,
-		"MessageService/SendMessage": limits.Sends, "MessageService/RecallMessage": limits.Sends, "MessageService/EditMessage": limits.Sends, "MessageService/ReactToMessage": limits.Sends, "MessageService/ListReactions": limits.Reads, "MessageService/VoteInPoll": limits.Sends, "MessageService/EndPoll": limits.Sends, "MessageService/ListVotes": limits.Reads, "MessageService/ScheduleMessage": limits.Calls, "MessageService/ListScheduled": limits.Reads, "MessageService/ListEdits": limits.Reads, "MessageService/MarkRead": limits.Marks, "MessageService/SetMyState": limits.Marks,
+		"MessageService/SendMessage": limits.Sends, "MessageService/RecallMessage": limits.Sends, "MessageService/EditMessage": limits.Sends, "MessageService/ReactToMessage": limits.Sends, "MessageService/ListReactions": limits.Reads, "MessageService/VoteInPoll": limits.Sends, "MessageService/EndPoll": limits.Sends, "MessageService/ListVotes": limits.Reads, "MessageService/PinMessage": limits.Sends, "MessageService/ListPins": limits.Reads, "MessageService/ScheduleMessage": limits.Calls, "MessageService/ListScheduled": limits.Reads, "MessageService/ListEdits": limits.Reads, "MessageService/MarkRead": limits.Marks, "MessageService/SetMyState": limits.Marks,
 	} {
 		if got := OfDevice()("skein.v1." + method); got != class {
 			t.Errorf("%s counts as %d over a connection, want %d", method, got, class)

@@ -271,6 +271,18 @@ var matrix = []cell{
 	{"MessageService/SendMessage", "mention all", "NT   NF       NF     NF      NF PD     ok    ok    NF   PD", func(s *scene) proto.Message {
 		return &wire.SendMessageRequest{Conversation: s.group, Content: text("hello"), GroupMention: wire.GroupMention_GROUP_MENTION_ALL}
 	}},
+	{"MessageService/PinMessage", "group", groupMgr, func(s *scene) proto.Message {
+		return &wire.PinMessageRequest{Conversation: s.group, Seq: s.said}
+	}},
+	{"MessageService/PinMessage", "chat", friends, func(s *scene) proto.Message {
+		return &wire.PinMessageRequest{Conversation: s.chat, Seq: s.whisper}
+	}},
+	{"MessageService/PinMessage", "own feed", feed, func(s *scene) proto.Message {
+		return &wire.PinMessageRequest{Conversation: "me:" + cmpOr(s.me.id, "x"), Seq: 1}
+	}},
+	{"MessageService/ListPins", "group", whoReads, func(s *scene) proto.Message { return &wire.ListPinsRequest{Conversation: s.group} }},
+	{"MessageService/ListPins", "chat", friends, func(s *scene) proto.Message { return &wire.ListPinsRequest{Conversation: s.chat} }},
+	{"MessageService/ListPins", "bob's feed", nobody, func(s *scene) proto.Message { return &wire.ListPinsRequest{Conversation: "me:" + s.bob.id} }},
 	{"MessageService/ListMentions", "", users, func(*scene) proto.Message { return &wire.ListMentionsRequest{} }},
 	{"MessageService/ScheduleMessage", "group", inGroup, func(s *scene) proto.Message {
 		return &wire.ScheduleMessageRequest{Message: &wire.SendMessageRequest{Conversation: s.group, Content: text("later")}, AtMs: inAnHour()}

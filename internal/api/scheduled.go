@@ -118,7 +118,7 @@ func scheduled(s *im.Scheduled) *wire.Scheduled {
 	}
 	out := &wire.Scheduled{
 		Message: &wire.SendMessageRequest{
-			Conversation: string(m.Conversation), Id: m.ID[:], Content: e.Content, ReplyTo: e.ReplyTo, Mentions: e.Mentions, Extra: e.Extra, Poll: e.Poll, GroupMention: e.GroupMention,
+			Conversation: string(m.Conversation), Id: m.ID[:], Content: e.Content, ReplyTo: e.ReplyTo, Mentions: e.Mentions, Extra: e.Extra, Poll: e.Poll, GroupMention: e.GroupMention, Silent: e.Silent,
 		},
 		AtMs: contract.Millis(s.At), CreatedAtMs: contract.Millis(s.Created), State: wire.ScheduledState(s.State),
 	}

@@ -96,6 +96,8 @@ func (c *Calls) messageRows() []row {
 		newMaker("MessageService/VoteInPoll", User, ClassSend, small, c.voteInPoll),
 		newMaker("MessageService/EndPoll", User, ClassSend, small, c.endPoll),
 		newRow("MessageService/ListVotes", User, ClassRead, small, c.listVotes),
+		newMaker("MessageService/PinMessage", User, ClassSend, small, c.pinMessage),
+		newRow("MessageService/ListPins", User, ClassRead, small, c.listPins),
 		newRow("MessageService/ListMentions", User, ClassRead, small, c.listMentions),
 		newMaker("MessageService/ScheduleMessage", User, ClassWrite, entry, c.scheduleMessage),
 		newRow("MessageService/ListScheduled", User, ClassRead, small, c.listScheduled),

@@ -84,6 +84,9 @@ type worldMembers struct {
 var errStranger = im.Errorf(im.CodeNotFound, "no such conversation")
 
 func (m *worldMembers) MaySend(ctx context.Context, u im.UserID, c im.ConversationID, kind im.EntryKind) (uint64, error) {
+	if c.Kind() == im.KindGroup && kind == im.EntryPin {
+		return m.groups.MayPin(ctx, u, c)
+	}
 	if c.Kind() == im.KindGroup && kind == im.EntryReaction {
 		return m.groups.MayReact(ctx, u, c)
 	}
@@ -98,6 +101,9 @@ func (m *worldMembers) MaySend(ctx context.Context, u im.UserID, c im.Conversati
 }
 
 func (m *worldMembers) MaySendNow(u im.UserID, c im.ConversationID, kind im.EntryKind) (uint64, bool, error) {
+	if c.Kind() == im.KindGroup && kind == im.EntryPin {
+		return m.groups.MayPinNow(u, c)
+	}
 	if c.Kind() == im.KindGroup && kind == im.EntryReaction {
 		return m.groups.MayReactNow(u, c)
 	}

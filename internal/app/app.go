@@ -233,7 +233,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	}
 	options := messaging.Options{
 		Journal: a.journal, Marks: a.journal, Recalls: a.journal, Labels: a.journal, Lookups: a.journal, Pages: a.journal, Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
-		RecallWindow: time.Duration(c.Messaging.RecallWindow), EditWindow: time.Duration(c.Messaging.EditWindow), MaxQueued: c.Messaging.MaxQueued,
+		RecallWindow: time.Duration(c.Messaging.RecallWindow), EditWindow: time.Duration(c.Messaging.EditWindow), MaxPins: c.Messaging.MaxPins, MaxQueued: c.Messaging.MaxQueued,
 		OnFailed: func(err error) { a.failed <- err },
 	}
 	if len(a.followers) > 0 {

@@ -33,8 +33,11 @@ func (m *members) MaySend(ctx context.Context, u im.UserID, c im.ConversationID,
 		}
 		return 0, m.contacts.MaySend(ctx, u, peer)
 	case im.KindGroup:
-		if kind == im.EntryReaction {
+		switch kind {
+		case im.EntryReaction:
 			return m.groups.MayReact(ctx, u, c)
+		case im.EntryPin:
+			return m.groups.MayPin(ctx, u, c)
 		}
 		return m.groups.MaySend(ctx, u, c)
 	}
@@ -48,8 +51,11 @@ func (m *members) MaySendNow(u im.UserID, c im.ConversationID, kind im.EntryKind
 			known, err = m.contacts.MaySendNow(u, peer)
 		}
 	case im.KindGroup:
-		if kind == im.EntryReaction {
+		switch kind {
+		case im.EntryReaction:
 			return m.groups.MayReactNow(u, c)
+		case im.EntryPin:
+			return m.groups.MayPinNow(u, c)
 		}
 		return m.groups.MaySendNow(u, c)
 	}

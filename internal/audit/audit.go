@@ -33,7 +33,7 @@ type Line struct {
 	Conversation string `json:"conversation"`
 	Seq          uint64 `json:"seq"`
 	Pos          uint64 `json:"pos"`
-	Kind         string `json:"kind"`             // message, recall, event, edit, reaction, vote, poll_end
+	Kind         string `json:"kind"`             // message, recall, event, edit, reaction, pin, vote, poll_end
 	ID           string `json:"id"`               //
 	Sender       string `json:"sender,omitempty"` // nobody: the server
 	StoredAt     string `json:"stored_at"`        // UTC, in milliseconds
@@ -60,6 +60,8 @@ func kind(k im.EntryKind) string {
 		return "edit"
 	case im.EntryReaction:
 		return "reaction"
+	case im.EntryPin:
+		return "pin"
 	case im.EntryVote:
 		return "vote"
 	case im.EntryPollEnd:

@@ -88,6 +88,7 @@ type Accounts struct {
 type Messaging struct {
 	RecallWindow Duration `toml:"recall_window" doc:"How long an author may take a message back; 0: for ever."`
 	EditWindow   Duration `toml:"edit_window" doc:"How long an author may edit a message; 0: not at all."`
+	MaxPins      int      `toml:"max_pins" doc:"Messages of a conversation that may be pinned at a time."`
 	MaxQueued    int      `toml:"max_queued" doc:"Messages that may wait for the store before further ones are rejected as overloaded."`
 }
 
@@ -142,7 +143,7 @@ func Default() Config {
 			Registration: "open", AccessLifetime: Duration(24 * time.Hour), RefreshLifetime: Duration(60 * 24 * time.Hour),
 			DevicePolicy: "class", DMPolicy: "contacts", FindPolicy: "anyone", RequestsLast: Duration(30 * 24 * time.Hour),
 		},
-		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), EditWindow: Duration(48 * time.Hour), MaxQueued: 16384},
+		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), EditWindow: Duration(48 * time.Hour), MaxPins: 100, MaxQueued: 16384},
 		Groups:    Groups{MaxMembers: 10000, MaxPerUser: 1000, MaxAddsPerHour: 10000},
 		Gateway: Gateway{
 			MaxConnections: 100_000, MaxPerUser: 50, MaxPerAddress: 2000, SendRate: 200, SendBurst: 1000, Deflate: true, DrainTime: Duration(5 * time.Second),
@@ -222,7 +223,7 @@ func (c *Config) Check() error {
 		"messaging.max_queued": int64(c.Messaging.MaxQueued), "groups.max_members": int64(c.Groups.MaxMembers),
 		"groups.max_per_user": int64(c.Groups.MaxPerUser), "groups.max_adds_per_hour": int64(c.Groups.MaxAddsPerHour),
 		"gateway.max_connections": int64(c.Gateway.MaxConnections), "gateway.max_per_user": int64(c.Gateway.MaxPerUser),
-		"gateway.send_burst": int64(c.Gateway.SendBurst), "journal.cache": int64(c.Journal.CacheBytes), "postgres.connections": int64(c.Postgres.Connections),
+		"messaging.max_pins": int64(c.Messaging.MaxPins), "gateway.send_burst": int64(c.Gateway.SendBurst), "journal.cache": int64(c.Journal.CacheBytes), "postgres.connections": int64(c.Postgres.Connections),
 	}
 	for _, s := range settings(c) { // in the file's order
 		if n, ok := positive[s.Key]; ok && n <= 0 {

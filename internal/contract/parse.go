@@ -83,6 +83,9 @@ func Amend(from *wire.Amend) (im.Message, error) {
 	case *wire.Amend_EndPoll:
 		endPoll(&m)
 		return m, nil
+	case *wire.Amend_Pin:
+		pin(&m, what.Pin)
+		return m, nil
 	}
 	return im.Message{}, im.Errorf(im.CodeInvalidArgument, "it does not say what it does to its target, or this server does not know it")
 }
@@ -149,6 +152,24 @@ func CheckReaction(s string) error {
 		return im.Wrong("reaction", "must not contain spaces or control characters")
 	}
 	return nil
+}
+
+// Pin is what PinMessage asks for.
+func Pin(r *wire.PinMessageRequest) (im.Message, error) {
+	m, err := amendment(r.GetConversation(), r.GetId())
+	if err != nil {
+		return im.Message{}, err
+	}
+	if m.Target = r.GetSeq(); m.Target == 0 {
+		return im.Message{}, im.Wrong("seq", "is missing")
+	}
+	pin(&m, &wire.Pin{Remove: r.GetRemove()})
+	return m, nil
+}
+
+func pin(m *im.Message, p *wire.Pin) {
+	m.Kind = im.EntryPin
+	m.Body, m.Hash = entrycodec.Pin(m.Conversation, m.Target, p)
 }
 
 // Signal checks a Signal (SPEC §6.9) and translates it. Who says it is Logic's to know.

@@ -6,7 +6,7 @@
 // are set, so a new field of the protocol needs nothing here:
 //
 //	content, reply_to, mentions, event, extra, edited_at_ms, edits, react,
-//	reactions, poll, vote, group_mention, and what later versions add
+//	reactions, poll, vote, group_mention, pinned, silent, and what later versions add
 //
 // Behind them a message that was amended may have what is kept beside it and told to
 // nobody who reads it (State): a field of its own, the last one, which Told cuts off
@@ -82,7 +82,7 @@ func known(part proto.Message) {
 func Message(c im.ConversationID, s *wire.Send) (body []byte, hash uint64) {
 	known(s.GetContent())
 	knownPoll(s.GetPoll())
-	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra(), Poll: s.GetPoll(), GroupMention: s.GetGroupMention()}
+	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra(), Poll: s.GetPoll(), GroupMention: s.GetGroupMention(), Silent: s.GetSilent()}
 	return Encode(&w), hashOf(c, im.EntryMessage, 0, &w)
 }
 
@@ -143,6 +143,12 @@ func hashOf(c im.ConversationID, kind im.EntryKind, target uint64, w *wire.Entry
 		num(addedGroupMention)
 		num(uint64(w.GroupMention))
 	}
+	if w.Pinned != nil {
+		num(addedPin)
+	}
+	if w.Silent {
+		num(addedSilent)
+	}
 	return h.Sum64()
 }
 
@@ -155,6 +161,8 @@ const (
 	addedPoll
 	addedVote
 	addedGroupMention
+	addedPin
+	addedSilent
 )
 
 // Event returns the body of an EVENT entry.
@@ -191,6 +199,7 @@ func Decode(body []byte, w *wire.Entry) error {
 	// content, counts as unknown. The generated code refuses it.
 	w.Content, w.Event, w.ReplyTo, w.Mentions, w.Extra = nil, nil, 0, nil, nil
 	w.EditedAtMs, w.Edits, w.React, w.Reactions, w.Poll, w.Vote, w.GroupMention = 0, 0, nil, nil, nil, nil, 0
+	w.Pinned, w.Silent = nil, false
 	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(body, w); err != nil {
 		return fmt.Errorf("%w: %w", ErrBody, err)
 	}

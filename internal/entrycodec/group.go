@@ -13,7 +13,7 @@ func GroupChangeToWire(c *im.GroupChange) *wire.GroupChange {
 	}
 	return &wire.GroupChange{
 		Picture: c.Picture, Description: c.Description, Announcement: c.Announcement, Extra: c.Extra,
-		WhoMayAdd: wire.GroupPower(c.Add), WhoMayPost: wire.GroupPower(c.Post), WhoMayMentionAll: wire.GroupPower(c.MentionAll),
+		WhoMayAdd: wire.GroupPower(c.Add), WhoMayPost: wire.GroupPower(c.Post), WhoMayMentionAll: wire.GroupPower(c.MentionAll), WhoMayPin: wire.GroupPower(c.Pin),
 		Join: wire.JoinMode(c.Join), History: wire.GroupHistory(c.History), MutedAll: c.MutedAll, SlowModeS: c.SlowMode,
 	}
 }
@@ -26,7 +26,7 @@ func GroupChange(w *wire.GroupChange) *im.GroupChange {
 	}
 	return &im.GroupChange{
 		Picture: w.Picture, Description: w.Description, Announcement: w.Announcement, Extra: w.GetExtra(),
-		Add: enum[im.GroupPower](w.GetWhoMayAdd()), Post: enum[im.GroupPower](w.GetWhoMayPost()), MentionAll: enum[im.GroupPower](w.GetWhoMayMentionAll()),
+		Add: enum[im.GroupPower](w.GetWhoMayAdd()), Post: enum[im.GroupPower](w.GetWhoMayPost()), MentionAll: enum[im.GroupPower](w.GetWhoMayMentionAll()), Pin: enum[im.GroupPower](w.GetWhoMayPin()),
 		Join: enum[im.JoinMode](w.GetJoin()), History: enum[im.GroupHistory](w.GetHistory()), MutedAll: w.MutedAll, SlowMode: w.SlowModeS,
 	}
 }

@@ -14,6 +14,8 @@ import (
 const (
 	// LabelAll is on messages that mention every member.
 	LabelAll = "@"
+	// LabelPinned is on messages that are pinned.
+	LabelPinned = "pin"
 )
 
 // LabelOf is on messages that mention a user by name.
@@ -23,21 +25,30 @@ func LabelOf(u im.UserID) string { return LabelAll + string(u) }
 const (
 	fieldMentions     = 9
 	fieldGroupMention = 23
+	fieldPinned       = 24
 )
 
 // Mentions tells whom a body mentions. Of what most messages are it reads two tags, and
 // allocates nothing.
 func Mentions(body []byte) (users []string, group wire.GroupMention) {
+	users, group, _ = labelling(body)
+	return users, group
+}
+
+// labelling is all of a body that labels follow from.
+func labelling(body []byte) (users []string, group wire.GroupMention, pinned bool) {
 	for len(body) > 0 {
 		num, typ, n := protowire.ConsumeTag(body)
 		if n < 0 {
-			return users, group
+			return users, group, pinned
 		}
 		body = body[n:]
 		m := protowire.ConsumeFieldValue(num, typ, body)
 		switch {
 		case m < 0:
-			return users, group
+			return users, group, pinned
+		case num == fieldPinned && typ == protowire.BytesType:
+			pinned = true
 		case num == fieldMentions && typ == protowire.BytesType:
 			v, _ := protowire.ConsumeBytes(body)
 			users = append(users, string(v))
@@ -47,7 +58,7 @@ func Mentions(body []byte) (users []string, group wire.GroupMention) {
 		}
 		body = body[m:]
 	}
-	return users, group
+	return users, group, pinned
 }
 
 // Labels are the labels of an entry as it is: none of what is no message, or was taken
@@ -57,11 +68,14 @@ func Labels(e *im.Entry) []string {
 	if e.Kind != im.EntryMessage || e.Recalled {
 		return nil
 	}
-	users, group := Mentions(e.Body)
-	if group == wire.GroupMention_GROUP_MENTION_ALL {
-		return []string{LabelAll}
-	}
+	users, group, pinned := labelling(e.Body)
 	var labels []string
+	if pinned {
+		labels = append(labels, LabelPinned)
+	}
+	if group == wire.GroupMention_GROUP_MENTION_ALL {
+		return append(labels, LabelAll)
+	}
 	for _, u := range users {
 		if l := LabelOf(im.UserID(u)); u != string(e.Sender) && !slices.Contains(labels, l) {
 			labels = append(labels, l)

@@ -25,7 +25,7 @@ var updateBadInput = flag.Bool("update", false, "write the golden files of TestB
 var good = map[string]string{
 	"conversation": `"dm:ann:bob"`, "token": `"$userids"`, "device.class": `"DEVICE_CLASS_PHONE"`, "versionMax": "1",
 	"id": `"AAAAAAPocACAAAAAAAAAAQ=="`, "insteadOf": `"AAAAAAPocACAAAAAAAAAAg=="`, "device.id": `"d1"`, "call.body": "", "call.json": `{"username":"bob"}`,
-	"call.method": `"skein.v1.UserService/FindUser"`, "content.data": "", "send.extra": `{"key":"value"}`, "edit.extra": `{"key":"value"}`, "send.groupMention": `"GROUP_MENTION_ALL"`, "edit.groupMention": `"GROUP_MENTION_ALL"`, "amend.react": "", "amend.vote": "", "amend.endPoll": "",
+	"call.method": `"skein.v1.UserService/FindUser"`, "content.data": "", "send.extra": `{"key":"value"}`, "edit.extra": `{"key":"value"}`, "send.groupMention": `"GROUP_MENTION_ALL"`, "edit.groupMention": `"GROUP_MENTION_ALL"`, "amend.react": "", "amend.vote": "", "amend.endPoll": "", "amend.pin": "",
 	"options.id": `"fri"`, "options.votes": "", "options.mine": "", "poll.voters": "", "poll.endedAtMs": "",
 }
 

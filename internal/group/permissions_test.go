@@ -82,6 +82,18 @@ func reacting(ctx context.Context, w *world, by im.Actor, c im.ConversationID) e
 	return err
 }
 
+func pinning(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
+	if by.User == "" {
+		return im.Errorf(im.CodePermissionDenied, "not a user")
+	}
+	rev, err := w.MayPin(ctx, by.User, c)
+	now, known, errNow := w.MayPinNow(by.User, c)
+	if !known || im.CodeOf(errNow) != im.CodeOf(err) || now != rev {
+		return errors.New("RAM says something else")
+	}
+	return err
+}
+
 func recalling(author im.UserID) func(context.Context, *group.Service, im.Actor, im.ConversationID) error {
 	return func(ctx context.Context, s *group.Service, by im.Actor, c im.ConversationID) error {
 		if by.User == "" {
@@ -182,6 +194,9 @@ func permissions() []permission {
 		{"react to a message", nil, reacting},
 		{"react to a message, where admins alone may write", &im.GroupChange{Post: im.GroupPowerAdmins}, reacting},
 		{"react to a message, while all are muted", &im.GroupChange{MutedAll: ptr(true)}, reacting},
+		{"pin a message", nil, pinning},
+		{"pin a message, where all members may (`who_may_pin`)", &im.GroupChange{Pin: im.GroupPowerAll}, pinning},
+		{"pin a message, where all members may, while all are muted", &im.GroupChange{Pin: im.GroupPowerAll, MutedAll: ptr(true)}, pinning},
 		on("take back one's own message", recalling("")),
 		on("take back a member's message", recalling("other")),
 		on("take back an admin's message", recalling("admin2")),

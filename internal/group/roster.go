@@ -45,6 +45,20 @@ func (s *Service) MayReactNow(user im.UserID, c im.ConversationID) (rev uint64, 
 	return s.mayNow(user, c, im.GroupReact)
 }
 
+// MayPin is MaySend for a pin: who may is the group's to say. Who is muted may not.
+func (s *Service) MayPin(ctx context.Context, user im.UserID, c im.ConversationID) (rev uint64, err error) {
+	err = s.decide(ctx, c, func(r *roster) error {
+		rev, err = s.may(r, user, im.GroupPin)
+		return err
+	}, user)
+	return rev, err
+}
+
+// MayPinNow is MaySendNow for a pin.
+func (s *Service) MayPinNow(user im.UserID, c im.ConversationID) (rev uint64, known bool, err error) {
+	return s.mayNow(user, c, im.GroupPin)
+}
+
 func (s *Service) mayNow(user im.UserID, c im.ConversationID, action im.GroupAction) (rev uint64, known bool, err error) {
 	r := s.rosters.certain(c)
 	if r == nil {

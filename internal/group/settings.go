@@ -64,6 +64,8 @@ func checkChange(c *im.GroupChange) error {
 		return im.Wrong("whoMayPost", "is not known")
 	case c.MentionAll > im.GroupPowerAdmins:
 		return im.Wrong("whoMayMentionAll", "is not known")
+	case c.Pin > im.GroupPowerAdmins:
+		return im.Wrong("whoMayPin", "is not known")
 	case c.Join > im.JoinInvitation:
 		return im.Wrong("join", "is not known")
 	case c.History > im.HistoryAll:

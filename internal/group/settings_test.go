@@ -27,12 +27,12 @@ func TestUpdate(t *testing.T) {
 	w.ok(w.SetRole(t.Context(), actor("o"), c, "a", im.RoleAdmin))
 	change := im.GroupChange{
 		Picture: ptr("https://example.org/p.png"), Description: ptr("tea\nand talk"), Announcement: ptr("at five"),
-		Extra: map[string]string{"shop": "7", "colour": "red"}, Add: im.GroupPowerAll, Post: im.GroupPowerAdmins, MentionAll: im.GroupPowerAll,
+		Extra: map[string]string{"shop": "7", "colour": "red"}, Add: im.GroupPowerAll, Post: im.GroupPowerAdmins, MentionAll: im.GroupPowerAll, Pin: im.GroupPowerAll,
 		Join: im.JoinOpen, History: im.HistoryAll, MutedAll: ptr(true), SlowMode: ptr(uint32(30)),
 	}
 	want := im.GroupSettings{
 		Picture: "https://example.org/p.png", Description: "tea\nand talk", Announcement: "at five", Extra: map[string]string{"shop": "7", "colour": "red"},
-		GroupSwitches: im.GroupSwitches{Add: im.GroupPowerAll, Post: im.GroupPowerAdmins, MentionAll: im.GroupPowerAll, Join: im.JoinOpen, History: im.HistoryAll, MutedAll: true, SlowMode: 30},
+		GroupSwitches: im.GroupSwitches{Add: im.GroupPowerAll, Post: im.GroupPowerAdmins, MentionAll: im.GroupPowerAll, Pin: im.GroupPowerAll, Join: im.JoinOpen, History: im.HistoryAll, MutedAll: true, SlowMode: 30},
 	}
 	if g := w.update("a", c, change); !reflect.DeepEqual(g.Settings, want) {
 		t.Fatalf("got %+v, want %+v", g.Settings, want)
@@ -75,6 +75,7 @@ func TestBadSettings(t *testing.T) {
 		"whoMayAdd":        {Add: 3},
 		"whoMayPost":       {Post: 9},
 		"whoMayMentionAll": {MentionAll: 3},
+		"whoMayPin":        {Pin: 3},
 		"join":             {Join: 4},
 		"history":          {History: 3},
 		"slowModeS":        {SlowMode: ptr(uint32(group.MaxSlowMode + 1))},

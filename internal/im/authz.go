@@ -21,6 +21,7 @@ const (
 	GroupLetIn
 	GroupDismiss
 	GroupReact
+	GroupPin
 )
 
 // groupPowers is the least role for each action. An action without a row is
@@ -43,11 +44,12 @@ var groupPowers = [...]Role{
 	GroupLetIn:          RoleAdmin,
 	GroupDismiss:        RoleOwner,
 	GroupReact:          RoleMember,
+	GroupPin:            RoleAdmin,
 }
 
 // Authorize is the function Authorize under the group's switches: who may add,
-// write and mention all is theirs to say, and while all are muted admins alone
-// write and react.
+// write, pin and mention all is theirs to say, and while all are muted admins alone
+// write, pin and react.
 func (s GroupSwitches) Authorize(actor Role, action GroupAction, target Role) error {
 	if action == GroupReact && s.MutedAll && actor == RoleMember {
 		return Errorf(CodeMuted, "nobody but admins may react here for now")
@@ -56,7 +58,7 @@ func (s GroupSwitches) Authorize(actor Role, action GroupAction, target Role) er
 		if power == GroupPowerAdmins && actor < RoleAdmin {
 			return Errorf(CodePermissionDenied, "in this group admins alone may do that")
 		}
-		if action == GroupSend && s.MutedAll && actor < RoleAdmin {
+		if (action == GroupSend || action == GroupPin) && s.MutedAll && actor < RoleAdmin {
 			return Errorf(CodeMuted, "nobody but admins may write here for now")
 		}
 		return nil
@@ -73,6 +75,8 @@ func (s GroupSwitches) power(action GroupAction) GroupPower {
 		return s.Add
 	case GroupMentionAll:
 		return s.MentionAll
+	case GroupPin:
+		return s.Pin
 	}
 	return 0
 }

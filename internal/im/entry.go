@@ -12,6 +12,7 @@ const (
 	EntryEvent    EntryKind = 3
 	EntryEdit     EntryKind = 4
 	EntryReaction EntryKind = 5
+	EntryPin      EntryKind = 6
 	EntryVote     EntryKind = 7
 	EntryPollEnd  EntryKind = 8
 )

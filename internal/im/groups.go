@@ -35,6 +35,7 @@ type GroupSwitches struct {
 	Add        GroupPower   `json:"add"`
 	Post       GroupPower   `json:"post"`
 	MentionAll GroupPower   `json:"mention"`
+	Pin        GroupPower   `json:"pin,omitempty"`
 	Join       JoinMode     `json:"join"`
 	History    GroupHistory `json:"history"`
 	MutedAll   bool         `json:"muted,omitempty"`
@@ -54,7 +55,7 @@ type GroupSettings struct {
 // NewGroupSettings are those of a group that nobody has changed.
 func NewGroupSettings() GroupSettings {
 	return GroupSettings{GroupSwitches: GroupSwitches{
-		Add: GroupPowerAdmins, Post: GroupPowerAll, MentionAll: GroupPowerAdmins, Join: JoinInvitation, History: HistoryFromJoining,
+		Add: GroupPowerAdmins, Post: GroupPowerAll, MentionAll: GroupPowerAdmins, Pin: GroupPowerAdmins, Join: JoinInvitation, History: HistoryFromJoining,
 	}}
 }
 
@@ -68,6 +69,7 @@ type GroupChange struct {
 	Add        GroupPower        `json:"add,omitempty"`
 	Post       GroupPower        `json:"post,omitempty"`
 	MentionAll GroupPower        `json:"mention,omitempty"`
+	Pin        GroupPower        `json:"pin,omitempty"`
 	Join       JoinMode          `json:"join,omitempty"`
 	History    GroupHistory      `json:"history,omitempty"`
 	MutedAll   *bool             `json:"muted,omitempty"`
@@ -96,6 +98,7 @@ func (s GroupSwitches) With(c *GroupChange) GroupSwitches {
 	choose(&s.Add, c.Add)
 	choose(&s.Post, c.Post)
 	choose(&s.MentionAll, c.MentionAll)
+	choose(&s.Pin, c.Pin)
 	choose(&s.Join, c.Join)
 	choose(&s.History, c.History)
 	set(&s.MutedAll, c.MutedAll)
@@ -127,6 +130,7 @@ func (c *GroupChange) Of(s *GroupSettings) *GroupChange {
 	some = chosen(&d.Add, c.Add, s.Add) || some
 	some = chosen(&d.Post, c.Post, s.Post) || some
 	some = chosen(&d.MentionAll, c.MentionAll, s.MentionAll) || some
+	some = chosen(&d.Pin, c.Pin, s.Pin) || some
 	some = chosen(&d.Join, c.Join, s.Join) || some
 	some = chosen(&d.History, c.History, s.History) || some
 	some = differs(&d.MutedAll, c.MutedAll, s.MutedAll) || some

@@ -121,23 +121,26 @@ func TestAuthorize(t *testing.T) {
 	}
 }
 
-// The switches of a group decide who adds, writes and mentions all, nothing else.
+// The switches of a group decide who adds, writes, pins and mentions all, nothing else.
 func TestAuthorizeSwitches(t *testing.T) {
-	all := im.GroupSwitches{Add: im.GroupPowerAll, Post: im.GroupPowerAll, MentionAll: im.GroupPowerAll}
-	admins := im.GroupSwitches{Add: im.GroupPowerAdmins, Post: im.GroupPowerAdmins, MentionAll: im.GroupPowerAdmins}
+	all := im.GroupSwitches{Add: im.GroupPowerAll, Post: im.GroupPowerAll, MentionAll: im.GroupPowerAll, Pin: im.GroupPowerAll}
+	admins := im.GroupSwitches{Add: im.GroupPowerAdmins, Post: im.GroupPowerAdmins, MentionAll: im.GroupPowerAdmins, Pin: im.GroupPowerAdmins}
 	muted := all
 	muted.MutedAll = true
-	for action := range im.GroupMentionAll + 1 {
+	for action := range im.GroupPin + 1 {
+		if action == im.GroupReact {
+			continue // has no switch of its own
+		}
 		for actor := im.RoleNone; actor <= im.RoleOwner; actor++ {
 			for _, target := range []im.Role{im.RoleNone, im.RoleMember, im.RoleOwner} {
 				wantAll, wantAdmins := im.CodeOf(im.Authorize(actor, action, target)), im.CodeOf(im.Authorize(actor, action, target))
 				wantMuted := wantAll
-				if switched := action == im.GroupAdd || action == im.GroupSend || action == im.GroupMentionAll; switched && actor != im.RoleNone {
+				if switched := action == im.GroupAdd || action == im.GroupSend || action == im.GroupMentionAll || action == im.GroupPin; switched && actor != im.RoleNone {
 					wantAll, wantAdmins, wantMuted = "", "", ""
 					if actor == im.RoleMember {
 						wantAdmins = im.CodePermissionDenied
 					}
-					if actor == im.RoleMember && action == im.GroupSend {
+					if actor == im.RoleMember && (action == im.GroupSend || action == im.GroupPin) {
 						wantMuted = im.CodeMuted
 					}
 				}

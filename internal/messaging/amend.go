@@ -52,16 +52,26 @@ type made struct {
 	waits bool // what comes next waits until it is stored
 }
 
-// waits tells that an item before this one amends its target and has to be stored
-// before this one is asked about.
-func (m madeOf) waits(it *item) bool { x := m[it.entry.Target]; return x != nil && x.waits }
+// waits tells that an item before this one amends its target, or is a pin as it is, and
+// has to be stored before this one is asked about.
+func (m madeOf) waits(it *item) bool {
+	x := m[it.entry.Target]
+	return x != nil && x.waits || it.entry.Kind == im.EntryPin && m[anyPin] != nil
+}
 
 func (m *madeOf) put(it *item, target im.Entry, waits bool) {
 	if *m == nil {
 		*m = madeOf{}
 	}
 	(*m)[it.entry.Target] = &made{target, idOfItem(it), waits}
+	if it.entry.Kind == im.EntryPin {
+		(*m)[anyPin] = &made{waits: true}
+	}
 }
+
+// anyPin stands in a madeOf for a pin of any target: how many there are is counted in the
+// store, so the next one waits until it is stored.
+const anyPin = neverSeq
 
 // mayAmend decides whether an amendment may be stored, and what it makes of its target.
 func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
@@ -97,6 +107,8 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 		err = s.react(ctx, e, m, &target)
 	case im.EntryVote, im.EntryPollEnd:
 		err = s.poll(ctx, e, m, &target)
+	case im.EntryPin:
+		err = s.pin(ctx, e, m, &target)
 	}
 	if errors.Is(err, errSame) && !after.none() {
 		// By what is not stored yet: it is asked about again.

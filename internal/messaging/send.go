@@ -100,7 +100,7 @@ func checkMessage(m *im.Message, now time.Time) error {
 	}
 	switch m.Kind {
 	case im.EntryMessage:
-	case im.EntryRecall, im.EntryEdit, im.EntryReaction, im.EntryVote, im.EntryPollEnd:
+	case im.EntryRecall, im.EntryEdit, im.EntryReaction, im.EntryVote, im.EntryPollEnd, im.EntryPin:
 		if m.Target == 0 {
 			return im.Wrong("target", "is missing")
 		}

@@ -52,6 +52,7 @@
 package messaging
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -144,6 +145,8 @@ type Options struct {
 	RecallWindow time.Duration
 	// EditWindow is how long an author may edit a message; 0: not at all.
 	EditWindow time.Duration
+	// MaxPins is how many messages of a conversation are pinned at a time; 0: DefaultMaxPins.
+	MaxPins int
 	// Positions, if set, has positions told while clients are busy.
 	Positions *Positions
 	// MaxQueued is how many sends may wait for the committer before further ones
@@ -172,6 +175,7 @@ type Service struct {
 	known       func(im.ConversationID) (im.Head, bool) // nil: nobody else appends
 	recall      time.Duration
 	editing     time.Duration // how long a message may be edited
+	maxPins     int
 	onFailed    func(error)
 
 	queue     queue
@@ -238,6 +242,7 @@ func New(o Options) *Service {
 		known:       o.Known,
 		recall:      o.RecallWindow,
 		editing:     o.EditWindow,
+		maxPins:     cmp.Or(o.MaxPins, DefaultMaxPins),
 		onFailed:    o.OnFailed,
 		held:        map[im.ConversationID]*held{},
 		rounds:      make(chan *round),

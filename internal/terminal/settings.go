@@ -29,6 +29,7 @@ func groupSettings() []setting {
 		{"announcement", "text", func(r *wire.UpdateGroupRequest, v string) bool { r.Announcement = proto.String(v); return true }},
 		{"add", "all or admins", func(r *wire.UpdateGroupRequest, v string) bool { r.WhoMayAdd = powers[v]; return r.WhoMayAdd != 0 }},
 		{"post", "all or admins", func(r *wire.UpdateGroupRequest, v string) bool { r.WhoMayPost = powers[v]; return r.WhoMayPost != 0 }},
+		{"pin", "all or admins", func(r *wire.UpdateGroupRequest, v string) bool { r.WhoMayPin = powers[v]; return r.WhoMayPin != 0 }},
 		{"join", "open, approval or invitation", func(r *wire.UpdateGroupRequest, v string) bool {
 			r.Join = wire.JoinMode(wire.JoinMode_value["JOIN_MODE_"+strings.ToUpper(v)])
 			return r.Join != 0
@@ -88,7 +89,7 @@ func (c *Chat) infoCmd(ctx context.Context, _ []string) error {
 	c.printf("  %s, %d members, you are %s\n", clean(g.Name), g.Members, short(g.Role.String(), "ROLE_"))
 	c.printf("  %s\n", changes(&wire.GroupChange{
 		Picture: &g.Picture, Description: &g.Description, Announcement: &g.Announcement, Extra: g.Extra, WhoMayAdd: g.WhoMayAdd, WhoMayPost: g.WhoMayPost,
-		WhoMayMentionAll: g.WhoMayMentionAll, Join: g.Join, History: g.History, MutedAll: &g.MutedAll, SlowModeS: &g.SlowModeS,
+		WhoMayMentionAll: g.WhoMayMentionAll, WhoMayPin: g.WhoMayPin, Join: g.Join, History: g.History, MutedAll: &g.MutedAll, SlowModeS: &g.SlowModeS,
 	}))
 	return nil
 }
@@ -113,7 +114,8 @@ func changes(g *wire.GroupChange) string {
 	}
 	for _, v := range [...]struct{ name, value, prefix string }{
 		{"add", g.GetWhoMayAdd().String(), "GROUP_POWER_"}, {"post", g.GetWhoMayPost().String(), "GROUP_POWER_"},
-		{"mention all", g.GetWhoMayMentionAll().String(), "GROUP_POWER_"}, {"join", g.GetJoin().String(), "JOIN_MODE_"}, {"history", g.GetHistory().String(), "GROUP_HISTORY_"},
+		{"mention all", g.GetWhoMayMentionAll().String(), "GROUP_POWER_"}, {"pin", g.GetWhoMayPin().String(), "GROUP_POWER_"},
+		{"join", g.GetJoin().String(), "JOIN_MODE_"}, {"history", g.GetHistory().String(), "GROUP_HISTORY_"},
 	} {
 		if value := short(v.value, v.prefix); value != "unspecified" {
 			add("%s: %s", v.name, value)

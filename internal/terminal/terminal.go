@@ -268,6 +268,9 @@ func saying(m *skein.Message, between string) string {
 	if m.Edits > 0 {
 		text += "  (edited)"
 	}
+	if m.Pinned != nil {
+		text += "  📌"
+	}
 	text += strings.ReplaceAll(pollText(m), "  [", between+"[")
 	for i, r := range m.Reactions {
 		if i == 0 {

@@ -26,7 +26,7 @@ func amends(e *wire.Entry) bool {
 // stored, whatever happens meanwhile.
 func known(e *wire.Entry) bool {
 	return !amends(e) || e.Kind == wire.EntryKind_ENTRY_KIND_RECALL || e.Kind == wire.EntryKind_ENTRY_KIND_EDIT ||
-		e.Kind == wire.EntryKind_ENTRY_KIND_REACTION || polls(e)
+		e.Kind == wire.EntryKind_ENTRY_KIND_REACTION || e.Kind == wire.EntryKind_ENTRY_KIND_PIN || polls(e)
 }
 
 // erased is an entry as the recall at seq by leaves it: without what its author wrote.
@@ -34,6 +34,7 @@ func erased(e *wire.Entry, by uint64) *wire.Entry {
 	c := proto.Clone(e).(*wire.Entry)
 	c.Content, c.ReplyTo, c.Mentions, c.GroupMention, c.Extra, c.Recalled = nil, 0, nil, 0, nil, true
 	c.EditedAtMs, c.Edits, c.Reactions, c.Poll = 0, 0, nil, nil
+	c.Pinned, c.Silent = nil, false
 	c.Amended = max(c.Amended, by)
 	return c
 }
@@ -93,12 +94,14 @@ func latest(e, other *wire.Entry) *wire.Entry {
 		if other.Target == e.Seq && !e.Recalled {
 			return erased(e, other.Seq)
 		}
-	case other.Kind == wire.EntryKind_ENTRY_KIND_EDIT || other.Kind == wire.EntryKind_ENTRY_KIND_REACTION || polls(other):
+	case other.Kind == wire.EntryKind_ENTRY_KIND_EDIT || other.Kind == wire.EntryKind_ENTRY_KIND_REACTION || other.Kind == wire.EntryKind_ENTRY_KIND_PIN || polls(other):
 		switch applies := other.Target == e.Seq && other.Seq > e.Amended && !e.Recalled; {
 		case applies && other.Kind == wire.EntryKind_ENTRY_KIND_EDIT:
 			return edited(e, other)
 		case applies && polls(other):
 			return polled(e, other)
+		case applies && other.Kind == wire.EntryKind_ENTRY_KIND_PIN:
+			return pinned(e, other)
 		case applies:
 			return reacted(e, other)
 		}
@@ -123,8 +126,8 @@ func (k *core) recall(cv *conv, e *wire.Entry) bool {
 	return !kept.Recalled
 }
 
-// revise applies an edit, a reaction, a vote or the end of a poll that was pushed. What it made of its target may
-// have been told before.
+// revise applies an edit, a reaction, a vote, the end of a poll or a pin that was pushed.
+// What it made of its target may have been told before.
 func (k *core) revise(cv *conv, e *wire.Entry, tell bool) {
 	e = k.ours(e)
 	kept := k.kept(cv, e.Target)

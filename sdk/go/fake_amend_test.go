@@ -32,6 +32,8 @@ func (f *fake) amend(e *wire.Entry) {
 		t = f.reacts(t, e)
 	case polls(e):
 		t = f.votes(t, e)
+	case e.Kind == wire.EntryKind_ENTRY_KIND_PIN:
+		t = pinned(t, e)
 	case e.Kind == wire.EntryKind_ENTRY_KIND_EDIT:
 		e.EditedAtMs, e.Edits = e.StoredAtMs, t.Edits+1
 		t = edited(t, e)

@@ -90,6 +90,10 @@ type Message struct {
 	Reactions []*wire.Reaction
 	// Poll is what the message asks and what was answered; nil: it is no poll.
 	Poll *wire.Poll
+	// Pinned tells who pinned it, and when; nil: it is not pinned.
+	Pinned *wire.Pinned
+	// Silent: its sender asks that nobody be notified of it.
+	Silent bool
 	// Target is the seq a recall takes back.
 	Target uint64
 	// Event is set for entries of kind EVENT.
@@ -193,6 +197,7 @@ func messageOf(e *wire.Entry, user string) *Message {
 		Time: time.UnixMilli(e.StoredAtMs), Kind: e.Kind,
 		ReplyTo: e.ReplyTo, Mentions: e.Mentions, GroupMention: e.GroupMention, Recalled: e.Recalled, Amended: e.Amended,
 		Target: e.Target, Event: e.Event, Count: e.Count, Extra: e.Extra, Reactions: e.Reactions, Poll: e.Poll,
+		Pinned: e.Pinned, Silent: e.Silent,
 	}
 	if c := e.Content; c != nil {
 		m.Type, m.Text, m.Data, m.Fallback = c.Type, c.GetText(), c.GetData(), c.Fallback

@@ -114,6 +114,36 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestReactionsAreTold",
 	},
 	{
+		Name: "pins-without-end", Breaks: "no more messages of a conversation are pinned than may be, however many ask at once",
+		Hunks:   []Hunk{{messagingDir + "/amend.go", " || it.entry.Kind == im.EntryPin && m[anyPin] != nil", ""}},
+		Package: messagingDir, Test: "TestPinsAreBounded",
+	},
+	{
+		Name: "repeated-pin-is-stored", Breaks: "who pins what is pinned changes neither who nor when",
+		Hunks:   []Hunk{{"internal/entrycodec/pin.go", "if (by.Pinned != nil) == (s.Told.Pinned != nil) {", "if by.Pinned == nil && s.Told.Pinned == nil {"}},
+		Package: messagingDir, Test: "TestPins",
+	},
+	{
+		Name: "edit-ends-the-pin", Breaks: "an edit leaves a pin",
+		Hunks:   []Hunk{{"internal/entrycodec/labels.go", "num == fieldPinned && typ == protowire.BytesType", "num == fieldPinned && typ != protowire.BytesType"}},
+		Package: messagingDir, Test: "TestPins",
+	},
+	{
+		Name: "pins-of-before-they-came", Breaks: "the list of pins tells what is its reader's to read",
+		Hunks:   []Hunk{{messagingDir + "/pins.go", "} else if !may {", "} else if seq == 0 {"}},
+		Package: messagingDir, Test: "TestBadPins",
+	},
+	{
+		Name: "pinned-by-any-member", Breaks: "who may pin is the group's to say",
+		Hunks:   []Hunk{{"internal/im/authz.go", "\tcase GroupPin:\n\t\treturn s.Pin\n", "\tcase GroupPin:\n\t\treturn GroupPowerAll\n"}},
+		Package: "internal/im", Test: "TestAuthorizeSwitches",
+	},
+	{
+		Name: "not-silent-any-more", Breaks: "a silent message is told so",
+		Hunks:   []Hunk{{"internal/entrycodec/entrycodec.go", ", Silent: s.GetSilent()}", "}"}},
+		Package: "internal/conformance", Test: "TestConformance/pins",
+	},
+	{
 		Name: "vote-counts-twice", Breaks: "a user has one vote, however often they vote",
 		Hunks:   []Hunk{{"internal/entrycodec/poll.go", "\t\ts.note(Record{u, before, true})\n\t\tp.Voters--\n", ""}},
 		Package: messagingDir, Test: "TestVotes",

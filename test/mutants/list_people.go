@@ -83,7 +83,7 @@ var people = []Mutant{
 	},
 	{
 		Name: "all-muted-may-write", Breaks: "groups: while all are muted only admins write",
-		Hunks:   []Hunk{{imDir + "/authz.go", "if action == GroupSend && s.MutedAll && actor < RoleAdmin {", "if action == GroupAdd && s.MutedAll && actor < RoleAdmin {"}},
+		Hunks:   []Hunk{{imDir + "/authz.go", "if (action == GroupSend || action == GroupPin) && s.MutedAll && actor < RoleAdmin {", "if action == GroupAdd && s.MutedAll && actor < RoleAdmin {"}},
 		Package: groupDir, Test: "TestSwitches",
 	},
 	{

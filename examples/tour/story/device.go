@@ -103,6 +103,9 @@ func (t *teller) describe(e skein.Event) string {
 		for _, r := range m.Reactions {
 			reactions += fmt.Sprintf(" %s%d", r.Reaction, r.Count)
 		}
+		if m.Pinned != nil {
+			reactions += ", pinned by " + t.who(m.Pinned.User)
+		}
 		return fmt.Sprintf("message %d says now: %s (edits %d%s)", m.Seq, m.Text, m.Edits, reactions)
 	case *skein.RecallEvent:
 		return fmt.Sprintf("message %d was taken back", e.Target)
@@ -137,6 +140,9 @@ func (t *teller) describe(e skein.Event) string {
 func (t *teller) said(m *skein.Message) string {
 	if m.Poll != nil {
 		return fmt.Sprintf("%s asks: %s", t.who(m.Sender), m.Fallback)
+	}
+	if m.Silent {
+		return fmt.Sprintf("%s, quietly: %s", t.who(m.Sender), m.Text)
 	}
 	return fmt.Sprintf("%s: %s", t.who(m.Sender), m.Text)
 }

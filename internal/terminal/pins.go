@@ -1,0 +1,45 @@
+package terminal
+
+import (
+	"context"
+	"strings"
+
+	skein "github.com/skein-im/skein/sdk/go"
+)
+
+func (c *Chat) pinCmd(ctx context.Context, args []string) error {
+	seq, err := parseSeq(args[0])
+	if err != nil {
+		return err
+	}
+	return c.client.Conversation(c.current()).Pin(ctx, seq)
+}
+
+func (c *Chat) unpinCmd(ctx context.Context, args []string) error {
+	seq, err := parseSeq(args[0])
+	if err != nil {
+		return err
+	}
+	return c.client.Conversation(c.current()).Unpin(ctx, seq)
+}
+
+func (c *Chat) pinsCmd(ctx context.Context, _ []string) error {
+	for cursor, first := "", true; first || cursor != ""; first = false {
+		ms, next, err := c.client.Conversation(c.current()).Pins(ctx, cursor, 0)
+		if err != nil {
+			return err
+		}
+		for _, m := range ms {
+			c.printf("  #%d  %s: %s  (pinned by %s)\n", m.Seq, c.name(ctx, m.Sender), content(m), c.name(ctx, m.Pinned.GetUser()))
+		}
+		if first && len(ms) == 0 && next == "" {
+			c.printf("        · nothing is pinned here\n")
+		}
+		cursor = next
+	}
+	return nil
+}
+
+func (c *Chat) quietCmd(ctx context.Context, args []string) error {
+	return c.say(ctx, strings.Join(args, " "), skein.Silent())
+}
