@@ -563,7 +563,9 @@ type Entry struct {
 	// The message is pinned. PIN: as it is then; absent: it is not any more. SPEC §4.21.
 	Pinned *Pinned `protobuf:"bytes,24,opt,name=pinned,proto3" json:"pinned,omitempty"`
 	// As in the Send: nobody is to be notified. SPEC §4.22.
-	Silent        bool `protobuf:"varint,25,opt,name=silent,proto3" json:"silent,omitempty"`
+	Silent bool `protobuf:"varint,25,opt,name=silent,proto3" json:"silent,omitempty"`
+	// It was said elsewhere before: the server's word. SPEC §4.23.
+	Forward       *Forward `protobuf:"bytes,26,opt,name=forward,proto3" json:"forward,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -773,6 +775,77 @@ func (x *Entry) GetSilent() bool {
 	return false
 }
 
+func (x *Entry) GetForward() *Forward {
+	if x != nil {
+		return x.Forward
+	}
+	return nil
+}
+
+// Where what a forwarded message says comes from. Of which conversation it was is never told.
+type Forward struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who wrote it first …
+	Sender string `protobuf:"bytes,1,opt,name=sender,proto3" json:"sender,omitempty"`
+	// … and when that was stored, Unix milliseconds, the server's clock.
+	StoredAtMs int64 `protobuf:"varint,2,opt,name=stored_at_ms,json=storedAtMs,proto3" json:"stored_at_ms,omitempty"`
+	// So many messages were put into this one, of the type `merged`, by the server: who wrote each, and when, stands in its content. The rest is absent then, unless such a message was forwarded.
+	Merged        uint32 `protobuf:"varint,3,opt,name=merged,proto3" json:"merged,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Forward) Reset() {
+	*x = Forward{}
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Forward) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Forward) ProtoMessage() {}
+
+func (x *Forward) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Forward.ProtoReflect.Descriptor instead.
+func (*Forward) Descriptor() ([]byte, []int) {
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Forward) GetSender() string {
+	if x != nil {
+		return x.Sender
+	}
+	return ""
+}
+
+func (x *Forward) GetStoredAtMs() int64 {
+	if x != nil {
+		return x.StoredAtMs
+	}
+	return 0
+}
+
+func (x *Forward) GetMerged() uint32 {
+	if x != nil {
+		return x.Merged
+	}
+	return 0
+}
+
 // That a message is pinned.
 type Pinned struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -786,7 +859,7 @@ type Pinned struct {
 
 func (x *Pinned) Reset() {
 	*x = Pinned{}
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -798,7 +871,7 @@ func (x *Pinned) String() string {
 func (*Pinned) ProtoMessage() {}
 
 func (x *Pinned) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[1]
+	mi := &file_skein_v1_entry_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -811,7 +884,7 @@ func (x *Pinned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pinned.ProtoReflect.Descriptor instead.
 func (*Pinned) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{1}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Pinned) GetUser() string {
@@ -838,7 +911,7 @@ type Pin struct {
 
 func (x *Pin) Reset() {
 	*x = Pin{}
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -850,7 +923,7 @@ func (x *Pin) String() string {
 func (*Pin) ProtoMessage() {}
 
 func (x *Pin) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[2]
+	mi := &file_skein_v1_entry_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -863,7 +936,7 @@ func (x *Pin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pin.ProtoReflect.Descriptor instead.
 func (*Pin) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Pin) GetRemove() bool {
@@ -894,7 +967,7 @@ type Poll struct {
 
 func (x *Poll) Reset() {
 	*x = Poll{}
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -906,7 +979,7 @@ func (x *Poll) String() string {
 func (*Poll) ProtoMessage() {}
 
 func (x *Poll) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[3]
+	mi := &file_skein_v1_entry_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -919,7 +992,7 @@ func (x *Poll) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Poll.ProtoReflect.Descriptor instead.
 func (*Poll) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Poll) GetOptions() []*PollOption {
@@ -978,7 +1051,7 @@ type PollOption struct {
 
 func (x *PollOption) Reset() {
 	*x = PollOption{}
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -990,7 +1063,7 @@ func (x *PollOption) String() string {
 func (*PollOption) ProtoMessage() {}
 
 func (x *PollOption) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[4]
+	mi := &file_skein_v1_entry_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1003,7 +1076,7 @@ func (x *PollOption) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollOption.ProtoReflect.Descriptor instead.
 func (*PollOption) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *PollOption) GetId() string {
@@ -1038,7 +1111,7 @@ type Vote struct {
 
 func (x *Vote) Reset() {
 	*x = Vote{}
-	mi := &file_skein_v1_entry_proto_msgTypes[5]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1050,7 +1123,7 @@ func (x *Vote) String() string {
 func (*Vote) ProtoMessage() {}
 
 func (x *Vote) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[5]
+	mi := &file_skein_v1_entry_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1063,7 +1136,7 @@ func (x *Vote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vote.ProtoReflect.Descriptor instead.
 func (*Vote) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{5}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Vote) GetOptions() []string {
@@ -1082,7 +1155,7 @@ type PollEnd struct {
 
 func (x *PollEnd) Reset() {
 	*x = PollEnd{}
-	mi := &file_skein_v1_entry_proto_msgTypes[6]
+	mi := &file_skein_v1_entry_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1094,7 +1167,7 @@ func (x *PollEnd) String() string {
 func (*PollEnd) ProtoMessage() {}
 
 func (x *PollEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[6]
+	mi := &file_skein_v1_entry_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1107,7 +1180,7 @@ func (x *PollEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PollEnd.ProtoReflect.Descriptor instead.
 func (*PollEnd) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{6}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{7}
 }
 
 // A member reacts to a message, or takes a reaction away.
@@ -1122,7 +1195,7 @@ type React struct {
 
 func (x *React) Reset() {
 	*x = React{}
-	mi := &file_skein_v1_entry_proto_msgTypes[7]
+	mi := &file_skein_v1_entry_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1134,7 +1207,7 @@ func (x *React) String() string {
 func (*React) ProtoMessage() {}
 
 func (x *React) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[7]
+	mi := &file_skein_v1_entry_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1147,7 +1220,7 @@ func (x *React) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use React.ProtoReflect.Descriptor instead.
 func (*React) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{7}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *React) GetReaction() string {
@@ -1179,7 +1252,7 @@ type Reaction struct {
 
 func (x *Reaction) Reset() {
 	*x = Reaction{}
-	mi := &file_skein_v1_entry_proto_msgTypes[8]
+	mi := &file_skein_v1_entry_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1191,7 +1264,7 @@ func (x *Reaction) String() string {
 func (*Reaction) ProtoMessage() {}
 
 func (x *Reaction) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[8]
+	mi := &file_skein_v1_entry_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1204,7 +1277,7 @@ func (x *Reaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reaction.ProtoReflect.Descriptor instead.
 func (*Reaction) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{8}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Reaction) GetReaction() string {
@@ -1250,7 +1323,7 @@ type Newest struct {
 
 func (x *Newest) Reset() {
 	*x = Newest{}
-	mi := &file_skein_v1_entry_proto_msgTypes[9]
+	mi := &file_skein_v1_entry_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1262,7 +1335,7 @@ func (x *Newest) String() string {
 func (*Newest) ProtoMessage() {}
 
 func (x *Newest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[9]
+	mi := &file_skein_v1_entry_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1275,7 +1348,7 @@ func (x *Newest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Newest.ProtoReflect.Descriptor instead.
 func (*Newest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{9}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Newest) GetConversation() string {
@@ -1333,7 +1406,7 @@ type Content struct {
 
 func (x *Content) Reset() {
 	*x = Content{}
-	mi := &file_skein_v1_entry_proto_msgTypes[10]
+	mi := &file_skein_v1_entry_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1345,7 +1418,7 @@ func (x *Content) String() string {
 func (*Content) ProtoMessage() {}
 
 func (x *Content) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[10]
+	mi := &file_skein_v1_entry_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1358,7 +1431,7 @@ func (x *Content) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Content.ProtoReflect.Descriptor instead.
 func (*Content) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{10}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Content) GetType() string {
@@ -1439,7 +1512,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_skein_v1_entry_proto_msgTypes[11]
+	mi := &file_skein_v1_entry_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1451,7 +1524,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[11]
+	mi := &file_skein_v1_entry_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1464,7 +1537,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{11}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Event) GetType() EventType {
@@ -1546,7 +1619,7 @@ type GroupChange struct {
 
 func (x *GroupChange) Reset() {
 	*x = GroupChange{}
-	mi := &file_skein_v1_entry_proto_msgTypes[12]
+	mi := &file_skein_v1_entry_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1558,7 +1631,7 @@ func (x *GroupChange) String() string {
 func (*GroupChange) ProtoMessage() {}
 
 func (x *GroupChange) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_entry_proto_msgTypes[12]
+	mi := &file_skein_v1_entry_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1571,7 +1644,7 @@ func (x *GroupChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GroupChange.ProtoReflect.Descriptor instead.
 func (*GroupChange) Descriptor() ([]byte, []int) {
-	return file_skein_v1_entry_proto_rawDescGZIP(), []int{12}
+	return file_skein_v1_entry_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GroupChange) GetPicture() string {
@@ -1662,7 +1735,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xf5\x06\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xa2\a\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -1691,11 +1764,17 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x04vote\x18\x16 \x01(\v2\x0e.skein.v1.VoteR\x04vote\x12;\n" +
 	"\rgroup_mention\x18\x17 \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x12(\n" +
 	"\x06pinned\x18\x18 \x01(\v2\x10.skein.v1.PinnedR\x06pinned\x12\x16\n" +
-	"\x06silent\x18\x19 \x01(\bR\x06silent\x1a8\n" +
+	"\x06silent\x18\x19 \x01(\bR\x06silent\x12+\n" +
+	"\aforward\x18\x1a \x01(\v2\x11.skein.v1.ForwardR\aforward\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"1\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"[\n" +
+	"\aForward\x12\x16\n" +
+	"\x06sender\x18\x01 \x01(\tR\x06sender\x12 \n" +
+	"\fstored_at_ms\x18\x02 \x01(\x03R\n" +
+	"storedAtMs\x12\x16\n" +
+	"\x06merged\x18\x03 \x01(\rR\x06merged\"1\n" +
 	"\x06Pinned\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x13\n" +
 	"\x05at_ms\x18\x02 \x01(\x03R\x04atMs\"\x1d\n" +
@@ -1854,7 +1933,7 @@ func file_skein_v1_entry_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_entry_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_skein_v1_entry_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_skein_v1_entry_proto_goTypes = []any{
 	(EntryKind)(0),      // 0: skein.v1.EntryKind
 	(GroupMention)(0),   // 1: skein.v1.GroupMention
@@ -1864,48 +1943,50 @@ var file_skein_v1_entry_proto_goTypes = []any{
 	(EventType)(0),      // 5: skein.v1.EventType
 	(Role)(0),           // 6: skein.v1.Role
 	(*Entry)(nil),       // 7: skein.v1.Entry
-	(*Pinned)(nil),      // 8: skein.v1.Pinned
-	(*Pin)(nil),         // 9: skein.v1.Pin
-	(*Poll)(nil),        // 10: skein.v1.Poll
-	(*PollOption)(nil),  // 11: skein.v1.PollOption
-	(*Vote)(nil),        // 12: skein.v1.Vote
-	(*PollEnd)(nil),     // 13: skein.v1.PollEnd
-	(*React)(nil),       // 14: skein.v1.React
-	(*Reaction)(nil),    // 15: skein.v1.Reaction
-	(*Newest)(nil),      // 16: skein.v1.Newest
-	(*Content)(nil),     // 17: skein.v1.Content
-	(*Event)(nil),       // 18: skein.v1.Event
-	(*GroupChange)(nil), // 19: skein.v1.GroupChange
-	nil,                 // 20: skein.v1.Entry.ExtraEntry
-	nil,                 // 21: skein.v1.GroupChange.ExtraEntry
+	(*Forward)(nil),     // 8: skein.v1.Forward
+	(*Pinned)(nil),      // 9: skein.v1.Pinned
+	(*Pin)(nil),         // 10: skein.v1.Pin
+	(*Poll)(nil),        // 11: skein.v1.Poll
+	(*PollOption)(nil),  // 12: skein.v1.PollOption
+	(*Vote)(nil),        // 13: skein.v1.Vote
+	(*PollEnd)(nil),     // 14: skein.v1.PollEnd
+	(*React)(nil),       // 15: skein.v1.React
+	(*Reaction)(nil),    // 16: skein.v1.Reaction
+	(*Newest)(nil),      // 17: skein.v1.Newest
+	(*Content)(nil),     // 18: skein.v1.Content
+	(*Event)(nil),       // 19: skein.v1.Event
+	(*GroupChange)(nil), // 20: skein.v1.GroupChange
+	nil,                 // 21: skein.v1.Entry.ExtraEntry
+	nil,                 // 22: skein.v1.GroupChange.ExtraEntry
 }
 var file_skein_v1_entry_proto_depIdxs = []int32{
 	0,  // 0: skein.v1.Entry.kind:type_name -> skein.v1.EntryKind
-	17, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
-	18, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
-	20, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
-	14, // 4: skein.v1.Entry.react:type_name -> skein.v1.React
-	15, // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
-	10, // 6: skein.v1.Entry.poll:type_name -> skein.v1.Poll
-	12, // 7: skein.v1.Entry.vote:type_name -> skein.v1.Vote
+	18, // 1: skein.v1.Entry.content:type_name -> skein.v1.Content
+	19, // 2: skein.v1.Entry.event:type_name -> skein.v1.Event
+	21, // 3: skein.v1.Entry.extra:type_name -> skein.v1.Entry.ExtraEntry
+	15, // 4: skein.v1.Entry.react:type_name -> skein.v1.React
+	16, // 5: skein.v1.Entry.reactions:type_name -> skein.v1.Reaction
+	11, // 6: skein.v1.Entry.poll:type_name -> skein.v1.Poll
+	13, // 7: skein.v1.Entry.vote:type_name -> skein.v1.Vote
 	1,  // 8: skein.v1.Entry.group_mention:type_name -> skein.v1.GroupMention
-	8,  // 9: skein.v1.Entry.pinned:type_name -> skein.v1.Pinned
-	11, // 10: skein.v1.Poll.options:type_name -> skein.v1.PollOption
-	5,  // 11: skein.v1.Event.type:type_name -> skein.v1.EventType
-	6,  // 12: skein.v1.Event.role:type_name -> skein.v1.Role
-	19, // 13: skein.v1.Event.group:type_name -> skein.v1.GroupChange
-	21, // 14: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
-	2,  // 15: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
-	2,  // 16: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
-	2,  // 17: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
-	3,  // 18: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
-	4,  // 19: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
-	2,  // 20: skein.v1.GroupChange.who_may_pin:type_name -> skein.v1.GroupPower
-	21, // [21:21] is the sub-list for method output_type
-	21, // [21:21] is the sub-list for method input_type
-	21, // [21:21] is the sub-list for extension type_name
-	21, // [21:21] is the sub-list for extension extendee
-	0,  // [0:21] is the sub-list for field type_name
+	9,  // 9: skein.v1.Entry.pinned:type_name -> skein.v1.Pinned
+	8,  // 10: skein.v1.Entry.forward:type_name -> skein.v1.Forward
+	12, // 11: skein.v1.Poll.options:type_name -> skein.v1.PollOption
+	5,  // 12: skein.v1.Event.type:type_name -> skein.v1.EventType
+	6,  // 13: skein.v1.Event.role:type_name -> skein.v1.Role
+	20, // 14: skein.v1.Event.group:type_name -> skein.v1.GroupChange
+	22, // 15: skein.v1.GroupChange.extra:type_name -> skein.v1.GroupChange.ExtraEntry
+	2,  // 16: skein.v1.GroupChange.who_may_add:type_name -> skein.v1.GroupPower
+	2,  // 17: skein.v1.GroupChange.who_may_post:type_name -> skein.v1.GroupPower
+	2,  // 18: skein.v1.GroupChange.who_may_mention_all:type_name -> skein.v1.GroupPower
+	3,  // 19: skein.v1.GroupChange.join:type_name -> skein.v1.JoinMode
+	4,  // 20: skein.v1.GroupChange.history:type_name -> skein.v1.GroupHistory
+	2,  // 21: skein.v1.GroupChange.who_may_pin:type_name -> skein.v1.GroupPower
+	22, // [22:22] is the sub-list for method output_type
+	22, // [22:22] is the sub-list for method input_type
+	22, // [22:22] is the sub-list for extension type_name
+	22, // [22:22] is the sub-list for extension extendee
+	0,  // [0:22] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_entry_proto_init() }
@@ -1913,18 +1994,18 @@ func file_skein_v1_entry_proto_init() {
 	if File_skein_v1_entry_proto != nil {
 		return
 	}
-	file_skein_v1_entry_proto_msgTypes[10].OneofWrappers = []any{
+	file_skein_v1_entry_proto_msgTypes[11].OneofWrappers = []any{
 		(*Content_Text)(nil),
 		(*Content_Data)(nil),
 	}
-	file_skein_v1_entry_proto_msgTypes[12].OneofWrappers = []any{}
+	file_skein_v1_entry_proto_msgTypes[13].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_entry_proto_rawDesc), len(file_skein_v1_entry_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   15,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -7306,6 +7306,307 @@ func (x *ListVotesResponse) GetNext() string {
 	return ""
 }
 
+type ForwardMessagesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where they go.
+	Conversation string `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// 1 to 100, in the order in which they are to stand.
+	Messages []*ForwardSource `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	// All in one message.
+	Merge *ForwardMerge `protobuf:"bytes,3,opt,name=merge,proto3" json:"merge,omitempty"`
+	// As in the Send, of all of them.
+	Silent        bool `protobuf:"varint,4,opt,name=silent,proto3" json:"silent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForwardMessagesRequest) Reset() {
+	*x = ForwardMessagesRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[126]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForwardMessagesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForwardMessagesRequest) ProtoMessage() {}
+
+func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[126]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForwardMessagesRequest.ProtoReflect.Descriptor instead.
+func (*ForwardMessagesRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+}
+
+func (x *ForwardMessagesRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ForwardMessagesRequest) GetMessages() []*ForwardSource {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *ForwardMessagesRequest) GetMerge() *ForwardMerge {
+	if x != nil {
+		return x.Merge
+	}
+	return nil
+}
+
+func (x *ForwardMessagesRequest) GetSilent() bool {
+	if x != nil {
+		return x.Silent
+	}
+	return false
+}
+
+type ForwardSource struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq          uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// The copy's, as of a Send; none with `merge`. Without one the server makes it.
+	Id            []byte `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForwardSource) Reset() {
+	*x = ForwardSource{}
+	mi := &file_skein_v1_services_proto_msgTypes[127]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForwardSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForwardSource) ProtoMessage() {}
+
+func (x *ForwardSource) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[127]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForwardSource.ProtoReflect.Descriptor instead.
+func (*ForwardSource) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+}
+
+func (x *ForwardSource) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ForwardSource) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *ForwardSource) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+type ForwardMerge struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 200 characters.
+	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
+	// The message's, as of a Send. Without one the server makes it.
+	Id            []byte `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForwardMerge) Reset() {
+	*x = ForwardMerge{}
+	mi := &file_skein_v1_services_proto_msgTypes[128]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForwardMerge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForwardMerge) ProtoMessage() {}
+
+func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[128]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForwardMerge.ProtoReflect.Descriptor instead.
+func (*ForwardMerge) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+}
+
+func (x *ForwardMerge) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ForwardMerge) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+type ForwardMessagesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was stored, in the order of the request; with `merge` one.
+	Forwarded []*Forwarded `protobuf:"bytes,1,rep,name=forwarded,proto3" json:"forwarded,omitempty"`
+	// Why the next one, and what is behind it, was not stored; absent: all were.
+	Error         *Error `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForwardMessagesResponse) Reset() {
+	*x = ForwardMessagesResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[129]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForwardMessagesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForwardMessagesResponse) ProtoMessage() {}
+
+func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[129]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForwardMessagesResponse.ProtoReflect.Descriptor instead.
+func (*ForwardMessagesResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+}
+
+func (x *ForwardMessagesResponse) GetForwarded() []*Forwarded {
+	if x != nil {
+		return x.Forwarded
+	}
+	return nil
+}
+
+func (x *ForwardMessagesResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+type Forwarded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Seq           uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	StoredAtMs    int64                  `protobuf:"varint,3,opt,name=stored_at_ms,json=storedAtMs,proto3" json:"stored_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Forwarded) Reset() {
+	*x = Forwarded{}
+	mi := &file_skein_v1_services_proto_msgTypes[130]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Forwarded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Forwarded) ProtoMessage() {}
+
+func (x *Forwarded) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[130]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
+func (*Forwarded) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+}
+
+func (x *Forwarded) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *Forwarded) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Forwarded) GetStoredAtMs() int64 {
+	if x != nil {
+		return x.StoredAtMs
+	}
+	return 0
+}
+
 type PinMessageRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -7319,7 +7620,7 @@ type PinMessageRequest struct {
 
 func (x *PinMessageRequest) Reset() {
 	*x = PinMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7331,7 +7632,7 @@ func (x *PinMessageRequest) String() string {
 func (*PinMessageRequest) ProtoMessage() {}
 
 func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7344,7 +7645,7 @@ func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
 func (*PinMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *PinMessageRequest) GetConversation() string {
@@ -7386,7 +7687,7 @@ type PinMessageResponse struct {
 
 func (x *PinMessageResponse) Reset() {
 	*x = PinMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7398,7 +7699,7 @@ func (x *PinMessageResponse) String() string {
 func (*PinMessageResponse) ProtoMessage() {}
 
 func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7411,7 +7712,7 @@ func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
 func (*PinMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *PinMessageResponse) GetId() []byte {
@@ -7441,7 +7742,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7453,7 +7754,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7466,7 +7767,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *ListPinsRequest) GetConversation() string {
@@ -7502,7 +7803,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7514,7 +7815,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7527,7 +7828,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *ListPinsResponse) GetEntries() []*Entry {
@@ -7556,7 +7857,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7568,7 +7869,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7581,7 +7882,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -7607,7 +7908,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7619,7 +7920,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7632,7 +7933,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -7658,7 +7959,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7670,7 +7971,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7683,7 +7984,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -7733,7 +8034,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7745,7 +8046,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7758,7 +8059,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -7786,7 +8087,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7798,7 +8099,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7811,7 +8112,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -7841,7 +8142,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7853,7 +8154,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7866,7 +8167,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -7898,7 +8199,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7910,7 +8211,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7923,7 +8224,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 type CancelScheduledRequest struct {
@@ -7935,7 +8236,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7947,7 +8248,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7960,7 +8261,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -7978,7 +8279,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7990,7 +8291,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8003,7 +8304,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 // What a user chose.
@@ -8018,7 +8319,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8030,7 +8331,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8043,7 +8344,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *Voted) GetUser() string {
@@ -8071,7 +8372,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8083,7 +8384,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8096,7 +8397,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -8125,7 +8426,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8137,7 +8438,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8150,7 +8451,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -8180,7 +8481,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8192,7 +8493,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8205,7 +8506,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -8250,7 +8551,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8262,7 +8563,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8275,7 +8576,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -8327,7 +8628,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8339,7 +8640,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8352,7 +8653,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -8399,7 +8700,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8411,7 +8712,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8424,7 +8725,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -8444,7 +8745,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8456,7 +8757,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8469,7 +8770,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -8494,7 +8795,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8506,7 +8807,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8519,7 +8820,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 type SetMyStateRequest struct {
@@ -8540,7 +8841,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8552,7 +8853,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8565,7 +8866,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -8626,7 +8927,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8638,7 +8939,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8651,7 +8952,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -8672,7 +8973,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8684,7 +8985,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8697,7 +8998,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -8730,7 +9031,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8742,7 +9043,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8755,7 +9056,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -8781,7 +9082,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8793,7 +9094,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8806,7 +9107,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -8846,7 +9147,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8858,7 +9159,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8871,7 +9172,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -8892,7 +9193,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8904,7 +9205,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8917,7 +9218,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -8950,7 +9251,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8962,7 +9263,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8975,7 +9276,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -8996,7 +9297,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9008,7 +9309,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9021,7 +9322,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -9048,7 +9349,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9060,7 +9361,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9073,7 +9374,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -9099,7 +9400,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9111,7 +9412,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9124,7 +9425,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -9143,7 +9444,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9155,7 +9456,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9168,7 +9469,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -9189,7 +9490,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9201,7 +9502,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9214,7 +9515,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -9240,7 +9541,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9252,7 +9553,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9265,7 +9566,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -9292,7 +9593,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9304,7 +9605,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9317,7 +9618,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -9364,7 +9665,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9376,7 +9677,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9389,7 +9690,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -9877,7 +10178,27 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06cursor\x18\x05 \x01(\tR\x06cursor\"N\n" +
 	"\x11ListVotesResponse\x12%\n" +
 	"\x05voted\x18\x01 \x03(\v2\x0f.skein.v1.VotedR\x05voted\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"q\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\xb7\x01\n" +
+	"\x16ForwardMessagesRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x123\n" +
+	"\bmessages\x18\x02 \x03(\v2\x17.skein.v1.ForwardSourceR\bmessages\x12,\n" +
+	"\x05merge\x18\x03 \x01(\v2\x16.skein.v1.ForwardMergeR\x05merge\x12\x16\n" +
+	"\x06silent\x18\x04 \x01(\bR\x06silent\"U\n" +
+	"\rForwardSource\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\fR\x02id\"4\n" +
+	"\fForwardMerge\x12\x14\n" +
+	"\x05title\x18\x01 \x01(\tR\x05title\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\fR\x02id\"s\n" +
+	"\x17ForwardMessagesResponse\x121\n" +
+	"\tforwarded\x18\x01 \x03(\v2\x13.skein.v1.ForwardedR\tforwarded\x12%\n" +
+	"\x05error\x18\x02 \x01(\v2\x0f.skein.v1.ErrorR\x05error\"O\n" +
+	"\tForwarded\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12 \n" +
+	"\fstored_at_ms\x18\x03 \x01(\x03R\n" +
+	"storedAtMs\"q\n" +
 	"\x11PinMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -10092,7 +10413,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x10ListJoinRequests\x12!.skein.v1.ListJoinRequestsRequest\x1a\".skein.v1.ListJoinRequestsResponse\x12J\n" +
 	"\vApproveJoin\x12\x1c.skein.v1.ApproveJoinRequest\x1a\x1d.skein.v1.ApproveJoinResponse\x12G\n" +
 	"\n" +
-	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xa1\f\n" +
+	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xf9\f\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -10106,7 +10427,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\tListVotes\x12\x1a.skein.v1.ListVotesRequest\x1a\x1b.skein.v1.ListVotesResponse\x12G\n" +
 	"\n" +
 	"PinMessage\x12\x1b.skein.v1.PinMessageRequest\x1a\x1c.skein.v1.PinMessageResponse\x12A\n" +
-	"\bListPins\x12\x19.skein.v1.ListPinsRequest\x1a\x1a.skein.v1.ListPinsResponse\x12M\n" +
+	"\bListPins\x12\x19.skein.v1.ListPinsRequest\x1a\x1a.skein.v1.ListPinsResponse\x12V\n" +
+	"\x0fForwardMessages\x12 .skein.v1.ForwardMessagesRequest\x1a!.skein.v1.ForwardMessagesResponse\x12M\n" +
 	"\fListMentions\x12\x1d.skein.v1.ListMentionsRequest\x1a\x1e.skein.v1.ListMentionsResponse\x12V\n" +
 	"\x0fScheduleMessage\x12 .skein.v1.ScheduleMessageRequest\x1a!.skein.v1.ScheduleMessageResponse\x12P\n" +
 	"\rListScheduled\x12\x1e.skein.v1.ListScheduledRequest\x1a\x1f.skein.v1.ListScheduledResponse\x12V\n" +
@@ -10141,7 +10463,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 171)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 176)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
@@ -10274,82 +10596,87 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*EndPollResponse)(nil),           // 128: skein.v1.EndPollResponse
 	(*ListVotesRequest)(nil),          // 129: skein.v1.ListVotesRequest
 	(*ListVotesResponse)(nil),         // 130: skein.v1.ListVotesResponse
-	(*PinMessageRequest)(nil),         // 131: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),        // 132: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),           // 133: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),          // 134: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),    // 135: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),   // 136: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                 // 137: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),      // 138: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),     // 139: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),    // 140: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),   // 141: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),    // 142: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),   // 143: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                     // 144: skein.v1.Voted
-	(*ListMentionsRequest)(nil),       // 145: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),      // 146: skein.v1.ListMentionsResponse
-	(*ListEntriesRequest)(nil),        // 147: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 148: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 149: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 150: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 151: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 152: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 153: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 154: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 155: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 156: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 157: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 158: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 159: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 160: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 161: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 162: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 163: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 164: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 165: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 166: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 167: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 168: skein.v1.CreateGroupForResponse
-	nil,                               // 169: skein.v1.User.ExtraEntry
-	nil,                               // 170: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                               // 171: skein.v1.Group.ExtraEntry
-	nil,                               // 172: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 173: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 174: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 175: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 176: skein.v1.Device
-	(Role)(0),                         // 177: skein.v1.Role
-	(GroupPower)(0),                   // 178: skein.v1.GroupPower
-	(JoinMode)(0),                     // 179: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 180: skein.v1.GroupHistory
-	(*Content)(nil),                   // 181: skein.v1.Content
-	(*Poll)(nil),                      // 182: skein.v1.Poll
-	(GroupMention)(0),                 // 183: skein.v1.GroupMention
-	(*Entry)(nil),                     // 184: skein.v1.Entry
-	(*Error)(nil),                     // 185: skein.v1.Error
-	(*Newest)(nil),                    // 186: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 187: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 188: skein.v1.MyState
-	(*GroupChange)(nil),               // 189: skein.v1.GroupChange
+	(*ForwardMessagesRequest)(nil),    // 131: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),             // 132: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),              // 133: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),   // 134: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                 // 135: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),         // 136: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),        // 137: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),           // 138: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),          // 139: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),    // 140: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),   // 141: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                 // 142: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),      // 143: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),     // 144: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),    // 145: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),   // 146: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),    // 147: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),   // 148: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                     // 149: skein.v1.Voted
+	(*ListMentionsRequest)(nil),       // 150: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),      // 151: skein.v1.ListMentionsResponse
+	(*ListEntriesRequest)(nil),        // 152: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 153: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 154: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 155: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 156: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 157: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 158: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 159: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 160: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 161: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 162: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 163: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 164: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 165: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 166: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 167: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 168: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 169: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 170: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 171: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 172: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 173: skein.v1.CreateGroupForResponse
+	nil,                               // 174: skein.v1.User.ExtraEntry
+	nil,                               // 175: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                               // 176: skein.v1.Group.ExtraEntry
+	nil,                               // 177: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 178: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 179: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 180: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 181: skein.v1.Device
+	(Role)(0),                         // 182: skein.v1.Role
+	(GroupPower)(0),                   // 183: skein.v1.GroupPower
+	(JoinMode)(0),                     // 184: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 185: skein.v1.GroupHistory
+	(*Content)(nil),                   // 186: skein.v1.Content
+	(*Poll)(nil),                      // 187: skein.v1.Poll
+	(GroupMention)(0),                 // 188: skein.v1.GroupMention
+	(*Error)(nil),                     // 189: skein.v1.Error
+	(*Entry)(nil),                     // 190: skein.v1.Entry
+	(*Newest)(nil),                    // 191: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 192: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 193: skein.v1.MyState
+	(*GroupChange)(nil),               // 194: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	176, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	181, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	5,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	176, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	181, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	5,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	5,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	16,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	176, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	169, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	181, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	174, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
 	21,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	21,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	21,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 11: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	2,   // 12: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 13: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	170, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	175, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	21,  // 15: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 16: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
 	2,   // 17: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
@@ -10359,28 +10686,28 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	30,  // 21: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	30,  // 22: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	30,  // 23: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	177, // 24: skein.v1.Group.role:type_name -> skein.v1.Role
-	171, // 25: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	178, // 26: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	178, // 27: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	178, // 28: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	179, // 29: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	180, // 30: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	178, // 31: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	177, // 32: skein.v1.Member.role:type_name -> skein.v1.Role
+	182, // 24: skein.v1.Group.role:type_name -> skein.v1.Role
+	176, // 25: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	183, // 26: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	183, // 27: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	183, // 28: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	184, // 29: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	185, // 30: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	183, // 31: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	182, // 32: skein.v1.Member.role:type_name -> skein.v1.Role
 	49,  // 33: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	49,  // 34: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	49,  // 35: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	172, // 36: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	178, // 37: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	178, // 38: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	178, // 39: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	179, // 40: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	180, // 41: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	178, // 42: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	177, // 36: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	183, // 37: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	183, // 38: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	183, // 39: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	184, // 40: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	185, // 41: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	183, // 42: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
 	49,  // 43: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
 	50,  // 44: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	177, // 45: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	182, // 45: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
 	75,  // 46: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
 	82,  // 47: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
 	49,  // 48: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
@@ -10388,195 +10715,201 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	89,  // 50: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
 	49,  // 51: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
 	100, // 52: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	181, // 53: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	173, // 54: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	182, // 55: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	183, // 56: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	181, // 57: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	174, // 58: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	183, // 59: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	186, // 53: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	178, // 54: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	187, // 55: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	188, // 56: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	186, // 57: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	179, // 58: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	188, // 59: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
 	119, // 60: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	181, // 61: skein.v1.Edited.content:type_name -> skein.v1.Content
-	175, // 62: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	183, // 63: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	186, // 61: skein.v1.Edited.content:type_name -> skein.v1.Content
+	180, // 62: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	188, // 63: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
 	124, // 64: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	144, // 65: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	184, // 66: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	111, // 67: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	111, // 68: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	4,   // 69: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	185, // 70: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	137, // 71: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	111, // 72: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	184, // 73: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	184, // 74: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	184, // 75: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	186, // 76: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	187, // 77: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	188, // 78: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	5,   // 79: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	176, // 80: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	5,   // 81: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	21,  // 82: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	21,  // 83: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	16,  // 84: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	189, // 85: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	49,  // 86: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	6,   // 87: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	8,   // 88: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	10,  // 89: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	12,  // 90: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	14,  // 91: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	17,  // 92: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	19,  // 93: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	22,  // 94: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	24,  // 95: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	26,  // 96: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	28,  // 97: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	31,  // 98: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	33,  // 99: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	35,  // 100: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	37,  // 101: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	39,  // 102: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	41,  // 103: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	43,  // 104: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	45,  // 105: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	47,  // 106: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	51,  // 107: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	53,  // 108: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	55,  // 109: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	57,  // 110: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	59,  // 111: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	61,  // 112: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	63,  // 113: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	65,  // 114: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	67,  // 115: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	69,  // 116: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	71,  // 117: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	73,  // 118: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	76,  // 119: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	78,  // 120: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	80,  // 121: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	83,  // 122: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	85,  // 123: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	87,  // 124: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	90,  // 125: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	92,  // 126: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	94,  // 127: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	96,  // 128: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	98,  // 129: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	101, // 130: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	103, // 131: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	105, // 132: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	107, // 133: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	109, // 134: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	111, // 135: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	113, // 136: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	115, // 137: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	117, // 138: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	120, // 139: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	122, // 140: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	125, // 141: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	127, // 142: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	129, // 143: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	131, // 144: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	133, // 145: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	145, // 146: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	135, // 147: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	138, // 148: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	140, // 149: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	142, // 150: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	147, // 151: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	149, // 152: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	151, // 153: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	153, // 154: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	155, // 155: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	157, // 156: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	159, // 157: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	161, // 158: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	163, // 159: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	165, // 160: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	167, // 161: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	7,   // 162: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	9,   // 163: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	11,  // 164: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	13,  // 165: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	15,  // 166: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	18,  // 167: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	20,  // 168: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	23,  // 169: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	25,  // 170: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	27,  // 171: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	29,  // 172: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	32,  // 173: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	34,  // 174: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	36,  // 175: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	38,  // 176: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	40,  // 177: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	42,  // 178: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	44,  // 179: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	46,  // 180: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	48,  // 181: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	52,  // 182: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	54,  // 183: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	56,  // 184: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	58,  // 185: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	60,  // 186: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	62,  // 187: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	64,  // 188: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	66,  // 189: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	68,  // 190: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	70,  // 191: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	72,  // 192: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	74,  // 193: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	77,  // 194: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	79,  // 195: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	81,  // 196: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	84,  // 197: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	86,  // 198: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	88,  // 199: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	91,  // 200: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	93,  // 201: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	95,  // 202: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	97,  // 203: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	99,  // 204: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	102, // 205: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	104, // 206: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	106, // 207: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	108, // 208: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	110, // 209: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	112, // 210: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	114, // 211: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	116, // 212: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	118, // 213: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	121, // 214: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	123, // 215: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	126, // 216: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	128, // 217: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	130, // 218: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	132, // 219: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	134, // 220: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	146, // 221: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	136, // 222: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	139, // 223: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	141, // 224: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	143, // 225: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	148, // 226: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	150, // 227: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	152, // 228: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	154, // 229: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	156, // 230: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	158, // 231: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	160, // 232: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	162, // 233: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	164, // 234: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	166, // 235: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	168, // 236: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	162, // [162:237] is the sub-list for method output_type
-	87,  // [87:162] is the sub-list for method input_type
-	87,  // [87:87] is the sub-list for extension type_name
-	87,  // [87:87] is the sub-list for extension extendee
-	0,   // [0:87] is the sub-list for field type_name
+	149, // 65: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	132, // 66: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	133, // 67: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	135, // 68: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	189, // 69: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	190, // 70: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	111, // 71: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	111, // 72: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	4,   // 73: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	189, // 74: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	142, // 75: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	111, // 76: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	190, // 77: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	190, // 78: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	190, // 79: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	191, // 80: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	192, // 81: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	193, // 82: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	5,   // 83: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	181, // 84: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	5,   // 85: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	21,  // 86: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	21,  // 87: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	16,  // 88: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	194, // 89: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	49,  // 90: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	6,   // 91: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	8,   // 92: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	10,  // 93: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	12,  // 94: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	14,  // 95: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	17,  // 96: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	19,  // 97: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	22,  // 98: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	24,  // 99: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	26,  // 100: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	28,  // 101: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	31,  // 102: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	33,  // 103: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	35,  // 104: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	37,  // 105: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	39,  // 106: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	41,  // 107: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	43,  // 108: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	45,  // 109: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	47,  // 110: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	51,  // 111: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	53,  // 112: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	55,  // 113: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	57,  // 114: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	59,  // 115: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	61,  // 116: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	63,  // 117: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	65,  // 118: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	67,  // 119: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	69,  // 120: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	71,  // 121: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	73,  // 122: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	76,  // 123: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	78,  // 124: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	80,  // 125: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	83,  // 126: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	85,  // 127: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	87,  // 128: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	90,  // 129: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	92,  // 130: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	94,  // 131: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	96,  // 132: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	98,  // 133: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	101, // 134: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	103, // 135: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	105, // 136: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	107, // 137: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	109, // 138: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	111, // 139: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	113, // 140: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	115, // 141: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	117, // 142: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	120, // 143: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	122, // 144: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	125, // 145: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	127, // 146: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	129, // 147: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	136, // 148: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	138, // 149: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	131, // 150: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	150, // 151: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	140, // 152: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	143, // 153: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	145, // 154: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	147, // 155: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	152, // 156: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	154, // 157: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	156, // 158: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	158, // 159: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	160, // 160: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	162, // 161: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	164, // 162: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	166, // 163: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	168, // 164: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	170, // 165: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	172, // 166: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	7,   // 167: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	9,   // 168: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	11,  // 169: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	13,  // 170: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	15,  // 171: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	18,  // 172: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	20,  // 173: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	23,  // 174: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	25,  // 175: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	27,  // 176: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	29,  // 177: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	32,  // 178: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	34,  // 179: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	36,  // 180: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	38,  // 181: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	40,  // 182: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	42,  // 183: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	44,  // 184: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	46,  // 185: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	48,  // 186: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	52,  // 187: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	54,  // 188: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	56,  // 189: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	58,  // 190: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	60,  // 191: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	62,  // 192: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	64,  // 193: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	66,  // 194: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	68,  // 195: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	70,  // 196: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	72,  // 197: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	74,  // 198: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	77,  // 199: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	79,  // 200: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	81,  // 201: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	84,  // 202: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	86,  // 203: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	88,  // 204: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	91,  // 205: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	93,  // 206: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	95,  // 207: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	97,  // 208: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	99,  // 209: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	102, // 210: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	104, // 211: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	106, // 212: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	108, // 213: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	110, // 214: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	112, // 215: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	114, // 216: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	116, // 217: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	118, // 218: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	121, // 219: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	123, // 220: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	126, // 221: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	128, // 222: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	130, // 223: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	137, // 224: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	139, // 225: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	134, // 226: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	151, // 227: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	141, // 228: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	144, // 229: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	146, // 230: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	148, // 231: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	153, // 232: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	155, // 233: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	157, // 234: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	159, // 235: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	161, // 236: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	163, // 237: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	165, // 238: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	167, // 239: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	169, // 240: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	171, // 241: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	173, // 242: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	167, // [167:243] is the sub-list for method output_type
+	91,  // [91:167] is the sub-list for method input_type
+	91,  // [91:91] is the sub-list for extension type_name
+	91,  // [91:91] is the sub-list for extension extendee
+	0,   // [0:91] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -10588,14 +10921,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[23].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[52].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[148].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[153].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   171,
+			NumMessages:   176,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

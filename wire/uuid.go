@@ -89,6 +89,15 @@ func readIDs(m proto.Message) {
 		m.Id = idOf(m.Id)
 	case *PinMessageRequest:
 		m.Id = idOf(m.Id)
+	case *ForwardMessagesRequest:
+		if m.Merge != nil {
+			m.Merge.Id = idOf(m.Merge.Id)
+		}
+		for _, s := range m.Messages {
+			if s != nil {
+				s.Id = idOf(s.Id)
+			}
+		}
 	case *ListConversationsRequest:
 		if n := m.GetNewest(); n != nil {
 			n.Id = idOf(n.Id)

@@ -100,6 +100,15 @@ func amendedVectors() []frameVector {
 			Conversation: "grp:g1", Seq: 17, Id: id(16), Sender: "ann", StoredAtMs: 7, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 8, Pos: 14,
 			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "for tomorrow"}}, Silent: true,
 		})},
+		{"push_forward", "a message that was said elsewhere before", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 18, Id: id(17), Sender: "bob", StoredAtMs: 8, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 9, Pos: 15,
+			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi"}}, Forward: &wire.Forward{Sender: "ann", StoredAtMs: 1},
+		})},
+		{"push_merged", "several messages in one", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 19, Id: id(18), Sender: "bob", StoredAtMs: 9, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 10, Pos: 16,
+			Content: &wire.Content{Type: "merged", Body: &wire.Content_Text{Text: `{"title":"Tea","entries":[{"sender":"ann","name":"Ann","at_ms":1,"type":"text","text":"hi"}]}`}, Fallback: "Tea"},
+			Forward: &wire.Forward{Merged: 1},
+		})},
 		{"push_reacted", "a message with reactions, one of which is the reader's", s(&wire.Entry{
 			Conversation: "grp:g1", Seq: 7, Id: id(1), Sender: "ann", StoredAtMs: 1, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 6, Amended: 12,
 			Content:   &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "hi"}},

@@ -45,6 +45,15 @@ func TestBadAmendments(t *testing.T) {
 		{"MessageService/SendMessage", &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("?"), Poll: &wire.Poll{Options: asked("a").Options, UntilMs: -1}}, im.CodeInvalidArgument, "poll.untilMs"},
 		{"MessageService/SendMessage", &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("?"), Poll: &wire.Poll{Options: asked("a").Options, Voters: 1}}, im.CodeInvalidArgument, "poll.voters"},
 		{"MessageService/SendMessage", &wire.SendMessageRequest{Conversation: "dm:a:b", Content: text("?"), Poll: &wire.Poll{Options: asked("a").Options, EndedAtMs: 1}}, im.CodeInvalidArgument, "poll.endedAtMs"},
+		{"MessageService/ForwardMessages", &wire.ForwardMessagesRequest{Conversation: "dm:a:b"}, im.CodeInvalidArgument, "messages"},
+		{"MessageService/ForwardMessages", &wire.ForwardMessagesRequest{Conversation: "dm:b:a"}, im.CodeInvalidArgument, "conversation"},
+		{"MessageService/ForwardMessages", &wire.ForwardMessagesRequest{Conversation: "dm:a:b", Messages: make([]*wire.ForwardSource, 101)}, im.CodeTooLarge, "messages"},
+		{"MessageService/ForwardMessages", forwards(nil, &wire.ForwardSource{Conversation: "dm:b:a", Seq: 1}), im.CodeInvalidArgument, "messages[0].conversation"},
+		{"MessageService/ForwardMessages", forwards(nil, &wire.ForwardSource{Conversation: "dm:a:b"}), im.CodeInvalidArgument, "messages[0].seq"},
+		{"MessageService/ForwardMessages", forwards(nil, &wire.ForwardSource{Conversation: "dm:a:b", Seq: 1, Id: []byte("x")}), im.CodeInvalidArgument, "messages[0].id"},
+		{"MessageService/ForwardMessages", forwards(&wire.ForwardMerge{}, &wire.ForwardSource{Conversation: "dm:a:b", Seq: 1}), im.CodeInvalidArgument, "merge.title"},
+		{"MessageService/ForwardMessages", forwards(&wire.ForwardMerge{Title: "t", Id: []byte("x")}, &wire.ForwardSource{Conversation: "dm:a:b", Seq: 1}), im.CodeInvalidArgument, "merge.id"},
+		{"MessageService/ForwardMessages", forwards(&wire.ForwardMerge{Title: "t"}, &wire.ForwardSource{Conversation: "dm:a:b", Seq: 1, Id: []byte("x")}), im.CodeInvalidArgument, "messages[0].id"},
 		{"MessageService/PinMessage", &wire.PinMessageRequest{Conversation: "dm:a:b"}, im.CodeInvalidArgument, "seq"},
 		{"MessageService/PinMessage", &wire.PinMessageRequest{Conversation: "dm:b:a", Seq: 1}, im.CodeInvalidArgument, "conversation"},
 		{"MessageService/PinMessage", &wire.PinMessageRequest{Conversation: "dm:a:b", Seq: 1, Id: []byte("x")}, im.CodeInvalidArgument, "id"},
@@ -65,6 +74,10 @@ func TestBadAmendments(t *testing.T) {
 			t.Errorf("%s %v: %v, want %s about %s", tc.method, tc.in, err, tc.code, tc.field)
 		}
 	}
+}
+
+func forwards(merge *wire.ForwardMerge, from ...*wire.ForwardSource) *wire.ForwardMessagesRequest {
+	return &wire.ForwardMessagesRequest{Conversation: "dm:a:b", Messages: from, Merge: merge}
 }
 
 // asked is a poll with these options.

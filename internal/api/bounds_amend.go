@@ -16,18 +16,6 @@ func amendBounds() map[string]Bounds {
 		"ListMentionsResponse.entries": list(maxFound),
 		"ListMentionsResponse.next":    opaqueText(),
 
-		"PinMessageRequest.conversation": matching(toPattern).required().format("conversation"),
-		"PinMessageRequest.seq":          someSeq().required().format("seq"),
-		"PinMessageRequest.id":           Bounds{Pattern: namedIDPattern}.format("message-id"),
-		"PinMessageResponse.id":          matching(messageIDPattern).required(),
-		"PinMessageResponse.seq":         seq(),
-		"ListPinsRequest.limit":          page(defaultFound, math.MaxUint32),
-		"ListPinsRequest.cursor":         opaqueText().format("cursor"),
-		"ListPinsResponse.entries":       list(maxFound),
-		"ListPinsResponse.next":          opaqueText(),
-		"Pinned.user":                    id().required(),
-		"Pinned.at_ms":                   millis(),
-
 		"ReactToMessageRequest.conversation": matching(toPattern).required().format("conversation"),
 		"ReactToMessageRequest.seq":          someSeq().required().format("seq"),
 		"ReactToMessageRequest.id":           Bounds{Pattern: namedIDPattern}.format("message-id"),

@@ -82,6 +82,10 @@ func tryField(t *testing.T, w *world, d *openAPISchemas, c cell, f protoreflect.
 	}
 	schema := d.Components.Schemas[string(f.Parent().Name())].Properties[f.JSONName()]
 	outside, inside := edges(b, f)
+	if f.IsList() && f.Message() != nil && b.MaxItems > 0 {
+		one := good[f.JSONName()].([]any)
+		outside, inside = []any{slices.Repeat(one, b.MaxItems+1)}, []any{slices.Repeat(one, b.MaxItems)}
+	}
 	for _, v := range outside {
 		if d.check(what, schema, jsonValue(v)) == nil {
 			t.Errorf("%s: %.80v fits the schema", what, v)

@@ -277,6 +277,15 @@ var matrix = []cell{
 	{"MessageService/PinMessage", "chat", friends, func(s *scene) proto.Message {
 		return &wire.PinMessageRequest{Conversation: s.chat, Seq: s.whisper}
 	}},
+	{"MessageService/ForwardMessages", "within the group", inGroup, func(s *scene) proto.Message {
+		return &wire.ForwardMessagesRequest{Conversation: s.group, Messages: []*wire.ForwardSource{{Conversation: s.group, Seq: s.said}}}
+	}},
+	{"MessageService/ForwardMessages", "from the chat to the group", nobody, func(s *scene) proto.Message {
+		return &wire.ForwardMessagesRequest{Conversation: s.group, Messages: []*wire.ForwardSource{{Conversation: s.chat, Seq: s.whisper}}}
+	}},
+	{"MessageService/ForwardMessages", "bob's feed", nobody, func(s *scene) proto.Message {
+		return &wire.ForwardMessagesRequest{Conversation: s.chat, Messages: []*wire.ForwardSource{{Conversation: "me:" + s.bob.id, Seq: 1}}, Merge: &wire.ForwardMerge{Title: "x"}}
+	}},
 	{"MessageService/PinMessage", "own feed", feed, func(s *scene) proto.Message {
 		return &wire.PinMessageRequest{Conversation: "me:" + cmpOr(s.me.id, "x"), Seq: 1}
 	}},

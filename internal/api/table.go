@@ -98,6 +98,7 @@ func (c *Calls) messageRows() []row {
 		newRow("MessageService/ListVotes", User, ClassRead, small, c.listVotes),
 		newMaker("MessageService/PinMessage", User, ClassSend, small, c.pinMessage),
 		newRow("MessageService/ListPins", User, ClassRead, small, c.listPins),
+		newMaker("MessageService/ForwardMessages", User, ClassSend, entry, c.forwardMessages),
 		newRow("MessageService/ListMentions", User, ClassRead, small, c.listMentions),
 		newMaker("MessageService/ScheduleMessage", User, ClassWrite, entry, c.scheduleMessage),
 		newRow("MessageService/ListScheduled", User, ClassRead, small, c.listScheduled),

@@ -6,7 +6,8 @@
 // are set, so a new field of the protocol needs nothing here:
 //
 //	content, reply_to, mentions, event, extra, edited_at_ms, edits, react,
-//	reactions, poll, vote, group_mention, pinned, silent, and what later versions add
+//	reactions, poll, vote, group_mention, pinned, silent,
+//	forward, and what later versions add
 //
 // Behind them a message that was amended may have what is kept beside it and told to
 // nobody who reads it (State): a field of its own, the last one, which Told cuts off
@@ -149,6 +150,10 @@ func hashOf(c im.ConversationID, kind im.EntryKind, target uint64, w *wire.Entry
 	if w.Silent {
 		num(addedSilent)
 	}
+	if f := w.Forward; f != nil {
+		num(addedForward)
+		num(uint64(f.Merged))
+	}
 	return h.Sum64()
 }
 
@@ -163,6 +168,7 @@ const (
 	addedGroupMention
 	addedPin
 	addedSilent
+	addedForward
 )
 
 // Event returns the body of an EVENT entry.
@@ -199,7 +205,7 @@ func Decode(body []byte, w *wire.Entry) error {
 	// content, counts as unknown. The generated code refuses it.
 	w.Content, w.Event, w.ReplyTo, w.Mentions, w.Extra = nil, nil, 0, nil, nil
 	w.EditedAtMs, w.Edits, w.React, w.Reactions, w.Poll, w.Vote, w.GroupMention = 0, 0, nil, nil, nil, nil, 0
-	w.Pinned, w.Silent = nil, false
+	w.Pinned, w.Silent, w.Forward = nil, false, nil
 	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(body, w); err != nil {
 		return fmt.Errorf("%w: %w", ErrBody, err)
 	}

@@ -165,6 +165,9 @@ func (s *Service) edit(ctx context.Context, e *im.Entry, m *amending, target *im
 	if state.Told.Poll != nil {
 		return im.Errorf(im.CodePermissionDenied, "a poll cannot be edited: who voted saw what it said then")
 	}
+	if state.Told.Forward != nil {
+		return im.Errorf(im.CodePermissionDenied, "a forwarded message cannot be edited: it says what somebody else said")
+	}
 	if m.told, err = state.Edit(e.Body, target.Stored, now); err != nil {
 		return im.Wrap(err, im.CodeUnprocessable, "what the edit says cannot be read")
 	}

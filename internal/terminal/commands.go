@@ -38,6 +38,7 @@ func commands() []command {
 		{"pin", "SEQ", "pin a message for everybody here", 1, (*Chat).pinCmd},
 		{"unpin", "SEQ", "end that", 1, (*Chat).unpinCmd},
 		{"pins", "", "what is pinned here, the last first", 0, (*Chat).pinsCmd},
+		{"forward", "SEQ[,SEQ…] @user|conversation", "copy messages from here to somebody", 2, (*Chat).forwardCmd},
 		{"quiet", "text", "send a message that nobody is to be notified of", 1, (*Chat).quietCmd},
 		{"later", "DURATION text", "send a message later, e.g. in 2h30m", 2, (*Chat).laterCmd},
 		{"scheduled", "", "what you wrote for later", 0, (*Chat).scheduledCmd},
@@ -240,23 +241,31 @@ func onUser(do func(*Chat, context.Context, string) error) func(*Chat, context.C
 }
 
 func (c *Chat) openCmd(ctx context.Context, args []string) error {
-	id := args[0]
+	id, err := c.named(ctx, args[0])
+	if err != nil {
+		return err
+	}
+	return c.openID(ctx, id)
+}
+
+// named is the conversation that a number of /list, @user or its id names.
+func (c *Chat) named(ctx context.Context, id string) (string, error) {
 	if n, err := strconv.Atoi(id); err == nil {
 		c.mu.Lock()
 		listed := c.listed
 		c.mu.Unlock()
 		if n < 1 || n > len(listed) {
-			return fmt.Errorf("%d is not a number of /list", n)
+			return "", fmt.Errorf("%d is not a number of /list", n)
 		}
 		id = listed[n-1]
 	} else if strings.HasPrefix(id, "@") {
 		user, err := c.userID(ctx, id)
 		if err != nil {
-			return err
+			return "", err
 		}
 		id = c.client.DM(user).ID()
 	}
-	return c.openID(ctx, id)
+	return id, nil
 }
 
 func (c *Chat) openID(ctx context.Context, id string) error {

@@ -43,3 +43,21 @@ func (c *Chat) pinsCmd(ctx context.Context, _ []string) error {
 func (c *Chat) quietCmd(ctx context.Context, args []string) error {
 	return c.say(ctx, strings.Join(args, " "), skein.Silent())
 }
+
+// forwardCmd copies messages of the open conversation to another one.
+func (c *Chat) forwardCmd(ctx context.Context, args []string) error {
+	var from []skein.EntryRef
+	for _, a := range strings.Split(args[0], ",") {
+		seq, err := parseSeq(a)
+		if err != nil {
+			return err
+		}
+		from = append(from, skein.EntryRef{Conversation: c.current(), Seq: seq})
+	}
+	to, err := c.named(ctx, args[1])
+	if err != nil {
+		return err
+	}
+	_, err = c.client.Conversation(to).Forward(ctx, from...)
+	return err
+}

@@ -268,6 +268,9 @@ func saying(m *skein.Message, between string) string {
 	if m.Edits > 0 {
 		text += "  (edited)"
 	}
+	if m.Forward != nil {
+		text = "⤳ " + text
+	}
 	if m.Pinned != nil {
 		text += "  📌"
 	}

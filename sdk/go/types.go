@@ -94,6 +94,8 @@ type Message struct {
 	Pinned *wire.Pinned
 	// Silent: its sender asks that nobody be notified of it.
 	Silent bool
+	// Forward tells who said it first, and when; nil: it is its sender's own.
+	Forward *wire.Forward
 	// Target is the seq a recall takes back.
 	Target uint64
 	// Event is set for entries of kind EVENT.
@@ -197,7 +199,7 @@ func messageOf(e *wire.Entry, user string) *Message {
 		Time: time.UnixMilli(e.StoredAtMs), Kind: e.Kind,
 		ReplyTo: e.ReplyTo, Mentions: e.Mentions, GroupMention: e.GroupMention, Recalled: e.Recalled, Amended: e.Amended,
 		Target: e.Target, Event: e.Event, Count: e.Count, Extra: e.Extra, Reactions: e.Reactions, Poll: e.Poll,
-		Pinned: e.Pinned, Silent: e.Silent,
+		Pinned: e.Pinned, Silent: e.Silent, Forward: e.Forward,
 	}
 	if c := e.Content; c != nil {
 		m.Type, m.Text, m.Data, m.Fallback = c.Type, c.GetText(), c.GetData(), c.Fallback

@@ -141,7 +141,22 @@ var messages = []Mutant{
 	{
 		Name: "not-silent-any-more", Breaks: "a silent message is told so",
 		Hunks:   []Hunk{{"internal/entrycodec/entrycodec.go", ", Silent: s.GetSilent()}", "}"}},
-		Package: "internal/conformance", Test: "TestConformance/pins",
+		Package: "internal/conformance", Test: "TestConformance",
+	},
+	{
+		Name: "forwarded-words-change", Breaks: "what was forwarded says what somebody else said, and is not edited",
+		Hunks:   []Hunk{{messagingDir + "/amend.go", "\tif state.Told.Forward != nil {\n", "\tif state == nil {\n"}},
+		Package: "internal/conformance", Test: "TestConformance",
+	},
+	{
+		Name: "forwarded-twice-by-asking-again", Breaks: "who asks again to forward is answered as before, whatever became of the original",
+		Hunks:   []Hunk{{"internal/api/forward.go", "stored[n] {\n\t\t\tcontinue", "stored[n] && false {\n\t\t\tcontinue"}},
+		Package: "internal/conformance", Test: "TestConformance",
+	},
+	{
+		Name: "copy-of-a-copy-by-who-copied", Breaks: "a copy of a copy says who wrote it first",
+		Hunks:   []Hunk{{"internal/entrycodec/forward.go", "if w.Forward.GetSender() != \"\" {", "if w.Forward.GetSender() == \"-\" {"}},
+		Package: "internal/entrycodec", Test: "TestMerged",
 	},
 	{
 		Name: "vote-counts-twice", Breaks: "a user has one vote, however often they vote",

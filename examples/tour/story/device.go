@@ -141,6 +141,12 @@ func (t *teller) said(m *skein.Message) string {
 	if m.Poll != nil {
 		return fmt.Sprintf("%s asks: %s", t.who(m.Sender), m.Fallback)
 	}
+	if n := m.Forward.GetMerged(); n > 0 {
+		return fmt.Sprintf("%s, %d in one: %s", t.who(m.Sender), n, m.Fallback)
+	}
+	if m.Forward != nil {
+		return fmt.Sprintf("%s, from %s: %s", t.who(m.Sender), t.who(m.Forward.Sender), m.Text)
+	}
 	if m.Silent {
 		return fmt.Sprintf("%s, quietly: %s", t.who(m.Sender), m.Text)
 	}
