@@ -331,6 +331,8 @@ const (
 	// Somebody who is no member was banned, as MEMBER_REMOVED with `banned` tells of a member.
 	EventType_EVENT_TYPE_MEMBER_BANNED   EventType = 12
 	EventType_EVENT_TYPE_MEMBER_UNBANNED EventType = 13
+	// The member in `users` is called `text` in the group; empty: by their own name. SPEC §4.23.
+	EventType_EVENT_TYPE_MEMBER_NICKNAMED EventType = 14
 	// The following stand in `me:` feeds only.
 	EventType_EVENT_TYPE_CONTACT_REQUESTED EventType = 20
 	EventType_EVENT_TYPE_CONTACT_ACCEPTED  EventType = 21
@@ -380,6 +382,7 @@ var (
 		11: "EVENT_TYPE_GROUP_CHANGED",
 		12: "EVENT_TYPE_MEMBER_BANNED",
 		13: "EVENT_TYPE_MEMBER_UNBANNED",
+		14: "EVENT_TYPE_MEMBER_NICKNAMED",
 		20: "EVENT_TYPE_CONTACT_REQUESTED",
 		21: "EVENT_TYPE_CONTACT_ACCEPTED",
 		22: "EVENT_TYPE_CONTACT_REFUSED",
@@ -413,6 +416,7 @@ var (
 		"EVENT_TYPE_GROUP_CHANGED":            11,
 		"EVENT_TYPE_MEMBER_BANNED":            12,
 		"EVENT_TYPE_MEMBER_UNBANNED":          13,
+		"EVENT_TYPE_MEMBER_NICKNAMED":         14,
 		"EVENT_TYPE_CONTACT_REQUESTED":        20,
 		"EVENT_TYPE_CONTACT_ACCEPTED":         21,
 		"EVENT_TYPE_CONTACT_REFUSED":          22,
@@ -1878,7 +1882,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\fGroupHistory\x12\x1d\n" +
 	"\x19GROUP_HISTORY_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aGROUP_HISTORY_FROM_JOINING\x10\x01\x12\x15\n" +
-	"\x11GROUP_HISTORY_ALL\x10\x02*\xf1\a\n" +
+	"\x11GROUP_HISTORY_ALL\x10\x02*\x92\b\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CREATED\x10\x01\x12\x1c\n" +
@@ -1894,7 +1898,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CHANGED\x10\v\x12\x1c\n" +
 	"\x18EVENT_TYPE_MEMBER_BANNED\x10\f\x12\x1e\n" +
-	"\x1aEVENT_TYPE_MEMBER_UNBANNED\x10\r\x12 \n" +
+	"\x1aEVENT_TYPE_MEMBER_UNBANNED\x10\r\x12\x1f\n" +
+	"\x1bEVENT_TYPE_MEMBER_NICKNAMED\x10\x0e\x12 \n" +
 	"\x1cEVENT_TYPE_CONTACT_REQUESTED\x10\x14\x12\x1f\n" +
 	"\x1bEVENT_TYPE_CONTACT_ACCEPTED\x10\x15\x12\x1e\n" +
 	"\x1aEVENT_TYPE_CONTACT_REFUSED\x10\x16\x12\x1e\n" +

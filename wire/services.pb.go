@@ -2777,11 +2777,13 @@ func (x *Group) GetWhoMayPin() GroupPower {
 }
 
 type Member struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	User          string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
-	Role          Role                   `protobuf:"varint,2,opt,name=role,proto3,enum=skein.v1.Role" json:"role,omitempty"`
-	MutedUntilMs  int64                  `protobuf:"varint,3,opt,name=muted_until_ms,json=mutedUntilMs,proto3" json:"muted_until_ms,omitempty"`
-	JoinedAtMs    int64                  `protobuf:"varint,4,opt,name=joined_at_ms,json=joinedAtMs,proto3" json:"joined_at_ms,omitempty"`
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	User         string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	Role         Role                   `protobuf:"varint,2,opt,name=role,proto3,enum=skein.v1.Role" json:"role,omitempty"`
+	MutedUntilMs int64                  `protobuf:"varint,3,opt,name=muted_until_ms,json=mutedUntilMs,proto3" json:"muted_until_ms,omitempty"`
+	JoinedAtMs   int64                  `protobuf:"varint,4,opt,name=joined_at_ms,json=joinedAtMs,proto3" json:"joined_at_ms,omitempty"`
+	// What they are called in this group; empty: by their display name. At most 64 characters.
+	Nickname      string `protobuf:"bytes,5,opt,name=nickname,proto3" json:"nickname,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2842,6 +2844,13 @@ func (x *Member) GetJoinedAtMs() int64 {
 		return x.JoinedAtMs
 	}
 	return 0
+}
+
+func (x *Member) GetNickname() string {
+	if x != nil {
+		return x.Nickname
+	}
+	return ""
 }
 
 type CreateGroupRequest struct {
@@ -3334,8 +3343,11 @@ type ListMembersRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	// At most 1000, default 200.
-	Limit         uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
-	Cursor        string `protobuf:"bytes,3,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	Limit uint32 `protobuf:"varint,2,opt,name=limit,proto3" json:"limit,omitempty"`
+	// `next` of the page before.
+	Cursor string `protobuf:"bytes,3,opt,name=cursor,proto3" json:"cursor,omitempty"`
+	// Only members of this role; unspecified: all.
+	Role          Role `protobuf:"varint,4,opt,name=role,proto3,enum=skein.v1.Role" json:"role,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3389,6 +3401,13 @@ func (x *ListMembersRequest) GetCursor() string {
 		return x.Cursor
 	}
 	return ""
+}
+
+func (x *ListMembersRequest) GetRole() Role {
+	if x != nil {
+		return x.Role
+	}
+	return Role_ROLE_UNSPECIFIED
 }
 
 type ListMembersResponse struct {
@@ -3805,6 +3824,104 @@ func (*DismissGroupResponse) Descriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
 }
 
+type SetNicknameRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// Whose; empty: the caller's own.
+	User string `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	// At most 64 characters; empty: none.
+	Nickname      string `protobuf:"bytes,3,opt,name=nickname,proto3" json:"nickname,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetNicknameRequest) Reset() {
+	*x = SetNicknameRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[64]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetNicknameRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetNicknameRequest) ProtoMessage() {}
+
+func (x *SetNicknameRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[64]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetNicknameRequest.ProtoReflect.Descriptor instead.
+func (*SetNicknameRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+}
+
+func (x *SetNicknameRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *SetNicknameRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *SetNicknameRequest) GetNickname() string {
+	if x != nil {
+		return x.Nickname
+	}
+	return ""
+}
+
+type SetNicknameResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetNicknameResponse) Reset() {
+	*x = SetNicknameResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[65]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetNicknameResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetNicknameResponse) ProtoMessage() {}
+
+func (x *SetNicknameResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[65]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetNicknameResponse.ProtoReflect.Descriptor instead.
+func (*SetNicknameResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+}
+
 type SetRoleRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -3816,7 +3933,7 @@ type SetRoleRequest struct {
 
 func (x *SetRoleRequest) Reset() {
 	*x = SetRoleRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3828,7 +3945,7 @@ func (x *SetRoleRequest) String() string {
 func (*SetRoleRequest) ProtoMessage() {}
 
 func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3841,7 +3958,7 @@ func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleRequest.ProtoReflect.Descriptor instead.
 func (*SetRoleRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *SetRoleRequest) GetConversation() string {
@@ -3873,7 +3990,7 @@ type SetRoleResponse struct {
 
 func (x *SetRoleResponse) Reset() {
 	*x = SetRoleResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3885,7 +4002,7 @@ func (x *SetRoleResponse) String() string {
 func (*SetRoleResponse) ProtoMessage() {}
 
 func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3898,7 +4015,7 @@ func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleResponse.ProtoReflect.Descriptor instead.
 func (*SetRoleResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
 }
 
 type TransferOwnershipRequest struct {
@@ -3911,7 +4028,7 @@ type TransferOwnershipRequest struct {
 
 func (x *TransferOwnershipRequest) Reset() {
 	*x = TransferOwnershipRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3923,7 +4040,7 @@ func (x *TransferOwnershipRequest) String() string {
 func (*TransferOwnershipRequest) ProtoMessage() {}
 
 func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3936,7 +4053,7 @@ func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *TransferOwnershipRequest) GetConversation() string {
@@ -3961,7 +4078,7 @@ type TransferOwnershipResponse struct {
 
 func (x *TransferOwnershipResponse) Reset() {
 	*x = TransferOwnershipResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3973,7 +4090,7 @@ func (x *TransferOwnershipResponse) String() string {
 func (*TransferOwnershipResponse) ProtoMessage() {}
 
 func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3986,7 +4103,7 @@ func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
 }
 
 type MuteMemberRequest struct {
@@ -4001,7 +4118,7 @@ type MuteMemberRequest struct {
 
 func (x *MuteMemberRequest) Reset() {
 	*x = MuteMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4013,7 +4130,7 @@ func (x *MuteMemberRequest) String() string {
 func (*MuteMemberRequest) ProtoMessage() {}
 
 func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4026,7 +4143,7 @@ func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberRequest.ProtoReflect.Descriptor instead.
 func (*MuteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *MuteMemberRequest) GetConversation() string {
@@ -4058,7 +4175,7 @@ type MuteMemberResponse struct {
 
 func (x *MuteMemberResponse) Reset() {
 	*x = MuteMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4070,7 +4187,7 @@ func (x *MuteMemberResponse) String() string {
 func (*MuteMemberResponse) ProtoMessage() {}
 
 func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4083,7 +4200,7 @@ func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberResponse.ProtoReflect.Descriptor instead.
 func (*MuteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
 type Ban struct {
@@ -4101,7 +4218,7 @@ type Ban struct {
 
 func (x *Ban) Reset() {
 	*x = Ban{}
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4113,7 +4230,7 @@ func (x *Ban) String() string {
 func (*Ban) ProtoMessage() {}
 
 func (x *Ban) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4126,7 +4243,7 @@ func (x *Ban) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ban.ProtoReflect.Descriptor instead.
 func (*Ban) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Ban) GetUser() string {
@@ -4178,7 +4295,7 @@ type BanMemberRequest struct {
 
 func (x *BanMemberRequest) Reset() {
 	*x = BanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4190,7 +4307,7 @@ func (x *BanMemberRequest) String() string {
 func (*BanMemberRequest) ProtoMessage() {}
 
 func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4203,7 +4320,7 @@ func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberRequest.ProtoReflect.Descriptor instead.
 func (*BanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *BanMemberRequest) GetConversation() string {
@@ -4242,7 +4359,7 @@ type BanMemberResponse struct {
 
 func (x *BanMemberResponse) Reset() {
 	*x = BanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4254,7 +4371,7 @@ func (x *BanMemberResponse) String() string {
 func (*BanMemberResponse) ProtoMessage() {}
 
 func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4267,7 +4384,7 @@ func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberResponse.ProtoReflect.Descriptor instead.
 func (*BanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 type UnbanMemberRequest struct {
@@ -4280,7 +4397,7 @@ type UnbanMemberRequest struct {
 
 func (x *UnbanMemberRequest) Reset() {
 	*x = UnbanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4292,7 +4409,7 @@ func (x *UnbanMemberRequest) String() string {
 func (*UnbanMemberRequest) ProtoMessage() {}
 
 func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4305,7 +4422,7 @@ func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberRequest.ProtoReflect.Descriptor instead.
 func (*UnbanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *UnbanMemberRequest) GetConversation() string {
@@ -4330,7 +4447,7 @@ type UnbanMemberResponse struct {
 
 func (x *UnbanMemberResponse) Reset() {
 	*x = UnbanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4342,7 +4459,7 @@ func (x *UnbanMemberResponse) String() string {
 func (*UnbanMemberResponse) ProtoMessage() {}
 
 func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4355,7 +4472,7 @@ func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberResponse.ProtoReflect.Descriptor instead.
 func (*UnbanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 type ListBansRequest struct {
@@ -4370,7 +4487,7 @@ type ListBansRequest struct {
 
 func (x *ListBansRequest) Reset() {
 	*x = ListBansRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4382,7 +4499,7 @@ func (x *ListBansRequest) String() string {
 func (*ListBansRequest) ProtoMessage() {}
 
 func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4395,7 +4512,7 @@ func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansRequest.ProtoReflect.Descriptor instead.
 func (*ListBansRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ListBansRequest) GetConversation() string {
@@ -4429,7 +4546,7 @@ type ListBansResponse struct {
 
 func (x *ListBansResponse) Reset() {
 	*x = ListBansResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4441,7 +4558,7 @@ func (x *ListBansResponse) String() string {
 func (*ListBansResponse) ProtoMessage() {}
 
 func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4454,7 +4571,7 @@ func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansResponse.ProtoReflect.Descriptor instead.
 func (*ListBansResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ListBansResponse) GetBans() []*Ban {
@@ -4489,7 +4606,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4501,7 +4618,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4514,7 +4631,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Invitation) GetConversation() string {
@@ -4577,7 +4694,7 @@ type ListInvitationsRequest struct {
 
 func (x *ListInvitationsRequest) Reset() {
 	*x = ListInvitationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4589,7 +4706,7 @@ func (x *ListInvitationsRequest) String() string {
 func (*ListInvitationsRequest) ProtoMessage() {}
 
 func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4602,7 +4719,7 @@ func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsRequest.ProtoReflect.Descriptor instead.
 func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ListInvitationsRequest) GetLimit() uint32 {
@@ -4629,7 +4746,7 @@ type ListInvitationsResponse struct {
 
 func (x *ListInvitationsResponse) Reset() {
 	*x = ListInvitationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4641,7 +4758,7 @@ func (x *ListInvitationsResponse) String() string {
 func (*ListInvitationsResponse) ProtoMessage() {}
 
 func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4654,7 +4771,7 @@ func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsResponse.ProtoReflect.Descriptor instead.
 func (*ListInvitationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ListInvitationsResponse) GetInvitations() []*Invitation {
@@ -4680,7 +4797,7 @@ type AcceptInvitationRequest struct {
 
 func (x *AcceptInvitationRequest) Reset() {
 	*x = AcceptInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4692,7 +4809,7 @@ func (x *AcceptInvitationRequest) String() string {
 func (*AcceptInvitationRequest) ProtoMessage() {}
 
 func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4705,7 +4822,7 @@ func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationRequest.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *AcceptInvitationRequest) GetConversation() string {
@@ -4724,7 +4841,7 @@ type AcceptInvitationResponse struct {
 
 func (x *AcceptInvitationResponse) Reset() {
 	*x = AcceptInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4736,7 +4853,7 @@ func (x *AcceptInvitationResponse) String() string {
 func (*AcceptInvitationResponse) ProtoMessage() {}
 
 func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4749,7 +4866,7 @@ func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationResponse.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *AcceptInvitationResponse) GetGroup() *Group {
@@ -4768,7 +4885,7 @@ type RefuseInvitationRequest struct {
 
 func (x *RefuseInvitationRequest) Reset() {
 	*x = RefuseInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4780,7 +4897,7 @@ func (x *RefuseInvitationRequest) String() string {
 func (*RefuseInvitationRequest) ProtoMessage() {}
 
 func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4793,7 +4910,7 @@ func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationRequest.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *RefuseInvitationRequest) GetConversation() string {
@@ -4811,7 +4928,7 @@ type RefuseInvitationResponse struct {
 
 func (x *RefuseInvitationResponse) Reset() {
 	*x = RefuseInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4823,7 +4940,7 @@ func (x *RefuseInvitationResponse) String() string {
 func (*RefuseInvitationResponse) ProtoMessage() {}
 
 func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4836,7 +4953,7 @@ func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationResponse.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 type InviteLink struct {
@@ -4859,7 +4976,7 @@ type InviteLink struct {
 
 func (x *InviteLink) Reset() {
 	*x = InviteLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4871,7 +4988,7 @@ func (x *InviteLink) String() string {
 func (*InviteLink) ProtoMessage() {}
 
 func (x *InviteLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4884,7 +5001,7 @@ func (x *InviteLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteLink.ProtoReflect.Descriptor instead.
 func (*InviteLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *InviteLink) GetCode() string {
@@ -4949,7 +5066,7 @@ type CreateInviteLinkRequest struct {
 
 func (x *CreateInviteLinkRequest) Reset() {
 	*x = CreateInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4961,7 +5078,7 @@ func (x *CreateInviteLinkRequest) String() string {
 func (*CreateInviteLinkRequest) ProtoMessage() {}
 
 func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4974,7 +5091,7 @@ func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *CreateInviteLinkRequest) GetConversation() string {
@@ -5007,7 +5124,7 @@ type CreateInviteLinkResponse struct {
 
 func (x *CreateInviteLinkResponse) Reset() {
 	*x = CreateInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5019,7 +5136,7 @@ func (x *CreateInviteLinkResponse) String() string {
 func (*CreateInviteLinkResponse) ProtoMessage() {}
 
 func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5032,7 +5149,7 @@ func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *CreateInviteLinkResponse) GetLink() *InviteLink {
@@ -5054,7 +5171,7 @@ type ListInviteLinksRequest struct {
 
 func (x *ListInviteLinksRequest) Reset() {
 	*x = ListInviteLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5066,7 +5183,7 @@ func (x *ListInviteLinksRequest) String() string {
 func (*ListInviteLinksRequest) ProtoMessage() {}
 
 func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5079,7 +5196,7 @@ func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ListInviteLinksRequest) GetConversation() string {
@@ -5113,7 +5230,7 @@ type ListInviteLinksResponse struct {
 
 func (x *ListInviteLinksResponse) Reset() {
 	*x = ListInviteLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5125,7 +5242,7 @@ func (x *ListInviteLinksResponse) String() string {
 func (*ListInviteLinksResponse) ProtoMessage() {}
 
 func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5138,7 +5255,7 @@ func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ListInviteLinksResponse) GetLinks() []*InviteLink {
@@ -5165,7 +5282,7 @@ type RevokeInviteLinkRequest struct {
 
 func (x *RevokeInviteLinkRequest) Reset() {
 	*x = RevokeInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5177,7 +5294,7 @@ func (x *RevokeInviteLinkRequest) String() string {
 func (*RevokeInviteLinkRequest) ProtoMessage() {}
 
 func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5190,7 +5307,7 @@ func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *RevokeInviteLinkRequest) GetConversation() string {
@@ -5215,7 +5332,7 @@ type RevokeInviteLinkResponse struct {
 
 func (x *RevokeInviteLinkResponse) Reset() {
 	*x = RevokeInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5227,7 +5344,7 @@ func (x *RevokeInviteLinkResponse) String() string {
 func (*RevokeInviteLinkResponse) ProtoMessage() {}
 
 func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5240,7 +5357,7 @@ func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
 }
 
 type GetInviteLinkRequest struct {
@@ -5252,7 +5369,7 @@ type GetInviteLinkRequest struct {
 
 func (x *GetInviteLinkRequest) Reset() {
 	*x = GetInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5264,7 +5381,7 @@ func (x *GetInviteLinkRequest) String() string {
 func (*GetInviteLinkRequest) ProtoMessage() {}
 
 func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5277,7 +5394,7 @@ func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *GetInviteLinkRequest) GetCode() string {
@@ -5301,7 +5418,7 @@ type GetInviteLinkResponse struct {
 
 func (x *GetInviteLinkResponse) Reset() {
 	*x = GetInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5313,7 +5430,7 @@ func (x *GetInviteLinkResponse) String() string {
 func (*GetInviteLinkResponse) ProtoMessage() {}
 
 func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5326,7 +5443,7 @@ func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *GetInviteLinkResponse) GetName() string {
@@ -5366,7 +5483,7 @@ type JoinByLinkRequest struct {
 
 func (x *JoinByLinkRequest) Reset() {
 	*x = JoinByLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5378,7 +5495,7 @@ func (x *JoinByLinkRequest) String() string {
 func (*JoinByLinkRequest) ProtoMessage() {}
 
 func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5391,7 +5508,7 @@ func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkRequest.ProtoReflect.Descriptor instead.
 func (*JoinByLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *JoinByLinkRequest) GetCode() string {
@@ -5410,7 +5527,7 @@ type JoinByLinkResponse struct {
 
 func (x *JoinByLinkResponse) Reset() {
 	*x = JoinByLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5422,7 +5539,7 @@ func (x *JoinByLinkResponse) String() string {
 func (*JoinByLinkResponse) ProtoMessage() {}
 
 func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5435,7 +5552,7 @@ func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkResponse.ProtoReflect.Descriptor instead.
 func (*JoinByLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *JoinByLinkResponse) GetGroup() *Group {
@@ -5458,7 +5575,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5470,7 +5587,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5483,7 +5600,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *JoinRequest) GetUser() string {
@@ -5525,7 +5642,7 @@ type RequestToJoinRequest struct {
 
 func (x *RequestToJoinRequest) Reset() {
 	*x = RequestToJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5537,7 +5654,7 @@ func (x *RequestToJoinRequest) String() string {
 func (*RequestToJoinRequest) ProtoMessage() {}
 
 func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5550,7 +5667,7 @@ func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinRequest.ProtoReflect.Descriptor instead.
 func (*RequestToJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *RequestToJoinRequest) GetCode() string {
@@ -5578,7 +5695,7 @@ type RequestToJoinResponse struct {
 
 func (x *RequestToJoinResponse) Reset() {
 	*x = RequestToJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5590,7 +5707,7 @@ func (x *RequestToJoinResponse) String() string {
 func (*RequestToJoinResponse) ProtoMessage() {}
 
 func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5603,7 +5720,7 @@ func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinResponse.ProtoReflect.Descriptor instead.
 func (*RequestToJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *RequestToJoinResponse) GetConversation() string {
@@ -5629,7 +5746,7 @@ type WithdrawJoinRequest struct {
 
 func (x *WithdrawJoinRequest) Reset() {
 	*x = WithdrawJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5641,7 +5758,7 @@ func (x *WithdrawJoinRequest) String() string {
 func (*WithdrawJoinRequest) ProtoMessage() {}
 
 func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5654,7 +5771,7 @@ func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *WithdrawJoinRequest) GetConversation() string {
@@ -5672,7 +5789,7 @@ type WithdrawJoinResponse struct {
 
 func (x *WithdrawJoinResponse) Reset() {
 	*x = WithdrawJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5684,7 +5801,7 @@ func (x *WithdrawJoinResponse) String() string {
 func (*WithdrawJoinResponse) ProtoMessage() {}
 
 func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5697,7 +5814,7 @@ func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
 }
 
 type ListJoinRequestsRequest struct {
@@ -5712,7 +5829,7 @@ type ListJoinRequestsRequest struct {
 
 func (x *ListJoinRequestsRequest) Reset() {
 	*x = ListJoinRequestsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5724,7 +5841,7 @@ func (x *ListJoinRequestsRequest) String() string {
 func (*ListJoinRequestsRequest) ProtoMessage() {}
 
 func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5737,7 +5854,7 @@ func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsRequest.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ListJoinRequestsRequest) GetConversation() string {
@@ -5771,7 +5888,7 @@ type ListJoinRequestsResponse struct {
 
 func (x *ListJoinRequestsResponse) Reset() {
 	*x = ListJoinRequestsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5783,7 +5900,7 @@ func (x *ListJoinRequestsResponse) String() string {
 func (*ListJoinRequestsResponse) ProtoMessage() {}
 
 func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5796,7 +5913,7 @@ func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsResponse.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ListJoinRequestsResponse) GetRequests() []*JoinRequest {
@@ -5823,7 +5940,7 @@ type ApproveJoinRequest struct {
 
 func (x *ApproveJoinRequest) Reset() {
 	*x = ApproveJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5835,7 +5952,7 @@ func (x *ApproveJoinRequest) String() string {
 func (*ApproveJoinRequest) ProtoMessage() {}
 
 func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5848,7 +5965,7 @@ func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinRequest.ProtoReflect.Descriptor instead.
 func (*ApproveJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ApproveJoinRequest) GetConversation() string {
@@ -5873,7 +5990,7 @@ type ApproveJoinResponse struct {
 
 func (x *ApproveJoinResponse) Reset() {
 	*x = ApproveJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5885,7 +6002,7 @@ func (x *ApproveJoinResponse) String() string {
 func (*ApproveJoinResponse) ProtoMessage() {}
 
 func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5898,7 +6015,7 @@ func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinResponse.ProtoReflect.Descriptor instead.
 func (*ApproveJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
 }
 
 type RefuseJoinRequest struct {
@@ -5911,7 +6028,7 @@ type RefuseJoinRequest struct {
 
 func (x *RefuseJoinRequest) Reset() {
 	*x = RefuseJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5923,7 +6040,7 @@ func (x *RefuseJoinRequest) String() string {
 func (*RefuseJoinRequest) ProtoMessage() {}
 
 func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5936,7 +6053,7 @@ func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinRequest.ProtoReflect.Descriptor instead.
 func (*RefuseJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *RefuseJoinRequest) GetConversation() string {
@@ -5961,7 +6078,7 @@ type RefuseJoinResponse struct {
 
 func (x *RefuseJoinResponse) Reset() {
 	*x = RefuseJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5973,7 +6090,7 @@ func (x *RefuseJoinResponse) String() string {
 func (*RefuseJoinResponse) ProtoMessage() {}
 
 func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5986,7 +6103,7 @@ func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinResponse.ProtoReflect.Descriptor instead.
 func (*RefuseJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
 }
 
 type SendMessageRequest struct {
@@ -6009,7 +6126,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6021,7 +6138,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6034,7 +6151,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -6111,7 +6228,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6123,7 +6240,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6136,7 +6253,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -6170,7 +6287,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6182,7 +6299,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6195,7 +6312,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -6222,7 +6339,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6234,7 +6351,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6247,7 +6364,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -6274,7 +6391,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6286,7 +6403,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6299,7 +6416,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -6363,7 +6480,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6375,7 +6492,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6388,7 +6505,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -6426,7 +6543,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6438,7 +6555,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6451,7 +6568,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -6493,7 +6610,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6505,7 +6622,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6518,7 +6635,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -6552,7 +6669,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6564,7 +6681,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6577,7 +6694,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -6637,7 +6754,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6649,7 +6766,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6662,7 +6779,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -6711,7 +6828,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6723,7 +6840,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6736,7 +6853,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -6769,7 +6886,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6781,7 +6898,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6794,7 +6911,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -6843,7 +6960,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6855,7 +6972,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6868,7 +6985,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -6896,7 +7013,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6908,7 +7025,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6921,7 +7038,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *Reacted) GetUser() string {
@@ -6952,7 +7069,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6964,7 +7081,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6977,7 +7094,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -7019,7 +7136,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7031,7 +7148,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7044,7 +7161,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -7072,7 +7189,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7084,7 +7201,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7097,7 +7214,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -7132,7 +7249,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7144,7 +7261,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7157,7 +7274,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -7190,7 +7307,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7202,7 +7319,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7215,7 +7332,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -7264,7 +7381,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7276,7 +7393,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7289,7 +7406,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -7306,307 +7423,6 @@ func (x *ListVotesResponse) GetNext() string {
 	return ""
 }
 
-type ForwardMessagesRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where they go.
-	Conversation string `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	// 1 to 100, in the order in which they are to stand.
-	Messages []*ForwardSource `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
-	// All in one message.
-	Merge *ForwardMerge `protobuf:"bytes,3,opt,name=merge,proto3" json:"merge,omitempty"`
-	// As in the Send, of all of them.
-	Silent        bool `protobuf:"varint,4,opt,name=silent,proto3" json:"silent,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ForwardMessagesRequest) Reset() {
-	*x = ForwardMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ForwardMessagesRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ForwardMessagesRequest) ProtoMessage() {}
-
-func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ForwardMessagesRequest.ProtoReflect.Descriptor instead.
-func (*ForwardMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
-}
-
-func (x *ForwardMessagesRequest) GetConversation() string {
-	if x != nil {
-		return x.Conversation
-	}
-	return ""
-}
-
-func (x *ForwardMessagesRequest) GetMessages() []*ForwardSource {
-	if x != nil {
-		return x.Messages
-	}
-	return nil
-}
-
-func (x *ForwardMessagesRequest) GetMerge() *ForwardMerge {
-	if x != nil {
-		return x.Merge
-	}
-	return nil
-}
-
-func (x *ForwardMessagesRequest) GetSilent() bool {
-	if x != nil {
-		return x.Silent
-	}
-	return false
-}
-
-type ForwardSource struct {
-	state        protoimpl.MessageState `protogen:"open.v1"`
-	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
-	Seq          uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
-	// The copy's, as of a Send; none with `merge`. Without one the server makes it.
-	Id            []byte `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ForwardSource) Reset() {
-	*x = ForwardSource{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ForwardSource) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ForwardSource) ProtoMessage() {}
-
-func (x *ForwardSource) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ForwardSource.ProtoReflect.Descriptor instead.
-func (*ForwardSource) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
-}
-
-func (x *ForwardSource) GetConversation() string {
-	if x != nil {
-		return x.Conversation
-	}
-	return ""
-}
-
-func (x *ForwardSource) GetSeq() uint64 {
-	if x != nil {
-		return x.Seq
-	}
-	return 0
-}
-
-func (x *ForwardSource) GetId() []byte {
-	if x != nil {
-		return x.Id
-	}
-	return nil
-}
-
-type ForwardMerge struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 200 characters.
-	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
-	// The message's, as of a Send. Without one the server makes it.
-	Id            []byte `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ForwardMerge) Reset() {
-	*x = ForwardMerge{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ForwardMerge) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ForwardMerge) ProtoMessage() {}
-
-func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ForwardMerge.ProtoReflect.Descriptor instead.
-func (*ForwardMerge) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
-}
-
-func (x *ForwardMerge) GetTitle() string {
-	if x != nil {
-		return x.Title
-	}
-	return ""
-}
-
-func (x *ForwardMerge) GetId() []byte {
-	if x != nil {
-		return x.Id
-	}
-	return nil
-}
-
-type ForwardMessagesResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was stored, in the order of the request; with `merge` one.
-	Forwarded []*Forwarded `protobuf:"bytes,1,rep,name=forwarded,proto3" json:"forwarded,omitempty"`
-	// Why the next one, and what is behind it, was not stored; absent: all were.
-	Error         *Error `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ForwardMessagesResponse) Reset() {
-	*x = ForwardMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ForwardMessagesResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ForwardMessagesResponse) ProtoMessage() {}
-
-func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ForwardMessagesResponse.ProtoReflect.Descriptor instead.
-func (*ForwardMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
-}
-
-func (x *ForwardMessagesResponse) GetForwarded() []*Forwarded {
-	if x != nil {
-		return x.Forwarded
-	}
-	return nil
-}
-
-func (x *ForwardMessagesResponse) GetError() *Error {
-	if x != nil {
-		return x.Error
-	}
-	return nil
-}
-
-type Forwarded struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Seq           uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
-	StoredAtMs    int64                  `protobuf:"varint,3,opt,name=stored_at_ms,json=storedAtMs,proto3" json:"stored_at_ms,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Forwarded) Reset() {
-	*x = Forwarded{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Forwarded) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Forwarded) ProtoMessage() {}
-
-func (x *Forwarded) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
-func (*Forwarded) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
-}
-
-func (x *Forwarded) GetId() []byte {
-	if x != nil {
-		return x.Id
-	}
-	return nil
-}
-
-func (x *Forwarded) GetSeq() uint64 {
-	if x != nil {
-		return x.Seq
-	}
-	return 0
-}
-
-func (x *Forwarded) GetStoredAtMs() int64 {
-	if x != nil {
-		return x.StoredAtMs
-	}
-	return 0
-}
-
 type PinMessageRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -7620,7 +7436,7 @@ type PinMessageRequest struct {
 
 func (x *PinMessageRequest) Reset() {
 	*x = PinMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7632,7 +7448,7 @@ func (x *PinMessageRequest) String() string {
 func (*PinMessageRequest) ProtoMessage() {}
 
 func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7645,7 +7461,7 @@ func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
 func (*PinMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *PinMessageRequest) GetConversation() string {
@@ -7687,7 +7503,7 @@ type PinMessageResponse struct {
 
 func (x *PinMessageResponse) Reset() {
 	*x = PinMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7699,7 +7515,7 @@ func (x *PinMessageResponse) String() string {
 func (*PinMessageResponse) ProtoMessage() {}
 
 func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7712,7 +7528,7 @@ func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
 func (*PinMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *PinMessageResponse) GetId() []byte {
@@ -7742,7 +7558,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7754,7 +7570,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7767,7 +7583,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *ListPinsRequest) GetConversation() string {
@@ -7803,7 +7619,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7815,7 +7631,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7828,7 +7644,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *ListPinsResponse) GetEntries() []*Entry {
@@ -7857,7 +7673,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7869,7 +7685,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7882,7 +7698,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -7908,7 +7724,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7920,7 +7736,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7933,7 +7749,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -7959,7 +7775,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7971,7 +7787,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7984,7 +7800,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -8034,7 +7850,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8046,7 +7862,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8059,7 +7875,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -8087,7 +7903,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8099,7 +7915,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8112,7 +7928,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -8142,7 +7958,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8154,7 +7970,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8167,7 +7983,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -8199,7 +8015,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8211,7 +8027,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8224,7 +8040,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 type CancelScheduledRequest struct {
@@ -8236,7 +8052,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8248,7 +8064,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8261,7 +8077,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -8279,7 +8095,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8291,7 +8107,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8304,7 +8120,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 // What a user chose.
@@ -8319,7 +8135,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8331,7 +8147,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8344,7 +8160,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *Voted) GetUser() string {
@@ -8372,7 +8188,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8384,7 +8200,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8397,7 +8213,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -8426,7 +8242,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8438,7 +8254,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8451,7 +8267,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -8481,7 +8297,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8493,7 +8309,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8506,7 +8322,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -8551,7 +8367,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8563,7 +8379,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8576,7 +8392,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -8628,7 +8444,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8640,7 +8456,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8653,7 +8469,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -8700,7 +8516,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8712,7 +8528,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8725,7 +8541,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -8745,7 +8561,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8757,7 +8573,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8770,7 +8586,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -8795,7 +8611,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8807,7 +8623,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8820,7 +8636,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 type SetMyStateRequest struct {
@@ -8841,7 +8657,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8853,7 +8669,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8866,7 +8682,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -8927,7 +8743,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8939,7 +8755,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8952,7 +8768,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -8973,7 +8789,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8985,7 +8801,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8998,7 +8814,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -9031,7 +8847,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9043,7 +8859,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9056,7 +8872,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -9082,7 +8898,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9094,7 +8910,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9107,7 +8923,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -9147,7 +8963,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9159,7 +8975,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9172,7 +8988,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -9193,7 +9009,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9205,7 +9021,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9218,7 +9034,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -9251,7 +9067,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9263,7 +9079,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9276,7 +9092,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -9297,7 +9113,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9309,7 +9125,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9322,7 +9138,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -9349,7 +9165,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9361,7 +9177,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9374,7 +9190,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -9400,7 +9216,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9412,7 +9228,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9425,7 +9241,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -9444,7 +9260,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9456,7 +9272,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9469,7 +9285,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -9490,7 +9306,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9502,7 +9318,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9515,7 +9331,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -9541,7 +9357,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9553,7 +9369,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9566,7 +9382,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -9593,7 +9409,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9605,7 +9421,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9618,7 +9434,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -9665,7 +9481,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9677,7 +9493,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9690,7 +9506,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -9872,13 +9688,14 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x88\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa4\x01\n" +
 	"\x06Member\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\"\n" +
 	"\x04role\x18\x02 \x01(\x0e2\x0e.skein.v1.RoleR\x04role\x12$\n" +
 	"\x0emuted_until_ms\x18\x03 \x01(\x03R\fmutedUntilMs\x12 \n" +
 	"\fjoined_at_ms\x18\x04 \x01(\x03R\n" +
-	"joinedAtMs\"a\n" +
+	"joinedAtMs\x12\x1a\n" +
+	"\bnickname\x18\x05 \x01(\tR\bnickname\"a\n" +
 	"\x12CreateGroupRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\amembers\x18\x02 \x03(\tR\amembers\x12\x1d\n" +
@@ -9924,11 +9741,12 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"_muted_allB\x0e\n" +
 	"\f_slow_mode_s\"<\n" +
 	"\x13UpdateGroupResponse\x12%\n" +
-	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"f\n" +
+	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"\x8a\x01\n" +
 	"\x12ListMembersRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x16\n" +
-	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"U\n" +
+	"\x06cursor\x18\x03 \x01(\tR\x06cursor\x12\"\n" +
+	"\x04role\x18\x04 \x01(\x0e2\x0e.skein.v1.RoleR\x04role\"U\n" +
 	"\x13ListMembersResponse\x12*\n" +
 	"\amembers\x18\x01 \x03(\v2\x10.skein.v1.MemberR\amembers\x12\x12\n" +
 	"\x04next\x18\x02 \x01(\tR\x04next\"M\n" +
@@ -9948,7 +9766,12 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x12LeaveGroupResponse\"9\n" +
 	"\x13DismissGroupRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\"\x16\n" +
-	"\x14DismissGroupResponse\"l\n" +
+	"\x14DismissGroupResponse\"h\n" +
+	"\x12SetNicknameRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\x12\x1a\n" +
+	"\bnickname\x18\x03 \x01(\tR\bnickname\"\x15\n" +
+	"\x13SetNicknameResponse\"l\n" +
 	"\x0eSetRoleRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\"\n" +
@@ -10178,27 +10001,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06cursor\x18\x05 \x01(\tR\x06cursor\"N\n" +
 	"\x11ListVotesResponse\x12%\n" +
 	"\x05voted\x18\x01 \x03(\v2\x0f.skein.v1.VotedR\x05voted\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"\xb7\x01\n" +
-	"\x16ForwardMessagesRequest\x12\"\n" +
-	"\fconversation\x18\x01 \x01(\tR\fconversation\x123\n" +
-	"\bmessages\x18\x02 \x03(\v2\x17.skein.v1.ForwardSourceR\bmessages\x12,\n" +
-	"\x05merge\x18\x03 \x01(\v2\x16.skein.v1.ForwardMergeR\x05merge\x12\x16\n" +
-	"\x06silent\x18\x04 \x01(\bR\x06silent\"U\n" +
-	"\rForwardSource\x12\"\n" +
-	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
-	"\x02id\x18\x03 \x01(\fR\x02id\"4\n" +
-	"\fForwardMerge\x12\x14\n" +
-	"\x05title\x18\x01 \x01(\tR\x05title\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\fR\x02id\"s\n" +
-	"\x17ForwardMessagesResponse\x121\n" +
-	"\tforwarded\x18\x01 \x03(\v2\x13.skein.v1.ForwardedR\tforwarded\x12%\n" +
-	"\x05error\x18\x02 \x01(\v2\x0f.skein.v1.ErrorR\x05error\"O\n" +
-	"\tForwarded\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\fR\x02id\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12 \n" +
-	"\fstored_at_ms\x18\x03 \x01(\x03R\n" +
-	"storedAtMs\"q\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"q\n" +
 	"\x11PinMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -10379,7 +10182,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\vUnblockUser\x12\x1c.skein.v1.UnblockUserRequest\x1a\x1d.skein.v1.UnblockUserResponse\x12D\n" +
 	"\tSetRemark\x12\x1a.skein.v1.SetRemarkRequest\x1a\x1b.skein.v1.SetRemarkResponse\x12>\n" +
 	"\aSetTags\x12\x18.skein.v1.SetTagsRequest\x1a\x19.skein.v1.SetTagsResponse\x12M\n" +
-	"\fListContacts\x12\x1d.skein.v1.ListContactsRequest\x1a\x1e.skein.v1.ListContactsResponse2\xb8\x11\n" +
+	"\fListContacts\x12\x1d.skein.v1.ListContactsRequest\x1a\x1e.skein.v1.ListContactsResponse2\x84\x12\n" +
 	"\fGroupService\x12J\n" +
 	"\vCreateGroup\x12\x1c.skein.v1.CreateGroupRequest\x1a\x1d.skein.v1.CreateGroupResponse\x12A\n" +
 	"\bGetGroup\x12\x19.skein.v1.GetGroupRequest\x1a\x1a.skein.v1.GetGroupResponse\x12J\n" +
@@ -10391,7 +10194,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\rRemoveMembers\x12\x1e.skein.v1.RemoveMembersRequest\x1a\x1f.skein.v1.RemoveMembersResponse\x12G\n" +
 	"\n" +
 	"LeaveGroup\x12\x1b.skein.v1.LeaveGroupRequest\x1a\x1c.skein.v1.LeaveGroupResponse\x12M\n" +
-	"\fDismissGroup\x12\x1d.skein.v1.DismissGroupRequest\x1a\x1e.skein.v1.DismissGroupResponse\x12>\n" +
+	"\fDismissGroup\x12\x1d.skein.v1.DismissGroupRequest\x1a\x1e.skein.v1.DismissGroupResponse\x12J\n" +
+	"\vSetNickname\x12\x1c.skein.v1.SetNicknameRequest\x1a\x1d.skein.v1.SetNicknameResponse\x12>\n" +
 	"\aSetRole\x12\x18.skein.v1.SetRoleRequest\x1a\x19.skein.v1.SetRoleResponse\x12\\\n" +
 	"\x11TransferOwnership\x12\".skein.v1.TransferOwnershipRequest\x1a#.skein.v1.TransferOwnershipResponse\x12G\n" +
 	"\n" +
@@ -10413,7 +10217,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x10ListJoinRequests\x12!.skein.v1.ListJoinRequestsRequest\x1a\".skein.v1.ListJoinRequestsResponse\x12J\n" +
 	"\vApproveJoin\x12\x1c.skein.v1.ApproveJoinRequest\x1a\x1d.skein.v1.ApproveJoinResponse\x12G\n" +
 	"\n" +
-	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xf9\f\n" +
+	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xa1\f\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -10427,8 +10231,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\tListVotes\x12\x1a.skein.v1.ListVotesRequest\x1a\x1b.skein.v1.ListVotesResponse\x12G\n" +
 	"\n" +
 	"PinMessage\x12\x1b.skein.v1.PinMessageRequest\x1a\x1c.skein.v1.PinMessageResponse\x12A\n" +
-	"\bListPins\x12\x19.skein.v1.ListPinsRequest\x1a\x1a.skein.v1.ListPinsResponse\x12V\n" +
-	"\x0fForwardMessages\x12 .skein.v1.ForwardMessagesRequest\x1a!.skein.v1.ForwardMessagesResponse\x12M\n" +
+	"\bListPins\x12\x19.skein.v1.ListPinsRequest\x1a\x1a.skein.v1.ListPinsResponse\x12M\n" +
 	"\fListMentions\x12\x1d.skein.v1.ListMentionsRequest\x1a\x1e.skein.v1.ListMentionsResponse\x12V\n" +
 	"\x0fScheduleMessage\x12 .skein.v1.ScheduleMessageRequest\x1a!.skein.v1.ScheduleMessageResponse\x12P\n" +
 	"\rListScheduled\x12\x1e.skein.v1.ListScheduledRequest\x1a\x1f.skein.v1.ListScheduledResponse\x12V\n" +
@@ -10463,7 +10266,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 176)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 173)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
@@ -10534,149 +10337,146 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*LeaveGroupResponse)(nil),        // 66: skein.v1.LeaveGroupResponse
 	(*DismissGroupRequest)(nil),       // 67: skein.v1.DismissGroupRequest
 	(*DismissGroupResponse)(nil),      // 68: skein.v1.DismissGroupResponse
-	(*SetRoleRequest)(nil),            // 69: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),           // 70: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),  // 71: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil), // 72: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),         // 73: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),        // 74: skein.v1.MuteMemberResponse
-	(*Ban)(nil),                       // 75: skein.v1.Ban
-	(*BanMemberRequest)(nil),          // 76: skein.v1.BanMemberRequest
-	(*BanMemberResponse)(nil),         // 77: skein.v1.BanMemberResponse
-	(*UnbanMemberRequest)(nil),        // 78: skein.v1.UnbanMemberRequest
-	(*UnbanMemberResponse)(nil),       // 79: skein.v1.UnbanMemberResponse
-	(*ListBansRequest)(nil),           // 80: skein.v1.ListBansRequest
-	(*ListBansResponse)(nil),          // 81: skein.v1.ListBansResponse
-	(*Invitation)(nil),                // 82: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),    // 83: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),   // 84: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),   // 85: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),  // 86: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),   // 87: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),  // 88: skein.v1.RefuseInvitationResponse
-	(*InviteLink)(nil),                // 89: skein.v1.InviteLink
-	(*CreateInviteLinkRequest)(nil),   // 90: skein.v1.CreateInviteLinkRequest
-	(*CreateInviteLinkResponse)(nil),  // 91: skein.v1.CreateInviteLinkResponse
-	(*ListInviteLinksRequest)(nil),    // 92: skein.v1.ListInviteLinksRequest
-	(*ListInviteLinksResponse)(nil),   // 93: skein.v1.ListInviteLinksResponse
-	(*RevokeInviteLinkRequest)(nil),   // 94: skein.v1.RevokeInviteLinkRequest
-	(*RevokeInviteLinkResponse)(nil),  // 95: skein.v1.RevokeInviteLinkResponse
-	(*GetInviteLinkRequest)(nil),      // 96: skein.v1.GetInviteLinkRequest
-	(*GetInviteLinkResponse)(nil),     // 97: skein.v1.GetInviteLinkResponse
-	(*JoinByLinkRequest)(nil),         // 98: skein.v1.JoinByLinkRequest
-	(*JoinByLinkResponse)(nil),        // 99: skein.v1.JoinByLinkResponse
-	(*JoinRequest)(nil),               // 100: skein.v1.JoinRequest
-	(*RequestToJoinRequest)(nil),      // 101: skein.v1.RequestToJoinRequest
-	(*RequestToJoinResponse)(nil),     // 102: skein.v1.RequestToJoinResponse
-	(*WithdrawJoinRequest)(nil),       // 103: skein.v1.WithdrawJoinRequest
-	(*WithdrawJoinResponse)(nil),      // 104: skein.v1.WithdrawJoinResponse
-	(*ListJoinRequestsRequest)(nil),   // 105: skein.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),  // 106: skein.v1.ListJoinRequestsResponse
-	(*ApproveJoinRequest)(nil),        // 107: skein.v1.ApproveJoinRequest
-	(*ApproveJoinResponse)(nil),       // 108: skein.v1.ApproveJoinResponse
-	(*RefuseJoinRequest)(nil),         // 109: skein.v1.RefuseJoinRequest
-	(*RefuseJoinResponse)(nil),        // 110: skein.v1.RefuseJoinResponse
-	(*SendMessageRequest)(nil),        // 111: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),       // 112: skein.v1.SendMessageResponse
-	(*RecallMessageRequest)(nil),      // 113: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),     // 114: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),        // 115: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),       // 116: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),          // 117: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),         // 118: skein.v1.ListEditsResponse
-	(*Edited)(nil),                    // 119: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),     // 120: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),    // 121: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),      // 122: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),     // 123: skein.v1.ListReactionsResponse
-	(*Reacted)(nil),                   // 124: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),         // 125: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),        // 126: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),            // 127: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),           // 128: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),          // 129: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),         // 130: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),    // 131: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),             // 132: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),              // 133: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),   // 134: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                 // 135: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),         // 136: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),        // 137: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),           // 138: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),          // 139: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),    // 140: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),   // 141: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                 // 142: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),      // 143: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),     // 144: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),    // 145: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),   // 146: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),    // 147: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),   // 148: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                     // 149: skein.v1.Voted
-	(*ListMentionsRequest)(nil),       // 150: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),      // 151: skein.v1.ListMentionsResponse
-	(*ListEntriesRequest)(nil),        // 152: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 153: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 154: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 155: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 156: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 157: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 158: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 159: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 160: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 161: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 162: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 163: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 164: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 165: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 166: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 167: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 168: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 169: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 170: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 171: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 172: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 173: skein.v1.CreateGroupForResponse
-	nil,                               // 174: skein.v1.User.ExtraEntry
-	nil,                               // 175: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                               // 176: skein.v1.Group.ExtraEntry
-	nil,                               // 177: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 178: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 179: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 180: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 181: skein.v1.Device
-	(Role)(0),                         // 182: skein.v1.Role
-	(GroupPower)(0),                   // 183: skein.v1.GroupPower
-	(JoinMode)(0),                     // 184: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 185: skein.v1.GroupHistory
-	(*Content)(nil),                   // 186: skein.v1.Content
-	(*Poll)(nil),                      // 187: skein.v1.Poll
-	(GroupMention)(0),                 // 188: skein.v1.GroupMention
-	(*Error)(nil),                     // 189: skein.v1.Error
-	(*Entry)(nil),                     // 190: skein.v1.Entry
-	(*Newest)(nil),                    // 191: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 192: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 193: skein.v1.MyState
-	(*GroupChange)(nil),               // 194: skein.v1.GroupChange
+	(*SetNicknameRequest)(nil),        // 69: skein.v1.SetNicknameRequest
+	(*SetNicknameResponse)(nil),       // 70: skein.v1.SetNicknameResponse
+	(*SetRoleRequest)(nil),            // 71: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),           // 72: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),  // 73: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil), // 74: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),         // 75: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),        // 76: skein.v1.MuteMemberResponse
+	(*Ban)(nil),                       // 77: skein.v1.Ban
+	(*BanMemberRequest)(nil),          // 78: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),         // 79: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),        // 80: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),       // 81: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),           // 82: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),          // 83: skein.v1.ListBansResponse
+	(*Invitation)(nil),                // 84: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),    // 85: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),   // 86: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),   // 87: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),  // 88: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),   // 89: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),  // 90: skein.v1.RefuseInvitationResponse
+	(*InviteLink)(nil),                // 91: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),   // 92: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),  // 93: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),    // 94: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),   // 95: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),   // 96: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),  // 97: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),      // 98: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),     // 99: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),         // 100: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),        // 101: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),               // 102: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),      // 103: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),     // 104: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),       // 105: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),      // 106: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),   // 107: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),  // 108: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),        // 109: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),       // 110: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),         // 111: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),        // 112: skein.v1.RefuseJoinResponse
+	(*SendMessageRequest)(nil),        // 113: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),       // 114: skein.v1.SendMessageResponse
+	(*RecallMessageRequest)(nil),      // 115: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),     // 116: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),        // 117: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),       // 118: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),          // 119: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),         // 120: skein.v1.ListEditsResponse
+	(*Edited)(nil),                    // 121: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),     // 122: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),    // 123: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),      // 124: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),     // 125: skein.v1.ListReactionsResponse
+	(*Reacted)(nil),                   // 126: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),         // 127: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),        // 128: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),            // 129: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),           // 130: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),          // 131: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),         // 132: skein.v1.ListVotesResponse
+	(*PinMessageRequest)(nil),         // 133: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),        // 134: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),           // 135: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),          // 136: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),    // 137: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),   // 138: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                 // 139: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),      // 140: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),     // 141: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),    // 142: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),   // 143: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),    // 144: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),   // 145: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                     // 146: skein.v1.Voted
+	(*ListMentionsRequest)(nil),       // 147: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),      // 148: skein.v1.ListMentionsResponse
+	(*ListEntriesRequest)(nil),        // 149: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 150: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 151: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 152: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 153: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 154: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 155: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 156: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 157: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 158: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 159: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 160: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 161: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 162: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 163: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 164: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 165: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 166: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 167: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 168: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 169: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 170: skein.v1.CreateGroupForResponse
+	nil,                               // 171: skein.v1.User.ExtraEntry
+	nil,                               // 172: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                               // 173: skein.v1.Group.ExtraEntry
+	nil,                               // 174: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 175: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 176: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 177: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 178: skein.v1.Device
+	(Role)(0),                         // 179: skein.v1.Role
+	(GroupPower)(0),                   // 180: skein.v1.GroupPower
+	(JoinMode)(0),                     // 181: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 182: skein.v1.GroupHistory
+	(*Content)(nil),                   // 183: skein.v1.Content
+	(*Poll)(nil),                      // 184: skein.v1.Poll
+	(GroupMention)(0),                 // 185: skein.v1.GroupMention
+	(*Entry)(nil),                     // 186: skein.v1.Entry
+	(*Error)(nil),                     // 187: skein.v1.Error
+	(*Newest)(nil),                    // 188: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 189: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 190: skein.v1.MyState
+	(*GroupChange)(nil),               // 191: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	181, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	178, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	5,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	181, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	178, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	5,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	5,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	16,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	181, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	174, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	178, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	171, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
 	21,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	21,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	21,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 11: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	2,   // 12: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 13: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	175, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	172, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	21,  // 15: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 16: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
 	2,   // 17: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
@@ -10686,230 +10486,227 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	30,  // 21: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	30,  // 22: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	30,  // 23: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	182, // 24: skein.v1.Group.role:type_name -> skein.v1.Role
-	176, // 25: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	183, // 26: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	183, // 27: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	183, // 28: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	184, // 29: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	185, // 30: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	183, // 31: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	182, // 32: skein.v1.Member.role:type_name -> skein.v1.Role
+	179, // 24: skein.v1.Group.role:type_name -> skein.v1.Role
+	173, // 25: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	180, // 26: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	180, // 27: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	180, // 28: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	181, // 29: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	182, // 30: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	180, // 31: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	179, // 32: skein.v1.Member.role:type_name -> skein.v1.Role
 	49,  // 33: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	49,  // 34: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	49,  // 35: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	177, // 36: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	183, // 37: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	183, // 38: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	183, // 39: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	184, // 40: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	185, // 41: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	183, // 42: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	174, // 36: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	180, // 37: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	180, // 38: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	180, // 39: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	181, // 40: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	182, // 41: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	180, // 42: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
 	49,  // 43: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	50,  // 44: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	182, // 45: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	75,  // 46: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	82,  // 47: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	49,  // 48: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	89,  // 49: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	89,  // 50: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	49,  // 51: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	100, // 52: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	186, // 53: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	178, // 54: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	187, // 55: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	188, // 56: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	186, // 57: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	179, // 58: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	188, // 59: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	119, // 60: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	186, // 61: skein.v1.Edited.content:type_name -> skein.v1.Content
-	180, // 62: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	188, // 63: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	124, // 64: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	149, // 65: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	132, // 66: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	133, // 67: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	135, // 68: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	189, // 69: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	190, // 70: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	111, // 71: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	111, // 72: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	4,   // 73: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	189, // 74: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	142, // 75: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	111, // 76: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	190, // 77: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	190, // 78: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	190, // 79: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	191, // 80: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	192, // 81: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	193, // 82: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	5,   // 83: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	181, // 84: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	5,   // 85: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	21,  // 86: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	21,  // 87: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	16,  // 88: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	194, // 89: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	49,  // 90: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	6,   // 91: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	8,   // 92: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	10,  // 93: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	12,  // 94: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	14,  // 95: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	17,  // 96: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	19,  // 97: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	22,  // 98: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	24,  // 99: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	26,  // 100: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	28,  // 101: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	31,  // 102: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	33,  // 103: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	35,  // 104: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	37,  // 105: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	39,  // 106: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	41,  // 107: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	43,  // 108: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	45,  // 109: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	47,  // 110: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	51,  // 111: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	53,  // 112: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	55,  // 113: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	57,  // 114: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	59,  // 115: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	61,  // 116: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	63,  // 117: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	65,  // 118: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	67,  // 119: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	69,  // 120: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	71,  // 121: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	73,  // 122: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	76,  // 123: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	78,  // 124: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	80,  // 125: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	83,  // 126: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	85,  // 127: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	87,  // 128: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	90,  // 129: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	92,  // 130: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	94,  // 131: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	96,  // 132: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	98,  // 133: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	101, // 134: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	103, // 135: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	105, // 136: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	107, // 137: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	109, // 138: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	111, // 139: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	113, // 140: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	115, // 141: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	117, // 142: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	120, // 143: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	122, // 144: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	125, // 145: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	127, // 146: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	129, // 147: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	136, // 148: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	138, // 149: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	131, // 150: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	150, // 151: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	140, // 152: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	143, // 153: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	145, // 154: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	147, // 155: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	152, // 156: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	154, // 157: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	156, // 158: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	158, // 159: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	160, // 160: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	162, // 161: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	164, // 162: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	166, // 163: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	168, // 164: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	170, // 165: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	172, // 166: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	7,   // 167: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	9,   // 168: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	11,  // 169: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	13,  // 170: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	15,  // 171: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	18,  // 172: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	20,  // 173: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	23,  // 174: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	25,  // 175: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	27,  // 176: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	29,  // 177: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	32,  // 178: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	34,  // 179: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	36,  // 180: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	38,  // 181: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	40,  // 182: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	42,  // 183: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	44,  // 184: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	46,  // 185: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	48,  // 186: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	52,  // 187: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	54,  // 188: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	56,  // 189: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	58,  // 190: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	60,  // 191: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	62,  // 192: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	64,  // 193: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	66,  // 194: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	68,  // 195: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	70,  // 196: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	72,  // 197: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	74,  // 198: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	77,  // 199: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	79,  // 200: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	81,  // 201: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	84,  // 202: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	86,  // 203: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	88,  // 204: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	91,  // 205: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	93,  // 206: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	95,  // 207: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	97,  // 208: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	99,  // 209: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	102, // 210: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	104, // 211: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	106, // 212: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	108, // 213: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	110, // 214: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	112, // 215: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	114, // 216: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	116, // 217: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	118, // 218: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	121, // 219: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	123, // 220: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	126, // 221: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	128, // 222: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	130, // 223: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	137, // 224: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	139, // 225: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	134, // 226: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	151, // 227: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	141, // 228: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	144, // 229: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	146, // 230: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	148, // 231: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	153, // 232: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	155, // 233: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	157, // 234: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	159, // 235: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	161, // 236: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	163, // 237: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	165, // 238: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	167, // 239: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	169, // 240: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	171, // 241: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	173, // 242: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	167, // [167:243] is the sub-list for method output_type
-	91,  // [91:167] is the sub-list for method input_type
-	91,  // [91:91] is the sub-list for extension type_name
-	91,  // [91:91] is the sub-list for extension extendee
-	0,   // [0:91] is the sub-list for field type_name
+	179, // 44: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	50,  // 45: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	179, // 46: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	77,  // 47: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	84,  // 48: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	49,  // 49: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	91,  // 50: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	91,  // 51: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	49,  // 52: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	102, // 53: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	183, // 54: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	175, // 55: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	184, // 56: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	185, // 57: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	183, // 58: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	176, // 59: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	185, // 60: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	121, // 61: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	183, // 62: skein.v1.Edited.content:type_name -> skein.v1.Content
+	177, // 63: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	185, // 64: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	126, // 65: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	146, // 66: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	186, // 67: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	113, // 68: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	113, // 69: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	4,   // 70: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	187, // 71: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	139, // 72: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	113, // 73: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	186, // 74: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	186, // 75: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	186, // 76: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	188, // 77: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	189, // 78: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	190, // 79: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	5,   // 80: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	178, // 81: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	5,   // 82: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	21,  // 83: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	21,  // 84: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	16,  // 85: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	191, // 86: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	49,  // 87: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	6,   // 88: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	8,   // 89: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	10,  // 90: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	12,  // 91: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	14,  // 92: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	17,  // 93: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	19,  // 94: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	22,  // 95: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	24,  // 96: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	26,  // 97: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	28,  // 98: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	31,  // 99: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	33,  // 100: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	35,  // 101: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	37,  // 102: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	39,  // 103: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	41,  // 104: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	43,  // 105: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	45,  // 106: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	47,  // 107: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	51,  // 108: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	53,  // 109: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	55,  // 110: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	57,  // 111: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	59,  // 112: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	61,  // 113: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	63,  // 114: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	65,  // 115: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	67,  // 116: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	69,  // 117: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	71,  // 118: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	73,  // 119: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	75,  // 120: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	78,  // 121: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	80,  // 122: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	82,  // 123: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	85,  // 124: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	87,  // 125: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	89,  // 126: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	92,  // 127: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	94,  // 128: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	96,  // 129: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	98,  // 130: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	100, // 131: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	103, // 132: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	105, // 133: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	107, // 134: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	109, // 135: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	111, // 136: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	113, // 137: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	115, // 138: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	117, // 139: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	119, // 140: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	122, // 141: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	124, // 142: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	127, // 143: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	129, // 144: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	131, // 145: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	133, // 146: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	135, // 147: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	147, // 148: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	137, // 149: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	140, // 150: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	142, // 151: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	144, // 152: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	149, // 153: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	151, // 154: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	153, // 155: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	155, // 156: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	157, // 157: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	159, // 158: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	161, // 159: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	163, // 160: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	165, // 161: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	167, // 162: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	169, // 163: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	7,   // 164: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	9,   // 165: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	11,  // 166: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	13,  // 167: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	15,  // 168: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	18,  // 169: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	20,  // 170: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	23,  // 171: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	25,  // 172: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	27,  // 173: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	29,  // 174: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	32,  // 175: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	34,  // 176: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	36,  // 177: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	38,  // 178: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	40,  // 179: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	42,  // 180: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	44,  // 181: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	46,  // 182: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	48,  // 183: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	52,  // 184: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	54,  // 185: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	56,  // 186: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	58,  // 187: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	60,  // 188: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	62,  // 189: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	64,  // 190: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	66,  // 191: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	68,  // 192: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	70,  // 193: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	72,  // 194: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	74,  // 195: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	76,  // 196: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	79,  // 197: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	81,  // 198: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	83,  // 199: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	86,  // 200: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	88,  // 201: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	90,  // 202: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	93,  // 203: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	95,  // 204: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	97,  // 205: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	99,  // 206: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	101, // 207: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	104, // 208: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	106, // 209: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	108, // 210: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	110, // 211: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	112, // 212: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	114, // 213: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	116, // 214: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	118, // 215: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	120, // 216: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	123, // 217: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	125, // 218: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	128, // 219: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	130, // 220: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	132, // 221: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	134, // 222: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	136, // 223: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	148, // 224: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	138, // 225: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	141, // 226: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	143, // 227: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	145, // 228: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	150, // 229: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	152, // 230: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	154, // 231: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	156, // 232: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	158, // 233: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	160, // 234: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	162, // 235: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	164, // 236: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	166, // 237: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	168, // 238: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	170, // 239: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	164, // [164:240] is the sub-list for method output_type
+	88,  // [88:164] is the sub-list for method input_type
+	88,  // [88:88] is the sub-list for extension type_name
+	88,  // [88:88] is the sub-list for extension extendee
+	0,   // [0:88] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -10921,14 +10718,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[23].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[52].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[153].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[150].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   176,
+			NumMessages:   173,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

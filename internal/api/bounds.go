@@ -296,20 +296,23 @@ func groupBounds() map[string]Bounds {
 		"RenameGroupResponse.group":     {Required: true},
 		"UpdateGroupResponse.group":     {Required: true},
 		"ListMembersRequest.limit":      page(200, maxMembers),
-		"ListMembersRequest.cursor":     optionalID(),
+		"ListMembersRequest.cursor":     matching(group.CursorPattern),
 		"ListMembersResponse.members":   list(maxMembers),
-		"ListMembersResponse.next":      optionalID(),
+		"ListMembersResponse.next":      matching(group.CursorPattern),
 		"AddMembersRequest.users":       userList(1, maxMembers).required().format("user"),
 		"AddMembersResponse.added":      userList(0, maxMembers),
 		"RemoveMembersRequest.users":    userList(1, maxMembers).required().format("user"),
 		"RemoveMembersResponse.removed": userList(0, maxMembers),
+		"Member.nickname":               line(group.MaxNickname),
+		"SetNicknameRequest.nickname":   line(group.MaxNickname),
+		"SetNicknameRequest.user":       optionalID().format("user"),
 		"SetRoleRequest.user":           id().required().format("user"),
 		"SetRoleRequest.role":           Bounds{Required: true}.only("ROLE_MEMBER", "ROLE_ADMIN"),
 		"TransferOwnershipRequest.user": id().required().format("user"),
 		"MuteMemberRequest.user":        id().required().format("user"),
 		"MuteMemberRequest.until_ms":    millis(),
 	}
-	for _, m := range []string{"DismissGroup", "CreateInviteLink", "ListInviteLinks", "RevokeInviteLink", "WithdrawJoin", "ListJoinRequests", "ApproveJoin", "RefuseJoin", "BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers", "LeaveGroup", "SetRole", "TransferOwnership", "MuteMember"} {
+	for _, m := range []string{"DismissGroup", "CreateInviteLink", "ListInviteLinks", "RevokeInviteLink", "WithdrawJoin", "ListJoinRequests", "ApproveJoin", "RefuseJoin", "BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers", "LeaveGroup", "SetNickname", "SetRole", "TransferOwnership", "MuteMember"} {
 		all[m+"Request.conversation"] = matching(groupPattern).required().format("group")
 	}
 	for _, m := range []string{"UpdateGroupRequest", "GroupChange"} {

@@ -53,9 +53,10 @@ func ownFailures() map[string][]im.Code {
 	say("UserService", one(im.CodeNotFound), "FindUser")
 	say("ContactService", one(im.CodeNotFound), "RequestContact", "AcceptContact", "RefuseContact", "RemoveContact", "BlockUser", "UnblockUser", "SetRemark", "SetTags")
 	say("GroupService", one(im.CodeNotFound), "CreateGroup", "GetGroup", "RenameGroup", "UpdateGroup", "ListMembers", "AddMembers", "RemoveMembers",
-		"LeaveGroup", "DismissGroup", "SetRole", "TransferOwnership", "MuteMember", "BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation",
+		"LeaveGroup", "DismissGroup", "SetNickname", "SetRole", "TransferOwnership", "MuteMember", "BanMember", "UnbanMember", "ListBans", "AcceptInvitation", "RefuseInvitation",
 		"CreateInviteLink", "ListInviteLinks", "RevokeInviteLink", "GetInviteLink", "JoinByLink", "RequestToJoin", "WithdrawJoin", "ListJoinRequests", "ApproveJoin", "RefuseJoin")
 	say("GroupService", one(im.CodeAlreadyExists), "RequestToJoin")
+	say("GroupService", one(im.CodeMuted), "SetNickname")
 	say("MessageService", one(im.CodeNotFound), "SendMessage", "RecallMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "PinMessage", "ForwardMessages", "ListPins", "ListEdits", "ListReactions", "ListVotes", "ListEntries", "MarkRead", "SetMyState")
 	say("MessageService", one(im.CodeMuted, im.CodeNotContact), "SendMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "PinMessage", "ForwardMessages", "RecallMessage")
 	say("MessageService", one(im.CodeClockSkew), "SendMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "PinMessage", "ForwardMessages")

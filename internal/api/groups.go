@@ -109,10 +109,10 @@ func (c *Calls) listMembers(ctx context.Context, actor im.Actor, r *wire.ListMem
 	conv, err := groupID(r.GetConversation())
 	limit, errLimit := pageLimit(r.GetLimit(), 200, 1000)
 	after, errCursor := cursor(r.GetCursor())
-	if err := first(err, errLimit, errCursor); err != nil {
+	if err := first(err, errLimit, errCursor, knownEnum("role", r.GetRole(), wire.Role_name)); err != nil {
 		return nil, err
 	}
-	members, next, err := c.Groups.List(ctx, actor, conv, limit, after)
+	members, next, err := c.Groups.List(ctx, actor, conv, im.Role(r.GetRole()), limit, after)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +123,7 @@ func (c *Calls) listMembers(ctx context.Context, actor im.Actor, r *wire.ListMem
 			Role:         wire.Role(m.Role),
 			MutedUntilMs: contract.Millis(m.MutedUntil),
 			JoinedAtMs:   contract.Millis(m.Joined),
+			Nickname:     m.Nickname,
 		}
 	}
 	return out, nil
@@ -163,6 +164,21 @@ func (c *Calls) leaveGroup(ctx context.Context, actor im.Actor, r *wire.LeaveGro
 		return nil, err
 	}
 	return &wire.LeaveGroupResponse{}, nil
+}
+
+func (c *Calls) setNickname(ctx context.Context, actor im.Actor, r *wire.SetNicknameRequest) (*wire.SetNicknameResponse, error) {
+	conv, err := groupID(r.GetConversation())
+	user, errUser := im.UserID(""), error(nil)
+	if r.GetUser() != "" {
+		user, errUser = userID("user", r.GetUser())
+	}
+	if err := first(err, errUser); err != nil {
+		return nil, err
+	}
+	if err := c.Groups.Nickname(ctx, actor, conv, user, r.GetNickname()); err != nil {
+		return nil, err
+	}
+	return &wire.SetNicknameResponse{}, nil
 }
 
 func (c *Calls) setRole(ctx context.Context, actor im.Actor, r *wire.SetRoleRequest) (*wire.SetRoleResponse, error) {

@@ -63,6 +63,7 @@ func (c *Calls) groupRows() []row {
 		newRow("GroupService/RemoveMembers", User, ClassWrite, ids, c.removeMembers),
 		newRow("GroupService/LeaveGroup", User, ClassWrite, small, c.leaveGroup),
 		newRow("GroupService/DismissGroup", User, ClassWrite, small, c.dismissGroup),
+		newRow("GroupService/SetNickname", User, ClassWrite, small, c.setNickname),
 		newRow("GroupService/SetRole", User, ClassWrite, small, c.setRole),
 		newRow("GroupService/TransferOwnership", User, ClassWrite, small, c.transferOwnership),
 		newRow("GroupService/MuteMember", User, ClassWrite, small, c.muteMember),

@@ -121,7 +121,7 @@ func (d *DB) Group(ctx context.Context, c im.ConversationID, users []im.UserID) 
 	rows, err := d.query(ctx, `
 		SELECT FALSE, name, owner, members, created_at, rev, settings FROM groups WHERE conversation = $1
 		UNION ALL
-		SELECT TRUE, user_id, '', role, muted_until, joined_at, '' FROM memberships
+		SELECT TRUE, user_id, nickname, role, muted_until, joined_at, '' FROM memberships
 		WHERE conversation = $1 AND role <> 0 AND user_id IN `+among, args...)
 	if err != nil {
 		return im.GroupInfo{}, nil, err
@@ -135,7 +135,7 @@ func (d *DB) Group(ctx context.Context, c im.ConversationID, users []im.UserID) 
 			return im.GroupInfo{}, nil, d.failed("scan", err)
 		}
 		if member {
-			members = append(members, im.Member{User: im.UserID(name), Role: im.Role(n), MutedUntil: timeOf(a), Joined: timeOf(b)})
+			members = append(members, im.Member{User: im.UserID(name), Role: im.Role(n), MutedUntil: timeOf(a), Joined: timeOf(b), Nickname: owner})
 			continue
 		}
 		g = im.GroupInfo{Conversation: c, Name: name, Owner: im.UserID(owner), Members: int(n), Created: timeOf(a), Rev: uint64(b)}
@@ -180,17 +180,34 @@ func (d *DB) Roster(ctx context.Context, c im.ConversationID, each func(m im.Mem
 	return g, d.failed("read", rows.Err())
 }
 
-// MembersPage returns at most limit members behind a user id, by user id.
-func (d *DB) MembersPage(ctx context.Context, c im.ConversationID, after im.UserID, limit int) ([]im.Member, error) {
-	return list(ctx, d, scanMember, `
-		SELECT user_id, role, muted_until, joined_at FROM memberships
-		WHERE conversation = $1 AND role <> 0 AND user_id > $2 ORDER BY user_id LIMIT $3`, c, after, limit)
+// MembersPage returns at most limit members after a place: of the one role, or, if
+// that is RoleNone, of all, those of greater roles first. It costs as much as it
+// returns, however large the group is.
+func (d *DB) MembersPage(ctx context.Context, c im.ConversationID, role im.Role, after im.MemberPlace, limit int) (all []im.Member, err error) {
+	for r := im.RoleOwner; r >= im.RoleMember && len(all) < limit; r-- {
+		if role != im.RoleNone && r != role || after.Role != im.RoleNone && r > after.Role {
+			continue
+		}
+		from := im.MemberPlace{} // before all of this role
+		if r == after.Role {
+			from = after
+		}
+		part, err := list(ctx, d, scanMember, `
+			SELECT user_id, role, muted_until, joined_at, nickname FROM memberships
+			WHERE conversation = $1 AND role = $2 AND role <> 0 AND (joined_at, user_id) > ($3, $4)
+			ORDER BY joined_at, user_id LIMIT $5`, c, int64(r), msOf(from.Joined), from.User, limit-len(all))
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, part...)
+	}
+	return all, nil
 }
 
 func scanMember(r *sql.Rows) (im.Member, error) {
 	var m im.Member
 	var muted, joined int64
-	err := r.Scan(&m.User, &m.Role, &muted, &joined)
+	err := r.Scan(&m.User, &m.Role, &muted, &joined, &m.Nickname)
 	m.MutedUntil, m.Joined = timeOf(muted), timeOf(joined)
 	return m, err
 }

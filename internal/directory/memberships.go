@@ -206,6 +206,8 @@ func applyRoster(tx *writeTx, p im.Promise, seq uint64) error {
 	case im.EventMemberMuted:
 		return exec("UPDATE memberships SET muted_until = $1 WHERE user_id = $2 AND conversation = $3 AND role <> 0",
 			msOf(e.Until), e.Users[0], c)
+	case im.EventMemberNicknamed:
+		return exec("UPDATE memberships SET nickname = $1 WHERE user_id = $2 AND conversation = $3 AND role <> 0", e.Text, e.Users[0], c)
 	case im.EventOwnerChanged:
 		if err := exec("UPDATE groups SET owner = $1 WHERE conversation = $2", e.Users[0], c); err != nil {
 			return err
@@ -254,7 +256,7 @@ func join(tx *writeTx, p im.Promise, seq uint64) error {
 		n, err := tx.Exec(`
 			INSERT INTO memberships (user_id, conversation, first_seq, joined_at, role, earlier, read_to) VALUES `+values.String()+`
 			ON CONFLICT (user_id, conversation) DO UPDATE SET first_seq = excluded.first_seq, until_seq = 0,
-				joined_at = excluded.joined_at, role = excluded.role, muted_until = 0, title = ''`+update+`
+				joined_at = excluded.joined_at, role = excluded.role, muted_until = 0, title = '', nickname = ''`+update+`
 			WHERE memberships.role = 0`, args...)
 		joined += n
 		if err != nil {

@@ -93,8 +93,9 @@ type Store interface {
 	// revision, the name and the settings, as of one moment. A group that does not
 	// exist has revision 0.
 	Roster(ctx context.Context, c im.ConversationID, each func(m im.Member, first uint64)) (im.GroupInfo, error)
-	// MembersPage returns at most limit members by user id, after one.
-	MembersPage(ctx context.Context, c im.ConversationID, after im.UserID, limit int) ([]im.Member, error)
+	// MembersPage returns at most limit members after a place: of the one role, or,
+	// if that is RoleNone, of all, those of greater roles first.
+	MembersPage(ctx context.Context, c im.ConversationID, role im.Role, after im.MemberPlace, limit int) ([]im.Member, error)
 	// PromiseRoster stores a promise if the group's revision is p.IfRoster and
 	// nothing else is promised; otherwise it stores nothing and returns false.
 	PromiseRoster(ctx context.Context, p im.Promise) (bool, error)
@@ -338,26 +339,6 @@ func (s *Service) Get(ctx context.Context, actor im.Actor, c im.ConversationID) 
 		return Group{}, err
 	}
 	return v.Group, im.Authorize(v.Role, im.GroupRead, im.RoleNone)
-}
-
-// List returns a page of the members, ordered by user id, and the cursor of the
-// next one, "" after the last.
-func (s *Service) List(ctx context.Context, actor im.Actor, c im.ConversationID, limit int, cursor string) (list []Member, next string, err error) {
-	if limit, err = im.PageSize(cursor == "" || im.ValidID(cursor), limit, MaxPage, DefaultPage); err != nil {
-		return nil, "", err
-	}
-	if _, err := s.Get(ctx, actor, c); err != nil {
-		return nil, "", err
-	}
-	list, err = s.store.MembersPage(ctx, c, im.UserID(cursor), limit+1)
-	if err != nil {
-		return nil, "", fmt.Errorf("list members: %w", err)
-	}
-	if len(list) > limit {
-		list = list[:limit]
-		next = string(list[limit-1].User)
-	}
-	return list, next, nil
 }
 
 // Members returns all current members, for the server's own use.

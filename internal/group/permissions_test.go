@@ -221,6 +221,18 @@ func permissions() []permission {
 			_, _, err := s.ListBans(ctx, by, c, 0, "")
 			return err
 		}),
+		on("say what one is called in the group", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
+			return s.Nickname(ctx, by, c, "", "Tea")
+		}),
+		{"say what one is called in the group, while all are muted", &im.GroupChange{MutedAll: ptr(true)}, func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
+			return w.Nickname(ctx, by, c, "", "Tea")
+		}},
+		on("say what a member is called", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
+			return s.Nickname(ctx, by, c, "other", "Cake")
+		}),
+		on("say what an admin is called", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
+			return s.Nickname(ctx, by, c, "admin2", "Cake")
+		}),
 		on("mute a member", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
 			return s.Mute(ctx, by, c, "other", time.UnixMilli(1_800_000_000_000))
 		}),

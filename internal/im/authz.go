@@ -22,6 +22,8 @@ const (
 	GroupDismiss
 	GroupReact
 	GroupPin
+	GroupNickname
+	GroupNicknameOthers
 )
 
 // groupPowers is the least role for each action. An action without a row is
@@ -45,14 +47,16 @@ var groupPowers = [...]Role{
 	GroupDismiss:        RoleOwner,
 	GroupReact:          RoleMember,
 	GroupPin:            RoleAdmin,
+	GroupNickname:       RoleMember,
+	GroupNicknameOthers: RoleAdmin,
 }
 
 // Authorize is the function Authorize under the group's switches: who may add,
 // write, pin and mention all is theirs to say, and while all are muted admins alone
 // write, pin and react.
 func (s GroupSwitches) Authorize(actor Role, action GroupAction, target Role) error {
-	if action == GroupReact && s.MutedAll && actor == RoleMember {
-		return Errorf(CodeMuted, "nobody but admins may react here for now")
+	if (action == GroupReact || action == GroupNickname) && s.MutedAll && actor == RoleMember {
+		return Errorf(CodeMuted, "nobody but admins may react here, or change what they are called, for now")
 	}
 	if power := s.power(action); power != 0 && actor != RoleNone {
 		if power == GroupPowerAdmins && actor < RoleAdmin {

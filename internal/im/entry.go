@@ -76,6 +76,7 @@ const (
 	EventGroupChanged     EventType = 11
 	EventMemberBanned     EventType = 12
 	EventMemberUnbanned   EventType = 13
+	EventMemberNicknamed  EventType = 14
 	EventContactRequested EventType = 20
 	EventContactAccepted  EventType = 21
 	EventContactRefused   EventType = 22

@@ -55,6 +55,16 @@ type Member struct {
 	// MutedUntil is zero for those who may write.
 	MutedUntil time.Time
 	Joined     time.Time
+	// Nickname is what they are called in the group, "": by their own name.
+	Nickname string
+}
+
+// MemberPlace is where a list of members goes on: the owner, then admins, then the
+// others, each as they joined. The zero place is before all.
+type MemberPlace struct {
+	Role   Role
+	Joined time.Time
+	User   UserID
 }
 
 // Addable is a user whom somebody may add to a group, or ask.

@@ -63,6 +63,7 @@ func commands() []command {
 		{"members", "", "members of the open group", 0, (*Chat).membersCmd},
 		{"invite", "@user…", "add to the open group", 1, (*Chat).inviteCmd},
 		{"kick", "@user…", "remove from the open group", 1, (*Chat).kickCmd},
+		{"nick", "[@user] [NAME]", "what you are called in the open group, or, for admins, a member; without a name: no more", 0, (*Chat).nickCmd},
 		{"role", "@user admin|member", "change a role in the open group", 2, (*Chat).roleCmd},
 		{"mute", "@user DURATION", "mute in the open group, 0 to end it", 2, (*Chat).muteCmd},
 		{"invitations", "", "groups you are invited to", 0, (*Chat).invitationsCmd},

@@ -44,9 +44,31 @@ func (c *Chat) membersCmd(ctx context.Context, _ []string) error {
 		return err
 	}
 	for _, m := range all {
-		c.printf("  %-20s %s\n", c.name(ctx, m.User), strings.ToLower(strings.TrimPrefix(m.Role.String(), "ROLE_")))
+		c.printf("  %-20s %s%s\n", c.name(ctx, m.User), strings.ToLower(strings.TrimPrefix(m.Role.String(), "ROLE_")), called(m.Nickname))
 	}
 	return nil
+}
+
+func called(nickname string) string {
+	if nickname == "" {
+		return ""
+	}
+	return fmt.Sprintf(", here “%s”", clean(nickname))
+}
+
+func (c *Chat) nickCmd(ctx context.Context, args []string) error {
+	g, err := c.group()
+	if err != nil {
+		return err
+	}
+	user := ""
+	if len(args) > 0 && strings.HasPrefix(args[0], "@") {
+		if user, err = c.userID(ctx, args[0]); err != nil {
+			return err
+		}
+		args = args[1:]
+	}
+	return c.client.Groups().SetNickname(ctx, g, user, strings.Join(args, " "))
 }
 
 func (c *Chat) inviteCmd(ctx context.Context, args []string) error {

@@ -311,6 +311,14 @@ func (c *Chat) describe(ctx context.Context, by string, e *wire.Event) string {
 		return fmt.Sprintf("%s banned %s%s", actor, whom, because(e.Text, e.UntilMs))
 	case wire.EventType_EVENT_TYPE_MEMBER_UNBANNED:
 		return fmt.Sprintf("%s unbanned %s", actor, whom)
+	case wire.EventType_EVENT_TYPE_MEMBER_NICKNAMED:
+		if len(who) == 0 {
+			whom = "themselves"
+		}
+		if e.Text == "" {
+			return fmt.Sprintf("%s calls %s by their own name", actor, whom)
+		}
+		return fmt.Sprintf("%s calls %s “%s” here", actor, whom, clean(e.Text))
 	case wire.EventType_EVENT_TYPE_ROLE_CHANGED:
 		return fmt.Sprintf("%s made %s %s", actor, whom, strings.ToLower(strings.TrimPrefix(e.Role.String(), "ROLE_")))
 	case wire.EventType_EVENT_TYPE_MEMBER_MUTED:

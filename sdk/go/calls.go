@@ -210,7 +210,8 @@ func (g Groups) Update(ctx context.Context, req *wire.UpdateGroupRequest) (*wire
 	return resp.Group, err
 }
 
-// Members returns all members, by user id.
+// Members returns all members: the owner, then admins, then the others, each as they
+// joined.
 func (g Groups) Members(ctx context.Context, conversation string) ([]*wire.Member, error) {
 	var all []*wire.Member
 	req := &wire.ListMembersRequest{Conversation: conversation, Limit: 1000}
@@ -312,6 +313,14 @@ func (g Groups) Leave(ctx context.Context, conversation string) error {
 // Each device hears GROUP_DISMISSED, and may read what was said.
 func (g Groups) Dismiss(ctx context.Context, conversation string) error {
 	return g.c.Call(ctx, groupService+"DismissGroup", &wire.DismissGroupRequest{Conversation: conversation}, &wire.DismissGroupResponse{})
+}
+
+// SetNickname sets what a member is called in a group, "": by their own name. user is
+// the caller, also as "", or, for admins, a member of a lower role. All hear
+// MEMBER_NICKNAMED.
+func (g Groups) SetNickname(ctx context.Context, conversation, user, nickname string) error {
+	req := &wire.SetNicknameRequest{Conversation: conversation, User: user, Nickname: nickname}
+	return g.c.Call(ctx, groupService+"SetNickname", req, &wire.SetNicknameResponse{})
 }
 
 // SetRole makes a member an admin, or an admin a member.

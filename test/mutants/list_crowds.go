@@ -47,4 +47,24 @@ var crowds = []Mutant{
 		Hunks:   []Hunk{{gatewayDir + "/pace.go", "p.g.out.FlushAside()", "p.g.Flush()"}},
 		Package: gatewayDir, Test: "TestReleaseWaitsForDeliveries",
 	},
+	{
+		Name: "nickname-of-the-muted", Breaks: "who is muted does not speak by nicknames",
+		Hunks:   []Hunk{{"internal/group/members.go", "if v.Role == im.RoleMember && v.members[user].MutedUntil", "if v.Role == im.RoleNone && v.members[user].MutedUntil"}},
+		Package: "internal/group", Test: "TestNickname",
+	},
+	{
+		Name: "nickname-of-an-equal", Breaks: "admins name members of a lower role only",
+		Hunks:   []Hunk{{"internal/group/members.go", "im.GroupNicknameOthers, v.roleOf(user))", "im.GroupNicknameOthers, im.RoleNone)"}},
+		Package: "internal/group", Test: "TestNickname",
+	},
+	{
+		Name: "nickname-stays", Breaks: "a nickname ends with the membership",
+		Hunks:   []Hunk{{"internal/directory/memberships.go", ", title = '', nickname = ''`", ", title = ''`"}},
+		Package: "internal/group", Test: "TestNickname",
+	},
+	{
+		Name: "page-forgets-the-role", Breaks: "a page of members goes on where the one before ended",
+		Hunks:   []Hunk{{"internal/directory/groups.go", "if r == after.Role {", "if r == after.Role && role != im.RoleNone {"}},
+		Package: "internal/group", Test: "TestListByRole",
+	},
 }

@@ -43,9 +43,11 @@ func members(t *teller) {
 
 	t.call(t.ann, "GroupService/AddMembers", add, new(wire.AddMembersResponse))
 	t.hears("member added by ann carol", all...)
+	t.call(t.carol, "GroupService/SetNickname", &wire.SetNicknameRequest{Conversation: t.tea, Nickname: "The cake"}, new(wire.SetNicknameResponse))
+	t.hears("member nicknamed by carol carol", all...)
 	var list wire.ListMembersResponse
 	t.call(t.carol, "GroupService/ListMembers", &wire.ListMembersRequest{Conversation: t.tea}, &list)
-	t.check(len(list.Members) == 3, "three members", list.Members)
+	t.check(len(list.Members) == 3 && list.Members[0].User == t.ann.id && list.Members[1].User == t.bob.id && list.Members[2].Nickname == "The cake", "three members, by role", list.Members)
 	t.call(t.carol, "GroupService/LeaveGroup", &wire.LeaveGroupRequest{Conversation: t.tea}, new(wire.LeaveGroupResponse))
 	t.hears("member left by carol carol", all...)
 	t.call(t.ann, "GroupService/TransferOwnership", &wire.TransferOwnershipRequest{Conversation: t.tea, User: t.bob.id}, new(wire.TransferOwnershipResponse))

@@ -175,9 +175,9 @@ func groupLife(p *people) {
 	slices.SortFunc(members, func(x, y im.Member) int { return int(x.User[0]) - int(y.User[0]) })
 	want := []im.Member{member("a", im.RoleOwner), b, member("o", im.RoleAdmin)}
 	equal(p, "members", members, want)
-	page, err := p.db.MembersPage(p.ctx, c, "", 10)
+	page, err := p.db.MembersPage(p.ctx, c, im.RoleNone, im.MemberPlace{}, 10)
 	p.ok(err)
-	equal(p, "page", page, want)
+	equal(p, "page", page, []im.Member{want[0], want[2], want[1]})
 	rev, roles := p.roster(c)
 	equal(p, "revision", rev, 8)
 	equal(p, "roster", roles, map[im.UserID]im.Role{"a": im.RoleOwner, "b": im.RoleMember, "o": im.RoleAdmin})
@@ -231,20 +231,42 @@ func groupBoundsOfReading(p *people) {
 	equal(p, "a stranger's", none, nil)
 }
 
+// A page of members: greater roles first, each as they joined, of one role alone or
+// of all; nicknames are in it, and end with a membership.
 func groupPages(p *people) {
-	p.group("grp:g", "g", "z", "A", "b", "Z", "a")
-	var got []im.UserID
-	for after := im.UserID(""); ; after = got[len(got)-1] {
-		page, err := p.db.MembersPage(p.ctx, "grp:g", after, 2)
-		p.ok(err)
-		if len(page) == 0 {
-			break
-		}
-		for _, m := range page {
-			got = append(got, m.User)
+	const c = im.ConversationID("grp:g")
+	p.group(c, "g", "z", "A", "b", "Z", "a")
+	p.change(c, "z", 1, 2, im.Event{Type: im.EventRoleChanged, Users: []im.UserID{"b"}, Role: im.RoleAdmin})
+	p.change(c, "z", 2, 3, im.Event{Type: im.EventMemberNicknamed, Users: []im.UserID{"a"}, Text: "Tea ☕"})
+	p.change(c, "z", 3, 4, im.Event{Type: im.EventMemberNicknamed, Users: []im.UserID{"ghost"}, Text: "Boo"})
+	pages := func(role im.Role) (got []im.UserID) {
+		for after := (im.MemberPlace{}); ; {
+			page, err := p.db.MembersPage(p.ctx, c, role, after, 2)
+			p.ok(err)
+			for _, m := range page {
+				got = append(got, m.User)
+				after = im.MemberPlace{Role: m.Role, Joined: m.Joined, User: m.User}
+			}
+			if len(page) < 2 {
+				return got
+			}
 		}
 	}
-	equal(p, "order", got, []im.UserID{"A", "Z", "a", "b", "z"})
+	equal(p, "order", pages(im.RoleNone), []im.UserID{"z", "b", "A", "Z", "a"})
+	equal(p, "members", pages(im.RoleMember), []im.UserID{"A", "Z", "a"})
+	equal(p, "admins", pages(im.RoleAdmin), []im.UserID{"b"})
+	nickname := func() string {
+		_, members, err := p.db.Group(p.ctx, c, []im.UserID{"a"})
+		p.ok(err)
+		page, err := p.db.MembersPage(p.ctx, c, im.RoleMember, im.MemberPlace{Role: im.RoleMember, Joined: members[0].Joined, User: "Z"}, 9)
+		p.ok(err)
+		equal(p, "the same", page, members)
+		return members[0].Nickname
+	}
+	equal(p, "nickname", nickname(), "Tea ☕")
+	p.change(c, "z", 4, 5, im.Event{Type: im.EventMemberRemoved, Users: []im.UserID{"a"}})
+	p.change(c, "z", 5, 6, im.Event{Type: im.EventMemberAdded, Users: []im.UserID{"a"}, Role: im.RoleMember})
+	equal(p, "came back", nickname(), "")
 }
 
 // The largest lists that one call and one entry may have.

@@ -1,0 +1,122 @@
+package group
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// MaxNickname is the longest nickname in characters.
+const MaxNickname = 64
+
+// List returns a page of the members, of one role or, with RoleNone, of all: the
+// owner, then admins, then the others, each as they joined. next is the cursor of the
+// next page, "" after the last. Who joins or leaves meanwhile moves nobody else; who
+// gets another role may be in two pages, or in none.
+func (s *Service) List(ctx context.Context, actor im.Actor, c im.ConversationID, role im.Role, limit int, cursor string) (list []Member, next string, err error) {
+	after, ok := parsePlace(cursor)
+	if limit, err = im.PageSize(ok, limit, MaxPage, DefaultPage); err != nil {
+		return nil, "", err
+	}
+	if role > im.RoleOwner {
+		return nil, "", im.Wrong("role", "is not known")
+	}
+	if _, err := s.Get(ctx, actor, c); err != nil {
+		return nil, "", err
+	}
+	list, err = s.store.MembersPage(ctx, c, role, after, limit+1)
+	if err != nil {
+		return nil, "", fmt.Errorf("list members: %w", err)
+	}
+	if len(list) > limit {
+		list = list[:limit]
+		next = formatPlace(&list[limit-1])
+	}
+	return list, next, nil
+}
+
+// CursorPattern is of cursors of List: a role, when its member joined (Unix
+// milliseconds), and who it is.
+const CursorPattern = `^([123]\.[0-9]{1,15}\.[A-Za-z0-9_-]{1,64})?$`
+
+func formatPlace(m *Member) string {
+	return fmt.Sprintf("%d.%d.%s", m.Role, m.Joined.UnixMilli(), m.User)
+}
+
+func parsePlace(cursor string) (p im.MemberPlace, ok bool) {
+	if cursor == "" {
+		return p, true
+	}
+	role, rest, _ := strings.Cut(cursor, ".")
+	joined, user, _ := strings.Cut(rest, ".")
+	ms, err := strconv.ParseUint(joined, 10, 52)
+	if len(role) != 1 || role < "1" || role > "3" || err != nil || len(joined) > 15 || !im.ValidID(user) {
+		return p, false
+	}
+	return im.MemberPlace{Role: im.Role(role[0] - '0'), Joined: time.UnixMilli(int64(ms)), User: im.UserID(user)}, true
+}
+
+// Nickname sets what a member is called in the group, "": by their own name. Admins
+// do it to members of a lower role, too. Who is muted does not, for it is told to all.
+func (s *Service) Nickname(ctx context.Context, actor im.Actor, c im.ConversationID, user im.UserID, nickname string) error {
+	if err := checkNickname(nickname); err != nil {
+		return err
+	}
+	if user == "" {
+		user = actor.User
+	}
+	if user == actor.User {
+		return s.change(ctx, actor, c, nil, func(v *view) (*im.Event, error) {
+			if err := v.Settings.Authorize(v.Role, im.GroupNickname, im.RoleNone); err != nil {
+				return nil, err
+			}
+			if v.Role == im.RoleMember && v.members[user].MutedUntil.After(s.o.Now()) {
+				return nil, im.Errorf(im.CodeMuted, "you are muted here")
+			}
+			return s.named(ctx, c, user, nickname)
+		})
+	}
+	if _, err := im.ParseUserID(string(user)); err != nil {
+		return err
+	}
+	return s.change(ctx, actor, c, []im.UserID{user}, func(v *view) (*im.Event, error) {
+		if err := im.Authorize(v.Role, im.GroupNicknameOthers, v.roleOf(user)); err != nil {
+			return nil, err
+		}
+		if v.roleOf(user) == im.RoleNone {
+			return nil, im.Errorf(im.CodeNotFound, "this user is not a member")
+		}
+		return s.named(ctx, c, user, nickname)
+	})
+}
+
+// named is the event by which a member is called so, nil if they are already. The
+// roster in RAM has no nicknames: they decide nothing.
+func (s *Service) named(ctx context.Context, c im.ConversationID, user im.UserID, nickname string) (*im.Event, error) {
+	_, now, err := s.store.Group(ctx, c, []im.UserID{user})
+	if err != nil {
+		return nil, fmt.Errorf("read member: %w", err)
+	}
+	if len(now) > 0 && now[0].Nickname == nickname {
+		return nil, nil
+	}
+	return &im.Event{Type: im.EventMemberNicknamed, Users: []im.UserID{user}, Text: nickname}, nil
+}
+
+func checkNickname(name string) error {
+	switch {
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return im.Wrong("nickname", "must be text without control characters")
+	case name != "" && strings.TrimSpace(name) == "":
+		return im.Wrong("nickname", "must be empty, or more than space")
+	case utf8.RuneCountInString(name) > MaxNickname:
+		return im.TooLarge("nickname", "may have at most %d characters", MaxNickname)
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package group_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/skein-im/skein/internal/group"
+	"github.com/skein-im/skein/internal/im"
+)
+
+// nickname is what the directory says that a member is called.
+func (w *world) nickname(c im.ConversationID, u im.UserID) string {
+	w.t.Helper()
+	_, members, err := w.store.Group(w.t.Context(), c, []im.UserID{u})
+	if err != nil || len(members) != 1 {
+		w.t.Fatal(members, err)
+	}
+	return members[0].Nickname
+}
+
+func TestNickname(t *testing.T) {
+	w := newWorld(t, group.Options{}, "o", "a", "a2", "m", "x")
+	c := w.create("o", "a", "a2", "m")
+	for _, u := range []im.UserID{"a", "a2"} {
+		w.ok(w.SetRole(t.Context(), actor("o"), c, u, im.RoleAdmin))
+	}
+	set := func(by, user im.UserID, nickname string) im.Code {
+		return im.CodeOf(w.Nickname(t.Context(), actor(by), c, user, nickname))
+	}
+	for _, x := range []struct {
+		by, user im.UserID
+		nickname string
+		want     im.Code
+	}{
+		{"m", "", "朋友 ☕", ""}, {"m", "m", "Tea", ""}, {"a", "m", "Cake", ""}, {"o", "a", "Boss", ""}, {"a", "a", "", ""},
+		{"m", "a", "x", im.CodePermissionDenied}, {"a", "a2", "x", im.CodePermissionDenied}, {"a", "o", "x", im.CodePermissionDenied},
+		{"a", "x", "x", im.CodeNotFound}, {"x", "", "x", im.CodeNotFound}, {"x", "m", "x", im.CodeNotFound},
+		{"o", "no user!", "x", im.CodeInvalidArgument}, {"m", "", " ", im.CodeInvalidArgument}, {"m", "", "a\nb", im.CodeInvalidArgument}, {"m", "", "\xff", im.CodeInvalidArgument},
+		{"m", "", strings.Repeat("ü", 65), im.CodeTooLarge}, {"m", "", strings.Repeat("ü", 64), ""}, {"m", "", "Tea", ""},
+	} {
+		rev := w.rev(c)
+		if got := set(x.by, x.user, x.nickname); got != x.want {
+			t.Errorf("%s calls %q %q: %q, want %q", x.by, x.user, x.nickname, got, x.want)
+		}
+		if done := w.rev(c) != rev; done != (x.want == "") && x.nickname != "" {
+			t.Errorf("%s calls %q %q: an entry %v", x.by, x.user, x.nickname, done)
+		}
+	}
+	if got := w.nickname(c, "m"); got != "Tea" {
+		t.Fatalf("m is called %q", got)
+	}
+	entries := w.journal.Entries(c)
+	if e := entries[len(entries)-1].Event; e.Type != im.EventMemberNicknamed || !slices.Equal(e.Users, []im.UserID{"m"}) || e.Text != "Tea" {
+		t.Errorf("the entry says %+v", e)
+	}
+	rev := w.rev(c)
+	if set("m", "", "Tea") != "" || w.rev(c) != rev {
+		t.Error("what changes nothing makes an entry")
+	}
+	w.ok(w.Mute(t.Context(), actor("o"), c, "m", w.now.Add(time.Minute)))
+	if got := set("m", "", "Spam"); got != im.CodeMuted {
+		t.Errorf("who is muted: %q", got)
+	}
+	_, err := w.Remove(t.Context(), actor("o"), c, []im.UserID{"m"})
+	w.ok(err)
+	_, _, err = w.Add(t.Context(), actor("o"), c, []im.UserID{"m"})
+	w.ok(err)
+	if got := w.nickname(c, "m"); got != "" {
+		t.Errorf("m comes back as %q", got)
+	}
+	w.agrees(c)
+}
+
+// A list of members: by role, then as they joined; of one role; by pages of any size.
+func TestListByRole(t *testing.T) {
+	w := newWorld(t, group.Options{}, "o", "a", "b", "c", "d", "e")
+	c := w.create("o", "d")
+	for _, u := range []im.UserID{"c", "e", "b", "a"} {
+		w.now = w.now.Add(time.Second)
+		_, _, err := w.Add(t.Context(), actor("o"), c, []im.UserID{u})
+		w.ok(err)
+	}
+	for _, u := range []im.UserID{"a", "e"} {
+		w.ok(w.SetRole(t.Context(), actor("o"), c, u, im.RoleAdmin))
+	}
+	for role, want := range map[im.Role][]im.UserID{
+		im.RoleNone: {"o", "e", "a", "d", "c", "b"}, im.RoleOwner: {"o"}, im.RoleAdmin: {"e", "a"}, im.RoleMember: {"d", "c", "b"},
+	} {
+		for limit := 1; limit < 8; limit++ {
+			var got []im.UserID
+			for cursor, more := "", true; more; more = cursor != "" {
+				page, next, err := w.List(t.Context(), actor("b"), c, role, limit, cursor)
+				w.ok(err)
+				if len(page) > limit {
+					t.Fatalf("a page of %d", len(page))
+				}
+				for _, m := range page {
+					got = append(got, m.User)
+				}
+				cursor = next
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("role %d, pages of %d: %v, want %v", role, limit, got, want)
+			}
+		}
+	}
+	for _, cursor := range []string{"b", "0.1.b", "4.1.b", "1..b", "1.-1.b", "1.1.", "1.1.b c", "1.1", "11.1.b", "1.9999999999999999.b"} {
+		if _, _, err := w.List(t.Context(), actor("o"), c, im.RoleNone, 0, cursor); im.CodeOf(err) != im.CodeInvalidArgument {
+			t.Errorf("cursor %q: %v", cursor, err)
+		}
+	}
+	if _, _, err := w.List(t.Context(), actor("o"), c, 4, 0, ""); im.CodeOf(err) != im.CodeInvalidArgument {
+		t.Errorf("role 4: %v", err)
+	}
+}
