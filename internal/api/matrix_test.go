@@ -133,7 +133,7 @@ var matrix = []cell{
 	}},
 	{"GroupService/LeaveGroup", "", "NT NF NF NF NF ok ok PD NF PD", func(s *scene) proto.Message { return &wire.LeaveGroupRequest{Conversation: s.group} }},
 	{"GroupService/DismissGroup", "", ownerFor, func(s *scene) proto.Message { return &wire.DismissGroupRequest{Conversation: s.group} }},
-	{"GroupService/SetNickname", "one's own", inGroup, func(s *scene) proto.Message {
+	{"GroupService/SetNickname", "", inGroup, func(s *scene) proto.Message {
 		return &wire.SetNicknameRequest{Conversation: s.group, Nickname: "Tea"}
 	}},
 	{"GroupService/SetNickname", "another's", groupMgr, func(s *scene) proto.Message {

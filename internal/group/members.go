@@ -68,6 +68,9 @@ func (s *Service) Nickname(ctx context.Context, actor im.Actor, c im.Conversatio
 	if err := checkNickname(nickname); err != nil {
 		return err
 	}
+	if strings.TrimSpace(nickname) == "" { // space is none
+		nickname = ""
+	}
 	if user == "" {
 		user = actor.User
 	}
@@ -113,8 +116,6 @@ func checkNickname(name string) error {
 	switch {
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
 		return im.Wrong("nickname", "must be text without control characters")
-	case name != "" && strings.TrimSpace(name) == "":
-		return im.Wrong("nickname", "must be empty, or more than space")
 	case utf8.RuneCountInString(name) > MaxNickname:
 		return im.TooLarge("nickname", "may have at most %d characters", MaxNickname)
 	}

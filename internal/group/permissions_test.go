@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -173,6 +174,25 @@ func joiningPermissions() []permission {
 	}
 }
 
+// nicknamePermissions are those of what members are called.
+func nicknamePermissions() []permission {
+	type service = *group.Service
+	return []permission{
+		on("say what one is called in the group", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
+			return s.Nickname(ctx, by, c, "", "Tea")
+		}),
+		{"say what one is called in the group, while all are muted", &im.GroupChange{MutedAll: ptr(true)}, func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
+			return w.Nickname(ctx, by, c, "", "Tea")
+		}},
+		on("say what a member is called", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
+			return s.Nickname(ctx, by, c, "other", "Cake")
+		}),
+		on("say what an admin is called", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
+			return s.Nickname(ctx, by, c, "admin2", "Cake")
+		}),
+	}
+}
+
 func permissions() []permission {
 	type service = *group.Service
 	remove := func(u im.UserID) func(context.Context, service, im.Actor, im.ConversationID) error {
@@ -221,18 +241,6 @@ func permissions() []permission {
 			_, _, err := s.ListBans(ctx, by, c, 0, "")
 			return err
 		}),
-		on("say what one is called in the group", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
-			return s.Nickname(ctx, by, c, "", "Tea")
-		}),
-		{"say what one is called in the group, while all are muted", &im.GroupChange{MutedAll: ptr(true)}, func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
-			return w.Nickname(ctx, by, c, "", "Tea")
-		}},
-		on("say what a member is called", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
-			return s.Nickname(ctx, by, c, "other", "Cake")
-		}),
-		on("say what an admin is called", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
-			return s.Nickname(ctx, by, c, "admin2", "Cake")
-		}),
 		on("mute a member", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
 			return s.Mute(ctx, by, c, "other", time.UnixMilli(1_800_000_000_000))
 		}),
@@ -277,7 +285,7 @@ func TestPermissions(t *testing.T) {
 		b.WriteString(" " + a.name + " |")
 	}
 	b.WriteString("\n|---|" + strings.Repeat("---|", len(who)) + "\n")
-	for _, row := range append(permissions(), joiningPermissions()...) {
+	for _, row := range slices.Concat(permissions(), nicknamePermissions(), joiningPermissions()) {
 		b.WriteString("| " + row.name + " |")
 		var c im.ConversationID
 		var fresh uint64
