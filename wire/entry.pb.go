@@ -331,7 +331,7 @@ const (
 	// Somebody who is no member was banned, as MEMBER_REMOVED with `banned` tells of a member.
 	EventType_EVENT_TYPE_MEMBER_BANNED   EventType = 12
 	EventType_EVENT_TYPE_MEMBER_UNBANNED EventType = 13
-	// The member in `users` is called `text` in the group; empty: by their own name. SPEC §4.23.
+	// The member in `users` is called `text` in the group; empty: by their own name. SPEC §4.24.
 	EventType_EVENT_TYPE_MEMBER_NICKNAMED EventType = 14
 	// The following stand in `me:` feeds only.
 	EventType_EVENT_TYPE_CONTACT_REQUESTED EventType = 20

@@ -7423,6 +7423,307 @@ func (x *ListVotesResponse) GetNext() string {
 	return ""
 }
 
+type ForwardMessagesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where they go.
+	Conversation string `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// 1 to 100, in the order in which they are to stand.
+	Messages []*ForwardSource `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	// All in one message.
+	Merge *ForwardMerge `protobuf:"bytes,3,opt,name=merge,proto3" json:"merge,omitempty"`
+	// As in the Send, of all of them.
+	Silent        bool `protobuf:"varint,4,opt,name=silent,proto3" json:"silent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForwardMessagesRequest) Reset() {
+	*x = ForwardMessagesRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[128]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForwardMessagesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForwardMessagesRequest) ProtoMessage() {}
+
+func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[128]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForwardMessagesRequest.ProtoReflect.Descriptor instead.
+func (*ForwardMessagesRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+}
+
+func (x *ForwardMessagesRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ForwardMessagesRequest) GetMessages() []*ForwardSource {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *ForwardMessagesRequest) GetMerge() *ForwardMerge {
+	if x != nil {
+		return x.Merge
+	}
+	return nil
+}
+
+func (x *ForwardMessagesRequest) GetSilent() bool {
+	if x != nil {
+		return x.Silent
+	}
+	return false
+}
+
+type ForwardSource struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq          uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// The copy's, as of a Send; none with `merge`. Without one the server makes it.
+	Id            []byte `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForwardSource) Reset() {
+	*x = ForwardSource{}
+	mi := &file_skein_v1_services_proto_msgTypes[129]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForwardSource) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForwardSource) ProtoMessage() {}
+
+func (x *ForwardSource) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[129]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForwardSource.ProtoReflect.Descriptor instead.
+func (*ForwardSource) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+}
+
+func (x *ForwardSource) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ForwardSource) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *ForwardSource) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+type ForwardMerge struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 1 to 200 characters.
+	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
+	// The message's, as of a Send. Without one the server makes it.
+	Id            []byte `protobuf:"bytes,2,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForwardMerge) Reset() {
+	*x = ForwardMerge{}
+	mi := &file_skein_v1_services_proto_msgTypes[130]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForwardMerge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForwardMerge) ProtoMessage() {}
+
+func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[130]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForwardMerge.ProtoReflect.Descriptor instead.
+func (*ForwardMerge) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+}
+
+func (x *ForwardMerge) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *ForwardMerge) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+type ForwardMessagesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What was stored, in the order of the request; with `merge` one.
+	Forwarded []*Forwarded `protobuf:"bytes,1,rep,name=forwarded,proto3" json:"forwarded,omitempty"`
+	// Why the next one, and what is behind it, was not stored; absent: all were.
+	Error         *Error `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForwardMessagesResponse) Reset() {
+	*x = ForwardMessagesResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[131]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForwardMessagesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForwardMessagesResponse) ProtoMessage() {}
+
+func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[131]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForwardMessagesResponse.ProtoReflect.Descriptor instead.
+func (*ForwardMessagesResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+}
+
+func (x *ForwardMessagesResponse) GetForwarded() []*Forwarded {
+	if x != nil {
+		return x.Forwarded
+	}
+	return nil
+}
+
+func (x *ForwardMessagesResponse) GetError() *Error {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
+type Forwarded struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	Seq           uint64                 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	StoredAtMs    int64                  `protobuf:"varint,3,opt,name=stored_at_ms,json=storedAtMs,proto3" json:"stored_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Forwarded) Reset() {
+	*x = Forwarded{}
+	mi := &file_skein_v1_services_proto_msgTypes[132]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Forwarded) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Forwarded) ProtoMessage() {}
+
+func (x *Forwarded) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[132]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
+func (*Forwarded) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+}
+
+func (x *Forwarded) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *Forwarded) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Forwarded) GetStoredAtMs() int64 {
+	if x != nil {
+		return x.StoredAtMs
+	}
+	return 0
+}
+
 type PinMessageRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -7436,7 +7737,7 @@ type PinMessageRequest struct {
 
 func (x *PinMessageRequest) Reset() {
 	*x = PinMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7448,7 +7749,7 @@ func (x *PinMessageRequest) String() string {
 func (*PinMessageRequest) ProtoMessage() {}
 
 func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7461,7 +7762,7 @@ func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
 func (*PinMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *PinMessageRequest) GetConversation() string {
@@ -7503,7 +7804,7 @@ type PinMessageResponse struct {
 
 func (x *PinMessageResponse) Reset() {
 	*x = PinMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7515,7 +7816,7 @@ func (x *PinMessageResponse) String() string {
 func (*PinMessageResponse) ProtoMessage() {}
 
 func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7528,7 +7829,7 @@ func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
 func (*PinMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *PinMessageResponse) GetId() []byte {
@@ -7558,7 +7859,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7570,7 +7871,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7583,7 +7884,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *ListPinsRequest) GetConversation() string {
@@ -7619,7 +7920,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7631,7 +7932,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7644,7 +7945,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *ListPinsResponse) GetEntries() []*Entry {
@@ -7673,7 +7974,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7685,7 +7986,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7698,7 +7999,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -7724,7 +8025,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7736,7 +8037,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7749,7 +8050,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -7775,7 +8076,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7787,7 +8088,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7800,7 +8101,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -7850,7 +8151,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7862,7 +8163,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7875,7 +8176,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -7903,7 +8204,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7915,7 +8216,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7928,7 +8229,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -7958,7 +8259,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7970,7 +8271,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7983,7 +8284,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -8015,7 +8316,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8027,7 +8328,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8040,7 +8341,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 type CancelScheduledRequest struct {
@@ -8052,7 +8353,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8064,7 +8365,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8077,7 +8378,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -8095,7 +8396,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8107,7 +8408,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8120,7 +8421,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 // What a user chose.
@@ -8135,7 +8436,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8147,7 +8448,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8160,7 +8461,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *Voted) GetUser() string {
@@ -8188,7 +8489,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8200,7 +8501,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8213,7 +8514,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -8242,7 +8543,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8254,7 +8555,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8267,7 +8568,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -8297,7 +8598,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8309,7 +8610,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8322,7 +8623,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -8367,7 +8668,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8379,7 +8680,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8392,7 +8693,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -8444,7 +8745,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8456,7 +8757,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8469,7 +8770,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -8516,7 +8817,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8528,7 +8829,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8541,7 +8842,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -8561,7 +8862,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8573,7 +8874,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8586,7 +8887,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -8611,7 +8912,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8623,7 +8924,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8636,7 +8937,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 type SetMyStateRequest struct {
@@ -8657,7 +8958,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8669,7 +8970,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8682,7 +8983,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -8743,7 +9044,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8755,7 +9056,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8768,7 +9069,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -8789,7 +9090,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8801,7 +9102,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8814,7 +9115,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -8847,7 +9148,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8859,7 +9160,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8872,7 +9173,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -8898,7 +9199,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8910,7 +9211,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8923,7 +9224,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -8963,7 +9264,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8975,7 +9276,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8988,7 +9289,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -9009,7 +9310,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9021,7 +9322,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9034,7 +9335,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -9067,7 +9368,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9079,7 +9380,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9092,7 +9393,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -9113,7 +9414,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9125,7 +9426,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9138,7 +9439,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -9165,7 +9466,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9177,7 +9478,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9190,7 +9491,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -9216,7 +9517,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9228,7 +9529,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9241,7 +9542,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -9260,7 +9561,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9272,7 +9573,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9285,7 +9586,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -9306,7 +9607,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9318,7 +9619,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9331,7 +9632,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -9357,7 +9658,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9369,7 +9670,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9382,7 +9683,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -9409,7 +9710,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9421,7 +9722,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9434,7 +9735,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -9481,7 +9782,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9493,7 +9794,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9506,7 +9807,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -10001,7 +10302,27 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06cursor\x18\x05 \x01(\tR\x06cursor\"N\n" +
 	"\x11ListVotesResponse\x12%\n" +
 	"\x05voted\x18\x01 \x03(\v2\x0f.skein.v1.VotedR\x05voted\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"q\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\xb7\x01\n" +
+	"\x16ForwardMessagesRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x123\n" +
+	"\bmessages\x18\x02 \x03(\v2\x17.skein.v1.ForwardSourceR\bmessages\x12,\n" +
+	"\x05merge\x18\x03 \x01(\v2\x16.skein.v1.ForwardMergeR\x05merge\x12\x16\n" +
+	"\x06silent\x18\x04 \x01(\bR\x06silent\"U\n" +
+	"\rForwardSource\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\fR\x02id\"4\n" +
+	"\fForwardMerge\x12\x14\n" +
+	"\x05title\x18\x01 \x01(\tR\x05title\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\fR\x02id\"s\n" +
+	"\x17ForwardMessagesResponse\x121\n" +
+	"\tforwarded\x18\x01 \x03(\v2\x13.skein.v1.ForwardedR\tforwarded\x12%\n" +
+	"\x05error\x18\x02 \x01(\v2\x0f.skein.v1.ErrorR\x05error\"O\n" +
+	"\tForwarded\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12 \n" +
+	"\fstored_at_ms\x18\x03 \x01(\x03R\n" +
+	"storedAtMs\"q\n" +
 	"\x11PinMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -10217,7 +10538,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x10ListJoinRequests\x12!.skein.v1.ListJoinRequestsRequest\x1a\".skein.v1.ListJoinRequestsResponse\x12J\n" +
 	"\vApproveJoin\x12\x1c.skein.v1.ApproveJoinRequest\x1a\x1d.skein.v1.ApproveJoinResponse\x12G\n" +
 	"\n" +
-	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xa1\f\n" +
+	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xf9\f\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -10231,7 +10552,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\tListVotes\x12\x1a.skein.v1.ListVotesRequest\x1a\x1b.skein.v1.ListVotesResponse\x12G\n" +
 	"\n" +
 	"PinMessage\x12\x1b.skein.v1.PinMessageRequest\x1a\x1c.skein.v1.PinMessageResponse\x12A\n" +
-	"\bListPins\x12\x19.skein.v1.ListPinsRequest\x1a\x1a.skein.v1.ListPinsResponse\x12M\n" +
+	"\bListPins\x12\x19.skein.v1.ListPinsRequest\x1a\x1a.skein.v1.ListPinsResponse\x12V\n" +
+	"\x0fForwardMessages\x12 .skein.v1.ForwardMessagesRequest\x1a!.skein.v1.ForwardMessagesResponse\x12M\n" +
 	"\fListMentions\x12\x1d.skein.v1.ListMentionsRequest\x1a\x1e.skein.v1.ListMentionsResponse\x12V\n" +
 	"\x0fScheduleMessage\x12 .skein.v1.ScheduleMessageRequest\x1a!.skein.v1.ScheduleMessageResponse\x12P\n" +
 	"\rListScheduled\x12\x1e.skein.v1.ListScheduledRequest\x1a\x1f.skein.v1.ListScheduledResponse\x12V\n" +
@@ -10266,7 +10588,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 173)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 178)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
@@ -10401,82 +10723,87 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*EndPollResponse)(nil),           // 130: skein.v1.EndPollResponse
 	(*ListVotesRequest)(nil),          // 131: skein.v1.ListVotesRequest
 	(*ListVotesResponse)(nil),         // 132: skein.v1.ListVotesResponse
-	(*PinMessageRequest)(nil),         // 133: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),        // 134: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),           // 135: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),          // 136: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),    // 137: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),   // 138: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                 // 139: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),      // 140: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),     // 141: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),    // 142: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),   // 143: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),    // 144: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),   // 145: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                     // 146: skein.v1.Voted
-	(*ListMentionsRequest)(nil),       // 147: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),      // 148: skein.v1.ListMentionsResponse
-	(*ListEntriesRequest)(nil),        // 149: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 150: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 151: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 152: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 153: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 154: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 155: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 156: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 157: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 158: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 159: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 160: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 161: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 162: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 163: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 164: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 165: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 166: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 167: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 168: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 169: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 170: skein.v1.CreateGroupForResponse
-	nil,                               // 171: skein.v1.User.ExtraEntry
-	nil,                               // 172: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                               // 173: skein.v1.Group.ExtraEntry
-	nil,                               // 174: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 175: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 176: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 177: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 178: skein.v1.Device
-	(Role)(0),                         // 179: skein.v1.Role
-	(GroupPower)(0),                   // 180: skein.v1.GroupPower
-	(JoinMode)(0),                     // 181: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 182: skein.v1.GroupHistory
-	(*Content)(nil),                   // 183: skein.v1.Content
-	(*Poll)(nil),                      // 184: skein.v1.Poll
-	(GroupMention)(0),                 // 185: skein.v1.GroupMention
-	(*Entry)(nil),                     // 186: skein.v1.Entry
-	(*Error)(nil),                     // 187: skein.v1.Error
-	(*Newest)(nil),                    // 188: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 189: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 190: skein.v1.MyState
-	(*GroupChange)(nil),               // 191: skein.v1.GroupChange
+	(*ForwardMessagesRequest)(nil),    // 133: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),             // 134: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),              // 135: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),   // 136: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                 // 137: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),         // 138: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),        // 139: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),           // 140: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),          // 141: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),    // 142: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),   // 143: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                 // 144: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),      // 145: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),     // 146: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),    // 147: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),   // 148: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),    // 149: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),   // 150: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                     // 151: skein.v1.Voted
+	(*ListMentionsRequest)(nil),       // 152: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),      // 153: skein.v1.ListMentionsResponse
+	(*ListEntriesRequest)(nil),        // 154: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 155: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 156: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 157: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 158: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 159: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 160: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 161: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 162: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 163: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 164: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 165: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 166: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 167: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 168: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 169: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 170: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 171: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 172: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 173: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 174: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 175: skein.v1.CreateGroupForResponse
+	nil,                               // 176: skein.v1.User.ExtraEntry
+	nil,                               // 177: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                               // 178: skein.v1.Group.ExtraEntry
+	nil,                               // 179: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 180: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 181: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 182: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 183: skein.v1.Device
+	(Role)(0),                         // 184: skein.v1.Role
+	(GroupPower)(0),                   // 185: skein.v1.GroupPower
+	(JoinMode)(0),                     // 186: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 187: skein.v1.GroupHistory
+	(*Content)(nil),                   // 188: skein.v1.Content
+	(*Poll)(nil),                      // 189: skein.v1.Poll
+	(GroupMention)(0),                 // 190: skein.v1.GroupMention
+	(*Error)(nil),                     // 191: skein.v1.Error
+	(*Entry)(nil),                     // 192: skein.v1.Entry
+	(*Newest)(nil),                    // 193: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 194: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 195: skein.v1.MyState
+	(*GroupChange)(nil),               // 196: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	178, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	183, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	5,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	178, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	183, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	5,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	5,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	16,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	178, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	171, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	183, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	176, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
 	21,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	21,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	21,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 11: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	2,   // 12: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 13: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	172, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	177, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	21,  // 15: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 16: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
 	2,   // 17: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
@@ -10486,29 +10813,29 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	30,  // 21: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	30,  // 22: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	30,  // 23: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	179, // 24: skein.v1.Group.role:type_name -> skein.v1.Role
-	173, // 25: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	180, // 26: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	180, // 27: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	180, // 28: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	181, // 29: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	182, // 30: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	180, // 31: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	179, // 32: skein.v1.Member.role:type_name -> skein.v1.Role
+	184, // 24: skein.v1.Group.role:type_name -> skein.v1.Role
+	178, // 25: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	185, // 26: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	185, // 27: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	185, // 28: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	186, // 29: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	187, // 30: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	185, // 31: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	184, // 32: skein.v1.Member.role:type_name -> skein.v1.Role
 	49,  // 33: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	49,  // 34: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	49,  // 35: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	174, // 36: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	180, // 37: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	180, // 38: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	180, // 39: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	181, // 40: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	182, // 41: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	180, // 42: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	179, // 36: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	185, // 37: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	185, // 38: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	185, // 39: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	186, // 40: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	187, // 41: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	185, // 42: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
 	49,  // 43: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	179, // 44: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	184, // 44: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
 	50,  // 45: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	179, // 46: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	184, // 46: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
 	77,  // 47: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
 	84,  // 48: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
 	49,  // 49: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
@@ -10516,197 +10843,203 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	91,  // 51: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
 	49,  // 52: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
 	102, // 53: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	183, // 54: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	175, // 55: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	184, // 56: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	185, // 57: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	183, // 58: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	176, // 59: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	185, // 60: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	188, // 54: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	180, // 55: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	189, // 56: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	190, // 57: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	188, // 58: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	181, // 59: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	190, // 60: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
 	121, // 61: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	183, // 62: skein.v1.Edited.content:type_name -> skein.v1.Content
-	177, // 63: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	185, // 64: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	188, // 62: skein.v1.Edited.content:type_name -> skein.v1.Content
+	182, // 63: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	190, // 64: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
 	126, // 65: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	146, // 66: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	186, // 67: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	113, // 68: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	113, // 69: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	4,   // 70: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	187, // 71: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	139, // 72: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	113, // 73: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	186, // 74: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	186, // 75: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	186, // 76: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	188, // 77: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	189, // 78: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	190, // 79: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	5,   // 80: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	178, // 81: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	5,   // 82: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	21,  // 83: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	21,  // 84: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	16,  // 85: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	191, // 86: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	49,  // 87: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	6,   // 88: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	8,   // 89: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	10,  // 90: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	12,  // 91: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	14,  // 92: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	17,  // 93: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	19,  // 94: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	22,  // 95: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	24,  // 96: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	26,  // 97: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	28,  // 98: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	31,  // 99: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	33,  // 100: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	35,  // 101: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	37,  // 102: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	39,  // 103: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	41,  // 104: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	43,  // 105: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	45,  // 106: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	47,  // 107: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	51,  // 108: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	53,  // 109: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	55,  // 110: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	57,  // 111: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	59,  // 112: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	61,  // 113: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	63,  // 114: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	65,  // 115: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	67,  // 116: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	69,  // 117: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	71,  // 118: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	73,  // 119: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	75,  // 120: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	78,  // 121: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	80,  // 122: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	82,  // 123: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	85,  // 124: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	87,  // 125: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	89,  // 126: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	92,  // 127: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	94,  // 128: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	96,  // 129: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	98,  // 130: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	100, // 131: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	103, // 132: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	105, // 133: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	107, // 134: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	109, // 135: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	111, // 136: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	113, // 137: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	115, // 138: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	117, // 139: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	119, // 140: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	122, // 141: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	124, // 142: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	127, // 143: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	129, // 144: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	131, // 145: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	133, // 146: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	135, // 147: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	147, // 148: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	137, // 149: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	140, // 150: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	142, // 151: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	144, // 152: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	149, // 153: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	151, // 154: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	153, // 155: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	155, // 156: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	157, // 157: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	159, // 158: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	161, // 159: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	163, // 160: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	165, // 161: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	167, // 162: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	169, // 163: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	7,   // 164: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	9,   // 165: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	11,  // 166: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	13,  // 167: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	15,  // 168: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	18,  // 169: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	20,  // 170: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	23,  // 171: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	25,  // 172: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	27,  // 173: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	29,  // 174: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	32,  // 175: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	34,  // 176: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	36,  // 177: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	38,  // 178: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	40,  // 179: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	42,  // 180: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	44,  // 181: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	46,  // 182: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	48,  // 183: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	52,  // 184: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	54,  // 185: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	56,  // 186: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	58,  // 187: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	60,  // 188: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	62,  // 189: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	64,  // 190: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	66,  // 191: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	68,  // 192: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	70,  // 193: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	72,  // 194: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	74,  // 195: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	76,  // 196: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	79,  // 197: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	81,  // 198: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	83,  // 199: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	86,  // 200: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	88,  // 201: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	90,  // 202: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	93,  // 203: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	95,  // 204: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	97,  // 205: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	99,  // 206: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	101, // 207: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	104, // 208: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	106, // 209: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	108, // 210: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	110, // 211: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	112, // 212: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	114, // 213: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	116, // 214: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	118, // 215: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	120, // 216: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	123, // 217: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	125, // 218: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	128, // 219: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	130, // 220: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	132, // 221: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	134, // 222: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	136, // 223: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	148, // 224: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	138, // 225: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	141, // 226: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	143, // 227: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	145, // 228: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	150, // 229: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	152, // 230: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	154, // 231: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	156, // 232: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	158, // 233: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	160, // 234: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	162, // 235: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	164, // 236: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	166, // 237: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	168, // 238: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	170, // 239: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	164, // [164:240] is the sub-list for method output_type
-	88,  // [88:164] is the sub-list for method input_type
-	88,  // [88:88] is the sub-list for extension type_name
-	88,  // [88:88] is the sub-list for extension extendee
-	0,   // [0:88] is the sub-list for field type_name
+	151, // 66: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	134, // 67: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	135, // 68: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	137, // 69: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	191, // 70: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	192, // 71: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	113, // 72: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	113, // 73: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	4,   // 74: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	191, // 75: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	144, // 76: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	113, // 77: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	192, // 78: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	192, // 79: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	192, // 80: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	193, // 81: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	194, // 82: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	195, // 83: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	5,   // 84: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	183, // 85: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	5,   // 86: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	21,  // 87: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	21,  // 88: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	16,  // 89: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	196, // 90: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	49,  // 91: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	6,   // 92: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	8,   // 93: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	10,  // 94: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	12,  // 95: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	14,  // 96: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	17,  // 97: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	19,  // 98: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	22,  // 99: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	24,  // 100: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	26,  // 101: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	28,  // 102: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	31,  // 103: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	33,  // 104: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	35,  // 105: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	37,  // 106: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	39,  // 107: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	41,  // 108: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	43,  // 109: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	45,  // 110: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	47,  // 111: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	51,  // 112: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	53,  // 113: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	55,  // 114: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	57,  // 115: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	59,  // 116: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	61,  // 117: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	63,  // 118: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	65,  // 119: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	67,  // 120: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	69,  // 121: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	71,  // 122: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	73,  // 123: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	75,  // 124: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	78,  // 125: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	80,  // 126: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	82,  // 127: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	85,  // 128: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	87,  // 129: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	89,  // 130: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	92,  // 131: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	94,  // 132: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	96,  // 133: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	98,  // 134: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	100, // 135: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	103, // 136: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	105, // 137: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	107, // 138: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	109, // 139: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	111, // 140: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	113, // 141: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	115, // 142: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	117, // 143: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	119, // 144: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	122, // 145: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	124, // 146: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	127, // 147: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	129, // 148: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	131, // 149: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	138, // 150: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	140, // 151: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	133, // 152: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	152, // 153: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	142, // 154: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	145, // 155: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	147, // 156: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	149, // 157: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	154, // 158: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	156, // 159: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	158, // 160: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	160, // 161: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	162, // 162: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	164, // 163: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	166, // 164: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	168, // 165: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	170, // 166: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	172, // 167: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	174, // 168: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	7,   // 169: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	9,   // 170: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	11,  // 171: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	13,  // 172: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	15,  // 173: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	18,  // 174: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	20,  // 175: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	23,  // 176: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	25,  // 177: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	27,  // 178: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	29,  // 179: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	32,  // 180: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	34,  // 181: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	36,  // 182: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	38,  // 183: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	40,  // 184: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	42,  // 185: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	44,  // 186: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	46,  // 187: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	48,  // 188: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	52,  // 189: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	54,  // 190: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	56,  // 191: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	58,  // 192: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	60,  // 193: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	62,  // 194: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	64,  // 195: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	66,  // 196: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	68,  // 197: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	70,  // 198: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	72,  // 199: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	74,  // 200: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	76,  // 201: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	79,  // 202: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	81,  // 203: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	83,  // 204: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	86,  // 205: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	88,  // 206: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	90,  // 207: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	93,  // 208: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	95,  // 209: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	97,  // 210: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	99,  // 211: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	101, // 212: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	104, // 213: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	106, // 214: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	108, // 215: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	110, // 216: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	112, // 217: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	114, // 218: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	116, // 219: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	118, // 220: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	120, // 221: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	123, // 222: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	125, // 223: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	128, // 224: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	130, // 225: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	132, // 226: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	139, // 227: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	141, // 228: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	136, // 229: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	153, // 230: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	143, // 231: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	146, // 232: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	148, // 233: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	150, // 234: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	155, // 235: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	157, // 236: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	159, // 237: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	161, // 238: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	163, // 239: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	165, // 240: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	167, // 241: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	169, // 242: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	171, // 243: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	173, // 244: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	175, // 245: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	169, // [169:246] is the sub-list for method output_type
+	92,  // [92:169] is the sub-list for method input_type
+	92,  // [92:92] is the sub-list for extension type_name
+	92,  // [92:92] is the sub-list for extension extendee
+	0,   // [0:92] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -10718,14 +11051,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[23].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[52].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[150].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[155].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   173,
+			NumMessages:   178,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

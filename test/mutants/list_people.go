@@ -188,7 +188,7 @@ var people = []Mutant{
 	},
 	{
 		Name: "muted-react", Breaks: "reactions: nobody reacts while all are muted",
-		Hunks:   []Hunk{{imDir + "/authz.go", "if action == GroupReact && s.MutedAll", "if action == GroupReact && false"}},
+		Hunks:   []Hunk{{imDir + "/authz.go", "if (action == GroupReact || action == GroupNickname) && s.MutedAll", "if action == GroupNickname && s.MutedAll"}},
 		Package: groupDir, Test: "TestPermissions",
 	},
 	{
