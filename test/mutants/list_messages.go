@@ -129,11 +129,6 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestPins",
 	},
 	{
-		Name: "pins-of-before-they-came", Breaks: "the list of pins tells what is its reader's to read",
-		Hunks:   []Hunk{{messagingDir + "/pins.go", "} else if !may {", "} else if seq == 0 {"}},
-		Package: messagingDir, Test: "TestBadPins",
-	},
-	{
 		Name: "pinned-by-any-member", Breaks: "who may pin is the group's to say",
 		Hunks:   []Hunk{{"internal/im/authz.go", "\tcase GroupPin:\n\t\treturn s.Pin\n", "\tcase GroupPin:\n\t\treturn GroupPowerAll\n"}},
 		Package: "internal/im", Test: "TestAuthorizeSwitches",
@@ -141,17 +136,17 @@ var messages = []Mutant{
 	{
 		Name: "not-silent-any-more", Breaks: "a silent message is told so",
 		Hunks:   []Hunk{{"internal/entrycodec/entrycodec.go", ", Silent: s.GetSilent()}", "}"}},
-		Package: "internal/conformance", Test: "TestConformance",
+		Package: "internal/api", Test: "TestSilent",
 	},
 	{
 		Name: "forwarded-words-change", Breaks: "what was forwarded says what somebody else said, and is not edited",
 		Hunks:   []Hunk{{messagingDir + "/amend.go", "\tif state.Told.Forward != nil {\n", "\tif state == nil {\n"}},
-		Package: "internal/conformance", Test: "TestConformance",
+		Package: "internal/api", Test: "TestForward",
 	},
 	{
 		Name: "forwarded-twice-by-asking-again", Breaks: "who asks again to forward is answered as before, whatever became of the original",
 		Hunks:   []Hunk{{"internal/api/forward.go", "stored[n] {\n\t\t\tcontinue", "stored[n] && false {\n\t\t\tcontinue"}},
-		Package: "internal/conformance", Test: "TestConformance",
+		Package: "internal/api", Test: "TestForward",
 	},
 	{
 		Name: "copy-of-a-copy-by-who-copied", Breaks: "a copy of a copy says who wrote it first",

@@ -66,6 +66,7 @@ func testLabels(t *testing.T, f *fixture) {
 	for range 2 { // before a new start and after
 		f.wantLabelled(9, c, "x", 0, 99, 1, 3, 4)
 		f.wantLabelled(2, c, "x", 0, 99, 1, 3, 4)
+		f.wantLabelled(1<<20, c, "x", 0, 1<<63-1, 1, 3, 4) // as who wants all of them
 		f.wantLabelled(0, c, "x", 0, 99, 1, 3, 4)
 		f.wantLabelled(9, c, "x", 1, 3, 3)
 		f.wantLabelled(9, c, "x", 4, ^uint64(0))
