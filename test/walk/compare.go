@@ -355,6 +355,10 @@ func (w *walk) roster(ctx context.Context, u *user, c *conversation) error {
 	for _, m := range resp.Members {
 		got = append(got, fmt.Sprintf("%s %v muted %t", m.User, m.Role, m.MutedUntilMs != 0))
 	}
+	if !slices.IsSortedFunc(resp.Members, func(a, b *wire.Member) int { return int(b.Role - a.Role) }) {
+		return fmt.Errorf("members of %s are not in the order of their roles: %q", c.id, got)
+	}
+	slices.Sort(got) // when each joined is not in the model
 	for _, v := range c.group.sorted() {
 		m := c.group.members[v]
 		want = append(want, fmt.Sprintf("%s %v muted %t", v, m.role, m.muted))
