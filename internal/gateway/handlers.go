@@ -188,21 +188,18 @@ func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
 		return
 	}
 	users, err := contract.Users("users", ids)
-	var may []im.Watched
-	if err == nil {
+	if err == nil && len(users) > 0 {
 		ctx, done := s.asking(readTime)
 		defer done()
 		s.g.presence.Ask(&s.Member, users) // first: who is unwatched while Logic looks must not come back
-		if len(users) > 0 {
-			may, err = s.g.o.Logic.Signal(ctx, s.Actor, im.Signal{Watch: users})
-		}
+		users, err = s.g.o.Logic.Signal(ctx, s.Actor, im.Signal{Watch: users})
 	}
 	if err != nil {
 		s.g.presence.Forgo(&s.Member)
 		s.refuse(c, f, err)
 		return
 	}
-	s.g.presence.Watch(&s.Member, may)
+	s.g.presence.Watch(&s.Member, users)
 }
 
 func (s *session) onBackground(_ *command, f *wire.ClientFrame) {
