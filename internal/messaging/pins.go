@@ -62,6 +62,12 @@ type pinnedAt struct {
 	seq uint64
 }
 
+// pin is one with what it says.
+type pin struct {
+	pinnedAt
+	entry im.Entry
+}
+
 // laterPin orders pins: the last one first.
 func laterPin(a, b pinnedAt) int {
 	return cmp.Or(cmp.Compare(b.at, a.at), cmp.Compare(b.seq, a.seq))
@@ -80,37 +86,29 @@ func (s *Service) Pins(ctx context.Context, from im.Actor, c im.ConversationID, 
 	if err != nil {
 		return nil, "", err
 	}
-	slices.SortFunc(all, laterPin)
+	slices.SortFunc(all, func(a, b pin) int { return laterPin(a.pinnedAt, b.pinnedAt) })
 	if cursor != "" {
-		all = slices.DeleteFunc(all, func(p pinnedAt) bool { return laterPin(p, after) <= 0 })
+		all = slices.DeleteFunc(all, func(p pin) bool { return laterPin(p.pinnedAt, after) <= 0 })
 	}
+	r := reading{s: s, user: from.User}
 	var page []im.Entry
 	bytes := maxListBytes
-	for i, p := range all {
-		e, err := s.readable(ctx, from.User, c, p.seq)
-		if im.CodeOf(err) == im.CodeNotFound {
-			continue // they were removed meanwhile
-		}
-		if err != nil {
-			return nil, "", err
-		}
-		r := reading{s: s, user: from.User}
-		if err := r.present(ctx, &e); err != nil {
+	for i := range all {
+		e := &all[i].entry
+		if err := r.present(ctx, e); err != nil {
 			return nil, "", err
 		}
 		bytes -= len(e.Body) + entryOverhead
 		if i > 0 && (i == limit || bytes < 0) {
 			return page, all[i-1].cursor(), nil
 		}
-		if _, pinned := entrycodec.PinnedAt(e.Body); pinned { // otherwise it was ended meanwhile
-			page = append(page, e)
-		}
+		page = append(page, *e)
 	}
 	return page, "", nil
 }
 
 // pinsOf are the pinned messages of a conversation that a user may read.
-func (s *Service) pinsOf(ctx context.Context, u im.UserID, c im.ConversationID) ([]pinnedAt, error) {
+func (s *Service) pinsOf(ctx context.Context, u im.UserID, c im.ConversationID) ([]pin, error) {
 	head, m, err := s.headAs(ctx, u, c)
 	if err != nil {
 		return nil, err
@@ -129,7 +127,7 @@ func (s *Service) pinsOf(ctx context.Context, u im.UserID, c im.ConversationID) 
 		return nil, err
 	}
 	r := reading{s: s, user: u, m: m}
-	var all []pinnedAt
+	var all []pin
 	for _, seq := range found.Seqs {
 		if may, err := r.may(ctx, seq); err != nil {
 			return nil, err
@@ -144,7 +142,7 @@ func (s *Service) pinsOf(ctx context.Context, u im.UserID, c im.ConversationID) 
 			continue
 		}
 		if at, pinned := entrycodec.PinnedAt(got[0].Body); pinned {
-			all = append(all, pinnedAt{at, seq})
+			all = append(all, pin{pinnedAt{at, seq}, got[0]})
 		}
 	}
 	return all, nil

@@ -12,8 +12,8 @@ import (
 // sender is answered without a seq, unless it was stored when it changed something.
 var errSame = im.Errorf(im.CodeInvalidArgument, "it is so already")
 
-// amendable is what a message says to whom a reaction or a vote is about to be added: it is
-// its author's, or theirs to read, and was not taken back.
+// amendable is what a message says that is reacted to, voted in or pinned: it is of who does
+// so, or theirs to read, and was not taken back.
 func (s *Service) amendable(ctx context.Context, e, target *im.Entry) (*entrycodec.State, error) {
 	if target.Sender != e.Sender {
 		if _, err := s.readable(ctx, e.Sender, e.Conversation, e.Target); err != nil {
