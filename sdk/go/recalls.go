@@ -29,14 +29,29 @@ func (r *ConversationRecord) recall(seq uint64) bool {
 
 // passRecalled takes note that the read mark is at seq.
 func (r *ConversationRecord) passRecalled(seq uint64) {
-	i, at := slices.BinarySearch(r.Recalled, seq)
+	r.Recalled, r.RecalledMore = r.behind(r.Recalled, r.RecalledMore, seq)
+}
+
+// behind is what lies behind seq of the entries that are named, ascending, and of those
+// that are not, which lie behind the named ones up to the head.
+func (r *ConversationRecord) behind(named []uint64, more, seq uint64) ([]uint64, uint64) {
+	i, at := slices.BinarySearch(named, seq)
 	if at {
 		i++
 	}
-	r.Recalled = r.Recalled[i:]
 	if seq >= r.Head {
-		r.RecalledMore = 0
+		more = 0
 	}
+	return named[i:], more
+}
+
+// named is a set of entries as the server tells it: those it names, ascending, and how
+// many more there are.
+func named(seqs []uint64, all uint64) (ascending []uint64, more uint64) {
+	ascending = slices.Clone(seqs)
+	slices.Sort(ascending)
+	ascending = slices.Compact(ascending)
+	return ascending, all - min(uint64(len(ascending)), all)
 }
 
 // unnamed tells that the read mark passed all recalled messages, or all mentions, that
@@ -48,9 +63,7 @@ func (r *ConversationRecord) unnamed() bool {
 // takeRecalled takes over what the server says was recalled after its read mark,
 // and returns what was not known here.
 func (r *ConversationRecord) takeRecalled(s *wire.ConversationState) (news []uint64) {
-	all := slices.Clone(s.RecalledSeqs)
-	slices.Sort(all)
-	all = slices.Compact(all)
+	all, more := named(s.RecalledSeqs, s.Recalled)
 	var last uint64
 	if len(all) > 0 {
 		last = all[len(all)-1]
@@ -60,7 +73,6 @@ func (r *ConversationRecord) takeRecalled(s *wire.ConversationState) (news []uin
 			news = append(news, seq)
 		}
 	}
-	more := s.Recalled - min(uint64(len(all)), s.Recalled)
 	if s.Seq < r.High { // what was recalled since the server looked stays
 		for _, seq := range r.Recalled {
 			if i, known := slices.BinarySearch(all, seq); !known && (more == 0 || seq < last) {

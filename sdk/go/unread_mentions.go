@@ -48,14 +48,7 @@ func (r *ConversationRecord) unreadMentions() uint64 { return uint64(len(r.Menti
 
 // passMentions takes note that the read mark is at seq.
 func (r *ConversationRecord) passMentions(seq uint64) {
-	i, at := slices.BinarySearch(r.Mentions, seq)
-	if at {
-		i++
-	}
-	r.Mentions = r.Mentions[i:]
-	if seq >= r.Head {
-		r.MentionsMore = 0
-	}
+	r.Mentions, r.MentionsMore = r.behind(r.Mentions, r.MentionsMore, seq)
 }
 
 // takeMentions takes over what the server says. What this device knows of later than
@@ -65,10 +58,7 @@ func (k *core) takeMentions(cv *conv, s *wire.ConversationState) {
 	if s.Seq < r.High && s.Seq < cv.mentionsAt {
 		return // as it was before
 	}
-	all := slices.Clone(s.MentionSeqs)
-	slices.Sort(all)
-	all = slices.Compact(all)
-	more := s.UnreadMentions - min(uint64(len(all)), s.UnreadMentions)
+	all, more := named(s.MentionSeqs, s.UnreadMentions)
 	if s.Seq < r.High {
 		for _, seq := range r.Mentions {
 			switch _, known := slices.BinarySearch(all, seq); {
