@@ -199,15 +199,6 @@ func (s *stream) covers(last uint64) {
 	}
 }
 
-// stampedID is the time in an id.
-func stampedID(id []byte) time.Time {
-	ms := int64(0)
-	for _, b := range id[:6] {
-		ms = ms<<8 | int64(b)
-	}
-	return time.UnixMilli(ms)
-}
-
 // surged writes what the storm found.
 func (r *Report) surged(line func(name, format string, args ...any)) {
 	x := r.Storm

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -368,7 +369,7 @@ func (u *user) onEntry(e *arrival, now time.Time, pushed bool) {
 	}
 	at, ok := stampedTime(e.text)
 	if e.kind == wire.EntryKind_ENTRY_KIND_REACTION {
-		at, ok = stampedID(e.id), true
+		at, ok = im.MessageID(e.id).Time(), true
 	}
 	if !ok {
 		return // not of this program

@@ -17,11 +17,7 @@ import (
 // still the one. It is asked for every group message and answers from RAM. The
 // revision is valid with the code muted as well.
 func (s *Service) MaySend(ctx context.Context, user im.UserID, c im.ConversationID) (rev uint64, err error) {
-	err = s.decide(ctx, c, func(r *roster) error {
-		rev, err = s.may(r, user, im.GroupSend)
-		return err
-	}, user)
-	return rev, err
+	return s.mayAsking(ctx, user, c, im.GroupSend)
 }
 
 // MaySendNow is MaySend from RAM alone: known is false where the directory would
@@ -33,11 +29,7 @@ func (s *Service) MaySendNow(user im.UserID, c im.ConversationID) (rev uint64, k
 // MayReact is MaySend for a reaction: where admins alone may write, every member may
 // react. Who is muted may not.
 func (s *Service) MayReact(ctx context.Context, user im.UserID, c im.ConversationID) (rev uint64, err error) {
-	err = s.decide(ctx, c, func(r *roster) error {
-		rev, err = s.may(r, user, im.GroupReact)
-		return err
-	}, user)
-	return rev, err
+	return s.mayAsking(ctx, user, c, im.GroupReact)
 }
 
 // MayReactNow is MaySendNow for a reaction.
@@ -47,16 +39,20 @@ func (s *Service) MayReactNow(user im.UserID, c im.ConversationID) (rev uint64, 
 
 // MayPin is MaySend for a pin: who may is the group's to say. Who is muted may not.
 func (s *Service) MayPin(ctx context.Context, user im.UserID, c im.ConversationID) (rev uint64, err error) {
-	err = s.decide(ctx, c, func(r *roster) error {
-		rev, err = s.may(r, user, im.GroupPin)
-		return err
-	}, user)
-	return rev, err
+	return s.mayAsking(ctx, user, c, im.GroupPin)
 }
 
 // MayPinNow is MaySendNow for a pin.
 func (s *Service) MayPinNow(user im.UserID, c im.ConversationID) (rev uint64, known bool, err error) {
 	return s.mayNow(user, c, im.GroupPin)
+}
+
+func (s *Service) mayAsking(ctx context.Context, user im.UserID, c im.ConversationID, action im.GroupAction) (rev uint64, err error) {
+	err = s.decide(ctx, c, func(r *roster) error {
+		rev, err = s.may(r, user, action)
+		return err
+	}, user)
+	return rev, err
 }
 
 func (s *Service) mayNow(user im.UserID, c im.ConversationID, action im.GroupAction) (rev uint64, known bool, err error) {

@@ -1,6 +1,7 @@
 package im
 
 import (
+	"maps"
 	"regexp"
 	"strings"
 	"unicode"
@@ -80,16 +81,9 @@ func withExtra(old, change map[string]string) map[string]string {
 		return old
 	}
 	extra := make(map[string]string, len(old)+len(change))
-	for _, from := range []map[string]string{old, change} {
-		for key, value := range from {
-			extra[key] = value
-		}
-	}
-	for key, value := range change {
-		if value == "" {
-			delete(extra, key)
-		}
-	}
+	maps.Copy(extra, old)
+	maps.Copy(extra, change)
+	maps.DeleteFunc(extra, func(_, value string) bool { return value == "" })
 	if len(extra) == 0 {
 		return nil
 	}
