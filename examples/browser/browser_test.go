@@ -243,10 +243,11 @@ func talk(t *testing.T, p *people) {
 	p.shown(t)
 }
 
-// The server goes away and comes back while 50 messages are on their way.
+// The server goes away and comes back while 100 messages are on their way: at the rate
+// that it allows they take four seconds, and it takes one or two to go.
 func restart(t *testing.T, p *people) {
 	before := len(p.said)
-	p.say(t, p.ann, numbered("restart", 50)...)
+	p.say(t, p.ann, numbered("restart", 100)...)
 	p.ann.until(t, "some are stored", fmt.Sprintf(`document.querySelectorAll("#messages li[data-seq]").length > %d`, before+5), true)
 	p.h.stop()
 	if p.ann.run(t, waiting) == 0.0 {

@@ -221,11 +221,19 @@ func (p *person) reaches(conversation string, seq uint64) {
 // history is everything the device has of a conversation, as lines.
 func (p *person) history(conversation string) (lines []string) {
 	p.t.Helper()
-	ms, err := p.Conversation(conversation).History(p.t.Context(), 0, 1000)
-	if err != nil {
-		p.t.Fatalf("%s: history of %s: %v", p.device.user, conversation, err)
+	const page = 1000
+	var all []*skein.Message
+	for before, more := uint64(0), true; more; {
+		ms, err := p.Conversation(conversation).History(p.t.Context(), before, page)
+		if err != nil {
+			p.t.Fatalf("%s: history of %s: %v", p.device.user, conversation, err)
+		}
+		all = append(ms, all...)
+		if more = len(ms) == page; more {
+			before = ms[0].Seq
+		}
 	}
-	for _, m := range ms {
+	for _, m := range all {
 		lines = append(lines, fmt.Sprintf("#%d %s from %s at %d %v %s %q %x →%d %v recalled=%v target=%d count=%d %v",
 			m.Seq, m.ID, m.Sender, m.Time.UnixMilli(), m.Kind, m.Type, m.Text, m.Data, m.ReplyTo, m.Mentions, m.Recalled, m.Target, m.Count, m.Event))
 	}
