@@ -2710,7 +2710,10 @@ type Pull struct {
 	From     uint64 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`
 	Backward bool   `protobuf:"varint,4,opt,name=backward,proto3" json:"backward,omitempty"`
 	// Entries, touched ones included. Default 50, at most Limits.pull_entries.
-	Limit         uint32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
+	Limit uint32 `protobuf:"varint,5,opt,name=limit,proto3" json:"limit,omitempty"`
+	// A time in the place of `from`, which is absent then; Unix milliseconds, the server's clock. Forward: the
+	// entries stored from then on. Backward: those stored before, 0 entries if there are none. SPEC §6.8.
+	AtMs          int64 `protobuf:"varint,6,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2776,6 +2779,13 @@ func (x *Pull) GetBackward() bool {
 func (x *Pull) GetLimit() uint32 {
 	if x != nil {
 		return x.Limit
+	}
+	return 0
+}
+
+func (x *Pull) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
 	}
 	return 0
 }
@@ -4232,13 +4242,14 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x06Window\x12\x1b\n" +
 	"\tfirst_seq\x18\x01 \x01(\x04R\bfirstSeq\x12\x1b\n" +
 	"\tuntil_seq\x18\x02 \x01(\x04R\buntilSeq\x12\x16\n" +
-	"\x06hidden\x18\x03 \x01(\x04R\x06hidden\"\x88\x01\n" +
+	"\x06hidden\x18\x03 \x01(\x04R\x06hidden\"\x9d\x01\n" +
 	"\x04Pull\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\"\n" +
 	"\fconversation\x18\x02 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04from\x18\x03 \x01(\x04R\x04from\x12\x1a\n" +
 	"\bbackward\x18\x04 \x01(\bR\bbackward\x12\x14\n" +
-	"\x05limit\x18\x05 \x01(\rR\x05limit\"-\n" +
+	"\x05limit\x18\x05 \x01(\rR\x05limit\x12\x13\n" +
+	"\x05at_ms\x18\x06 \x01(\x03R\x04atMs\"-\n" +
 	"\x05Pulls\x12$\n" +
 	"\x05pulls\x18\x01 \x03(\v2\x0e.skein.v1.PullR\x05pulls\"\xb2\x02\n" +
 	"\x05Range\x12\x16\n" +

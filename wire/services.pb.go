@@ -8589,9 +8589,11 @@ type ListEntriesRequest struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	// See Pull.
-	From          uint64 `protobuf:"varint,2,opt,name=from,proto3" json:"from,omitempty"`
-	Backward      bool   `protobuf:"varint,3,opt,name=backward,proto3" json:"backward,omitempty"`
-	Limit         uint32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
+	From     uint64 `protobuf:"varint,2,opt,name=from,proto3" json:"from,omitempty"`
+	Backward bool   `protobuf:"varint,3,opt,name=backward,proto3" json:"backward,omitempty"`
+	Limit    uint32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
+	// See Pull.
+	AtMs          int64 `protobuf:"varint,5,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -8650,6 +8652,13 @@ func (x *ListEntriesRequest) GetBackward() bool {
 func (x *ListEntriesRequest) GetLimit() uint32 {
 	if x != nil {
 		return x.Limit
+	}
+	return 0
+}
+
+func (x *ListEntriesRequest) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
 	}
 	return 0
 }
@@ -10371,12 +10380,13 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06cursor\x18\x02 \x01(\tR\x06cursor\"U\n" +
 	"\x14ListMentionsResponse\x12)\n" +
 	"\aentries\x18\x01 \x03(\v2\x0f.skein.v1.EntryR\aentries\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"~\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\x93\x01\n" +
 	"\x12ListEntriesRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04from\x18\x02 \x01(\x04R\x04from\x12\x1a\n" +
 	"\bbackward\x18\x03 \x01(\bR\bbackward\x12\x14\n" +
-	"\x05limit\x18\x04 \x01(\rR\x05limit\"\xb7\x01\n" +
+	"\x05limit\x18\x04 \x01(\rR\x05limit\x12\x13\n" +
+	"\x05at_ms\x18\x05 \x01(\x03R\x04atMs\"\xb7\x01\n" +
 	"\x13ListEntriesResponse\x12)\n" +
 	"\aentries\x18\x01 \x03(\v2\x0f.skein.v1.EntryR\aentries\x12\x12\n" +
 	"\x04head\x18\x02 \x01(\x04R\x04head\x12\x1b\n" +

@@ -453,6 +453,7 @@ func messageBounds() map[string]Bounds {
 		"RecallMessageResponse.seq": someSeq().required(),
 
 		"ListEntriesRequest.from":       seq(),
+		"ListEntriesRequest.at_ms":      millis(),
 		"ListEntriesRequest.limit":      page(50, math.MaxUint32),
 		"ListEntriesResponse.entries":   list(500),
 		"ListEntriesResponse.head":      seq(),

@@ -153,7 +153,7 @@ func (c *Calls) store(ctx context.Context, actor im.Actor, msg im.Message) (im.A
 
 func (c *Calls) listEntries(ctx context.Context, actor im.Actor, r *wire.ListEntriesRequest) (*wire.ListEntriesResponse, error) {
 	q, err := contract.PullQuery(&wire.Pull{
-		Conversation: r.GetConversation(), From: r.GetFrom(), Backward: r.GetBackward(), Limit: r.GetLimit(),
+		Conversation: r.GetConversation(), From: r.GetFrom(), Backward: r.GetBackward(), Limit: r.GetLimit(), AtMs: r.GetAtMs(),
 	})
 	if err != nil {
 		return nil, err

@@ -309,7 +309,16 @@ func PullQuery(p *wire.Pull) (im.PullQuery, error) {
 	if err != nil {
 		return im.PullQuery{}, err
 	}
-	return im.PullQuery{Conversation: c, From: p.GetFrom(), Backward: p.GetBackward(), Limit: limit(p.GetLimit())}, nil
+	q := im.PullQuery{Conversation: c, From: p.GetFrom(), Backward: p.GetBackward(), Limit: limit(p.GetLimit())}
+	switch at := p.GetAtMs(); {
+	case at < 0:
+		return im.PullQuery{}, im.Wrong("atMs", "must not be before 1970")
+	case at > 0 && q.From > 0:
+		return im.PullQuery{}, im.Wrong("atMs", "is in the place of from: one of them")
+	case at > 0:
+		q.At = time.UnixMilli(at).UTC()
+	}
+	return q, nil
 }
 
 // limit keeps a limit from outside within what an int of any size can hold; the

@@ -226,6 +226,9 @@ type PullQuery struct {
 	From         uint64
 	Backward     bool
 	Limit        int
+	// At, if set, takes the place of From: forward from the first entry stored then or
+	// later, backward from the one before that.
+	At time.Time
 }
 
 // PullResult is what was asked for, as far as one answer goes.

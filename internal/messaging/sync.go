@@ -139,15 +139,23 @@ func (s *Service) Pull(ctx context.Context, from im.Actor, q im.PullQuery) (im.P
 		limit = defaultPull
 	}
 	limit = min(limit, MaxPull)
+	r := reading{s: s, user: from.User, m: m}
+	res := im.PullResult{Head: last}
 	start := max(q.From, 1)
-	if q.Backward && (q.From == 0 || start > last) {
+	switch {
+	case !q.At.IsZero():
+		if start, err = r.seqAt(ctx, q.At, last); err != nil {
+			return im.PullResult{}, err
+		}
+		if q.Backward {
+			start-- // 0: nothing was stored before
+		}
+	case q.Backward && (q.From == 0 || start > last):
 		start = last
 	}
-	res := im.PullResult{Head: last}
-	if start > last {
+	if start == 0 || start > last {
 		return res, nil
 	}
-	r := reading{s: s, user: from.User, m: m}
 	if q.Backward {
 		err = r.down(ctx, start, last, limit)
 	} else {

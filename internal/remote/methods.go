@@ -206,13 +206,14 @@ func putPullQuery(b []byte, q *im.PullQuery) []byte {
 		b = putString(b, q.Conversation)
 		b = binary.AppendUvarint(b, q.From)
 		b = putBool(b, q.Backward)
-		return binary.AppendUvarint(b, uint64(max(q.Limit, 0)))
+		b = binary.AppendUvarint(b, uint64(max(q.Limit, 0)))
+		return putTime(b, q.At)
 	})
 }
 
 func (r *reader) pullQuery() im.PullQuery {
 	in := r.record()
-	q := im.PullQuery{Conversation: im.ConversationID(in.string()), From: in.uint(), Backward: in.bool(), Limit: int(in.uint())}
+	q := im.PullQuery{Conversation: im.ConversationID(in.string()), From: in.uint(), Backward: in.bool(), Limit: int(in.uint()), At: in.time()}
 	r.also(in)
 	return q
 }
