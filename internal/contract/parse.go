@@ -311,8 +311,8 @@ func PullQuery(p *wire.Pull) (im.PullQuery, error) {
 	}
 	q := im.PullQuery{Conversation: c, From: p.GetFrom(), Backward: p.GetBackward(), Limit: limit(p.GetLimit())}
 	switch at := p.GetAtMs(); {
-	case at < 0:
-		return im.PullQuery{}, im.Wrong("atMs", "must not be before 1970")
+	case at < 0 || at > maxUntilMs:
+		return im.PullQuery{}, im.Wrong("atMs", "must be Unix milliseconds between 0 and %d", int64(maxUntilMs))
 	case at > 0 && q.From > 0:
 		return im.PullQuery{}, im.Wrong("atMs", "is in the place of from: one of them")
 	case at > 0:

@@ -27,6 +27,7 @@ var good = map[string]string{
 	"id": `"AAAAAAPocACAAAAAAAAAAQ=="`, "insteadOf": `"AAAAAAPocACAAAAAAAAAAg=="`, "device.id": `"d1"`, "call.body": "", "call.json": `{"username":"bob"}`,
 	"call.method": `"skein.v1.UserService/FindUser"`, "content.data": "", "send.extra": `{"key":"value"}`, "edit.extra": `{"key":"value"}`, "send.groupMention": `"GROUP_MENTION_ALL"`, "edit.groupMention": `"GROUP_MENTION_ALL"`, "amend.react": "", "amend.vote": "", "amend.endPoll": "", "amend.pin": "",
 	"options.id": `"fri"`, "options.votes": "", "options.mine": "", "poll.voters": "", "poll.endedAtMs": "",
+	"pull.atMs": "", "pulls.atMs": "",
 }
 
 // wrong is a way to spoil a field: it returns what stands in the place of

@@ -20,6 +20,7 @@ type memJournal struct {
 	marks    map[receiptKey]im.Mark
 	labels   map[labelKey]bool
 	pos      uint64
+	now      func() time.Time // if set, when an entry is stored; otherwise its pos is its time
 	timeline string
 	eras     im.Eras
 	appends  int
@@ -146,6 +147,9 @@ func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 		}
 		e := a.Entry
 		e.Seq, e.Pos, e.Stored, e.Count, e.Roster = last.Seq+1, pos, time.UnixMilli(int64(pos)), last.Count, last.Roster
+		if j.now != nil {
+			e.Stored = j.now()
+		}
 		if e.Countable() {
 			e.Count++
 		}

@@ -144,11 +144,8 @@ func (s *Service) Pull(ctx context.Context, from im.Actor, q im.PullQuery) (im.P
 	start := max(q.From, 1)
 	switch {
 	case !q.At.IsZero():
-		if start, err = r.seqAt(ctx, q.At, last); err != nil {
+		if start, err = r.startAt(ctx, q.At, last, q.Backward); err != nil {
 			return im.PullResult{}, err
-		}
-		if q.Backward {
-			start-- // 0: nothing was stored before
 		}
 	case q.Backward && (q.From == 0 || start > last):
 		start = last

@@ -6,7 +6,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
@@ -47,35 +46,6 @@ func (r *reading) earlier(ctx context.Context) ([]im.Window, error) {
 	}
 	r.whole = true
 	return r.m.Earlier, nil
-}
-
-// seqAt is the first entry up to last that was stored at a time or later, last+1 if there
-// is none. It halves what the user may see, so it costs some 20 reads of one entry in a
-// conversation of a million; where the server's clock went back it finds one near.
-func (r *reading) seqAt(ctx context.Context, at time.Time, last uint64) (uint64, error) {
-	first := max(r.m.First, 1)
-	earlier, err := r.earlier(ctx)
-	if err != nil {
-		return 0, err
-	}
-	if len(earlier) > 0 {
-		first = max(earlier[0].First, 1)
-	}
-	end := last + 1
-	for first < end {
-		mid := first + (end-first)/2
-		es, err := r.s.journal.Read(ctx, r.m.Conversation, mid, false, 1)
-		if err != nil {
-			return 0, err
-		}
-		// What is not there any more was stored before what is.
-		if len(es) > 0 && es[0].Seq == mid && !es[0].Stored.Before(at) {
-			end = mid
-		} else {
-			first = mid + 1
-		}
-	}
-	return end, nil
 }
 
 // up reads what lies from a seq up to last, at most limit entries.

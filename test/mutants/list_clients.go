@@ -21,6 +21,11 @@ var clients = []Mutant{
 		Package: wireDir, Test: "TestAReaderForgets",
 	},
 	{
+		Name: "sdk-date-ends-with-a-page", Breaks: "a page of amendments is not the end of what was said since a date",
+		Hunks:   []Hunk{{sdkDir + "/date.go", "resp.LastSeq == 0 ||", "resp.LastSeq == 0 || len(resp.Entries) == 0 ||"}},
+		Package: sdkDir, Test: "TestHistoryAt",
+	},
+	{
 		Name: "sdk-applies-twice", Breaks: "4: an entry is applied once",
 		Hunks:   []Hunk{{sdkDir + "/apply.go", "case e.Seq <= cv.rec.High:\n\t\tk.settle(e)", "case e.Seq < cv.rec.High:\n\t\tk.settle(e)\n\tcase e.Seq == cv.rec.High:\n\t\tk.apply(cv, e, quiet)"}},
 		Package: sdkDir, Test: "TestChaos",

@@ -29,6 +29,16 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestAmendedBetweenTwoTimes",
 	},
 	{
+		Name: "date-begins-behind-it", Breaks: "a pull from a time tells what was stored at that very time",
+		Hunks:   []Hunk{{messagingDir + "/date.go", "!es[0].Stored.Before(at)", "es[0].Stored.After(at)"}},
+		Package: messagingDir, Test: "TestPullFromATime",
+	},
+	{
+		Name: "date-tells-of-other-times", Breaks: "17: where a pull from a time begins tells nothing of what is not the user's",
+		Hunks:   []Hunk{{messagingDir + "/date.go", "return max(start, w.First), nil", "return start, nil"}},
+		Package: messagingDir, Test: "TestPullFromATime",
+	},
+	{
 		Name: "edit-of-another-state", Breaks: "13: an edit is made from the state that it is stored upon",
 		Hunks:   []Hunk{{messagingDir + "/amend.go", "im.Amend{Change: true, If: target.Amended}", "im.Amend{Change: true, If: e.Target}"}},
 		Package: messagingDir, Test: "TestEdits",

@@ -1,0 +1,44 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// gotoCmd shows the messages of the open conversation from a date on.
+func (c *Chat) gotoCmd(ctx context.Context, args []string) error {
+	at, err := parseDate(strings.Join(args, " "))
+	if err != nil {
+		return err
+	}
+	open := c.current()
+	if open == "" {
+		return errors.New("open a conversation first")
+	}
+	ms, err := c.client.Conversation(open).HistoryAt(ctx, at, 20)
+	if err != nil {
+		return err
+	}
+	if len(ms) == 0 {
+		c.printf("        · nothing since %s\n", at.Format("2 January 2006, 15:04"))
+		return nil
+	}
+	c.printf("── %s ──\n", ms[0].Time.Local().Format("Monday, 2 January 2006"))
+	for _, m := range ms {
+		c.show(ctx, m)
+	}
+	return nil
+}
+
+// parseDate reads a day, or a minute of it, of the local time.
+func parseDate(s string) (time.Time, error) {
+	for _, form := range []string{time.DateOnly, "2006-01-02 15:04"} {
+		if at, err := time.ParseInLocation(form, s, time.Local); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is not a date like 2026-03-31, or 2026-03-31 14:30", s)
+}
