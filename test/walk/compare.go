@@ -144,10 +144,10 @@ func authors(lines []string) []string {
 func (w *walk) lookSummary(c *conversation, u string, s skein.Summary) error {
 	p := c.places[u]
 	if !p.now() { // nobody tells them what was recalled since they left (SPEC §4.3)
-		s.Unread = c.unread(u)
+		s.Unread, s.UnreadMentions = c.unread(u), c.unreadMentions(u)
 	}
-	get := fmt.Sprintf("%s: high %d unread %d member %t %s", c.id, s.High, s.Unread, s.Member, mineText(s.Mine))
-	want := fmt.Sprintf("%s: high %d unread %d member %t %s", c.id, p.last(c.head()), c.unread(u), p.now(), mineText(&p.mine))
+	get := fmt.Sprintf("%s: high %d unread %d mentions %d member %t %s", c.id, s.High, s.Unread, s.UnreadMentions, s.Member, mineText(s.Mine))
+	want := fmt.Sprintf("%s: high %d unread %d mentions %d member %t %s", c.id, p.last(c.head()), c.unread(u), c.unreadMentions(u), p.now(), mineText(&p.mine))
 	if c.group != nil && p.now() {
 		get += " " + s.Title
 		want += " " + c.group.name
@@ -186,8 +186,8 @@ func (w *walk) coldList(ctx context.Context, u *user) error {
 		}
 		delete(have, c.id)
 		last := p.spans[len(p.spans)-1]
-		get := fmt.Sprintf("%s: seq %d unread %d until %d %s", c.id, s.Seq, s.Unread, s.UntilSeq, mineText(s.Mine))
-		want := fmt.Sprintf("%s: seq %d unread %d until %d %s", c.id, p.last(c.head()), c.unread(u.id), last.until, mineText(&p.mine))
+		get := fmt.Sprintf("%s: seq %d unread %d mentions %d until %d %s", c.id, s.Seq, s.Unread, s.UnreadMentions, s.UntilSeq, mineText(s.Mine))
+		want := fmt.Sprintf("%s: seq %d unread %d mentions %d until %d %s", c.id, p.last(c.head()), c.unread(u.id), c.unreadMentions(u.id), last.until, mineText(&p.mine))
 		if p.read >= last.from {
 			get += fmt.Sprint(" read ", s.ReadSeq)
 			want += fmt.Sprint(" read ", p.read)
@@ -228,9 +228,15 @@ func (w *walk) coldRead(ctx context.Context, u *user, full bool) error {
 			if err := w.details(ctx, u, c, seq); err != nil {
 				return err
 			}
+			if err := w.votes(ctx, u, c, seq); err != nil {
+				return err
+			}
+		}
+		if err := w.pins(ctx, u, c); err != nil {
+			return err
 		}
 	}
-	return nil
+	return w.mentions(ctx, u)
 }
 
 func (w *walk) pages(ctx context.Context, u *user, c *conversation, from, last uint64, backward bool) ([]string, error) {
@@ -328,6 +334,9 @@ func (w *walk) people(ctx context.Context, u *user) error {
 	if err := differ("invitations", got, open); err != nil {
 		return err
 	}
+	if err := w.scheduled(ctx, u); err != nil {
+		return err
+	}
 	var contacts wire.ListContactsResponse
 	if err := w.post(ctx, u, "ContactService/ListContacts", &wire.ListContactsRequest{}, &contacts); err != nil {
 		return err
@@ -353,7 +362,7 @@ func (w *walk) roster(ctx context.Context, u *user, c *conversation) error {
 	}
 	var got, want []string
 	for _, m := range resp.Members {
-		got = append(got, fmt.Sprintf("%s %v muted %t", m.User, m.Role, m.MutedUntilMs != 0))
+		got = append(got, fmt.Sprintf("%s %v muted %t called %q", m.User, m.Role, m.MutedUntilMs != 0, m.Nickname))
 	}
 	if !slices.IsSortedFunc(resp.Members, func(a, b *wire.Member) int { return int(b.Role - a.Role) }) {
 		return fmt.Errorf("members of %s are not in the order of their roles: %q", c.id, got)
@@ -361,7 +370,7 @@ func (w *walk) roster(ctx context.Context, u *user, c *conversation) error {
 	slices.Sort(got) // when each joined is not in the model
 	for _, v := range c.group.sorted() {
 		m := c.group.members[v]
-		want = append(want, fmt.Sprintf("%s %v muted %t", v, m.role, m.muted))
+		want = append(want, fmt.Sprintf("%s %v muted %t called %q", v, m.role, m.muted, m.nickname))
 	}
 	if err := differ("members of "+c.id, got, want); err != nil {
 		return err

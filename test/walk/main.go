@@ -7,8 +7,10 @@
 //	go run ./test/walk --operations 200000 --store postgres --crashes 100
 //
 // The model predicts each answer (done, or refused with which code), the entries of each
-// conversation as they are now, what is unread, what users set for themselves, who sees
-// what of a group and who is in it, contacts and invitations. Every --every operations
+// conversation as they are now, what is unread and how much of it mentions somebody,
+// what is pinned, what was answered in polls, what users set for themselves, who sees
+// what of a group, who is in it and what they are called, contacts, invitations and what
+// is scheduled. Every --every operations
 // and at the end each device's store and what the server tells who asks for everything
 // are compared with it. A difference is a drift: a bug of the server, the SDK or the
 // model. It is printed with the last operations. The same seed makes the same ones up to

@@ -23,6 +23,7 @@ type entry struct {
 	// reactions in the order in which the kinds came.
 	reactions []reaction
 	event     string // as eventText says
+	also
 }
 
 type reaction struct {
@@ -69,6 +70,7 @@ func (e *entry) line(reader string) string {
 		for _, r := range e.reactions {
 			fmt.Fprintf(&b, " %s=%d,%t", r.kind, len(r.users), r.users[reader])
 		}
+		e.tell(&b, reader)
 	}
 	return b.String()
 }
@@ -82,14 +84,15 @@ func lineOf(e *wire.Entry) string {
 		b.WriteString(" " + eventText(e.Event.Type, e.Event.Users, e.Event.Text, e.Event.Conversation))
 	case e.Recalled:
 		fmt.Fprintf(&b, " recalled by %d", e.Amended)
-		if e.Content != nil || len(e.Reactions) > 0 || e.ReplyTo != 0 {
+		if e.Content != nil || len(e.Reactions) > 0 || e.ReplyTo != 0 || len(e.Mentions) > 0 || e.GroupMention != 0 || e.Poll != nil || e.Pinned != nil || e.Forward != nil {
 			b.WriteString(" and still there")
 		}
 	default:
-		fmt.Fprintf(&b, " %q to %d edits %d amended %d", e.Content.GetText(), e.ReplyTo, e.Edits, e.Amended)
+		fmt.Fprintf(&b, " %q to %d edits %d amended %d", contentText(e), e.ReplyTo, e.Edits, e.Amended)
 		for _, r := range e.Reactions {
 			fmt.Fprintf(&b, " %s=%d,%t", r.Reaction, r.Count, r.Mine)
 		}
+		alsoOf(e).tell(&b, "")
 	}
 	return b.String()
 }
@@ -177,12 +180,13 @@ type model struct {
 	order    []string // of convs, as they came to be
 	pairs    map[[2]string]*contact
 	profiles map[string]*profile
+	later    map[string][]*scheduled
 }
 
 func newModel(users []string) *model {
-	m := &model{users: users, convs: map[string]*conversation{}, pairs: map[[2]string]*contact{}, profiles: map[string]*profile{}}
+	m := &model{users: users, convs: map[string]*conversation{}, pairs: map[[2]string]*contact{}, profiles: map[string]*profile{}, later: map[string][]*scheduled{}}
 	for i, u := range users {
-		m.profiles[u] = &profile{groups: wire.GroupPolicy_GROUP_POLICY_ANYONE, everyone: true}
+		m.profiles[u] = &profile{name: "name of " + u, groups: wire.GroupPolicy_GROUP_POLICY_ANYONE, everyone: true}
 		me := m.add("me:" + u)
 		me.places[u] = &place{spans: []span{{from: 1}}}
 		for _, v := range users[:i] {
@@ -218,17 +222,20 @@ func (m *model) append(c *conversation, e *entry) *entry {
 }
 
 // sent is a message that was stored.
-func (m *model) sent(c *conversation, user, text string, replyTo uint64) {
+func (m *model) sent(c *conversation, user, text string, replyTo uint64) *entry {
 	e := m.append(c, &entry{kind: wire.EntryKind_ENTRY_KIND_MESSAGE, sender: user, text: text, replyTo: replyTo})
 	c.places[user].read = max(c.places[user].read, e.seq)
+	return e
 }
 
 // edited, reacted and recalled are amendments that were stored.
-func (m *model) edited(c *conversation, user string, target uint64, text string) {
+func (m *model) edited(c *conversation, user string, target uint64, text string) *entry {
 	e := m.append(c, &entry{kind: wire.EntryKind_ENTRY_KIND_EDIT, sender: user})
 	t := c.at(target)
 	t.versions = append(t.versions, t.text)
 	t.text, t.amended, t.edits = text, e.seq, t.edits+1
+	t.mentions, t.group = nil, 0
+	return t
 }
 
 func (m *model) reacted(c *conversation, user string, target uint64, kind string, remove bool) {
@@ -242,6 +249,7 @@ func (m *model) recalled(c *conversation, user string, target uint64) {
 	e := m.append(c, &entry{kind: wire.EntryKind_ENTRY_KIND_RECALL, sender: user})
 	t := c.at(target)
 	t.recalled, t.amended, t.text, t.replyTo, t.versions, t.reactions = true, e.seq, "", 0, nil, nil
+	t.also = also{}
 }
 
 func (m *model) event(c *conversation, by string, t wire.EventType, users []string, text, conversation string) *entry {
@@ -257,6 +265,8 @@ const (
 	noContact = "not_contact"
 	tooLate   = "too_late"
 	limited   = "rate_limited"
+	wrong     = "invalid_argument"
+	tooLarge  = "too_large"
 )
 
 // maySend predicts whether a user may write.
@@ -307,6 +317,8 @@ func (m *model) mayEdit(c *conversation, user string, seq uint64) string {
 		return denied
 	case e.recalled:
 		return tooLate
+	case e.poll != nil, e.forward != "", e.merged > 0:
+		return denied
 	}
 	return okay
 }

@@ -15,12 +15,14 @@ type group struct {
 	invited            map[string]string // who invited a user
 	addAll, postAdmins bool
 	mutedAll, shareAll bool
+	mentionAll, pinAll bool // every member may
 	description        string
 }
 
 type member struct {
-	role  wire.Role
-	muted bool
+	role     wire.Role
+	muted    bool
+	nickname string
 }
 
 // profile are a user's settings.

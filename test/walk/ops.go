@@ -49,6 +49,15 @@ var kinds = []kind{
 	{"profile", 1, (*walk).opProfile},
 	{"away", 1, (*walk).opAway},
 	{"back", 2, (*walk).opBack},
+	{"say", 8, (*walk).opSay},
+	{"reword", 3, (*walk).opReword},
+	{"vote", 6, (*walk).opVote},
+	{"end", 1, (*walk).opEndPoll},
+	{"pin", 5, (*walk).opPin},
+	{"forward", 4, (*walk).opForward},
+	{"nickname", 2, (*walk).opNickname},
+	{"powers", 1, (*walk).opPowers},
+	{"later", 2, (*walk).opLater},
 }
 
 // pick chooses a step.

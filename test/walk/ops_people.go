@@ -410,14 +410,5 @@ func (w *walk) opProfile(u *user) *op {
 		next.name = w.word()
 		req.DisplayName = &next.name
 	}
-	return &op{
-		text: fmt.Sprintf("%s's profile: %v", u.id, req), do: w.either(u, "UserService/UpdateProfile", req, &wire.UpdateProfileResponse{}),
-		done: func() error {
-			if next != *p {
-				*p = next
-				w.model.event(w.model.feed(u.id), u.id, wire.EventType_EVENT_TYPE_PROFILE_CHANGED, []string{u.id}, req.GetDisplayName(), "")
-			}
-			return nil
-		},
-	}
+	return w.profileChange(u, next, req)
 }
