@@ -3253,9 +3253,11 @@ func (x *WatchPresence) GetUsers() []string {
 }
 
 type Presence struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	User          string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
-	Online        bool                   `protobuf:"varint,2,opt,name=online,proto3" json:"online,omitempty"`
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	User   string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	Online bool                   `protobuf:"varint,2,opt,name=online,proto3" json:"online,omitempty"`
+	// When they were there last, if they are not and it is known. SPEC §6.10.
+	LastSeenAtMs  int64 `protobuf:"varint,3,opt,name=last_seen_at_ms,json=lastSeenAtMs,proto3" json:"last_seen_at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3302,6 +3304,13 @@ func (x *Presence) GetOnline() bool {
 		return x.Online
 	}
 	return false
+}
+
+func (x *Presence) GetLastSeenAtMs() int64 {
+	if x != nil {
+		return x.LastSeenAtMs
+	}
+	return 0
 }
 
 // Any API method over the connection: `skein.v1.GroupService/CreateGroup`.
@@ -4278,10 +4287,11 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"Background\x12\x0e\n" +
 	"\x02on\x18\x01 \x01(\bR\x02on\"%\n" +
 	"\rWatchPresence\x12\x14\n" +
-	"\x05users\x18\x01 \x03(\tR\x05users\"6\n" +
+	"\x05users\x18\x01 \x03(\tR\x05users\"]\n" +
 	"\bPresence\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x16\n" +
-	"\x06online\x18\x02 \x01(\bR\x06online\"\xaf\x01\n" +
+	"\x06online\x18\x02 \x01(\bR\x06online\x12%\n" +
+	"\x0flast_seen_at_ms\x18\x03 \x01(\x03R\flastSeenAtMs\"\xaf\x01\n" +
 	"\x04Call\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\rR\x06number\x12\x16\n" +
 	"\x06method\x18\x02 \x01(\tR\x06method\x12\x14\n" +

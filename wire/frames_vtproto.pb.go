@@ -3047,6 +3047,11 @@ func (m *Presence) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.LastSeenAtMs != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.LastSeenAtMs))
+		i--
+		dAtA[i] = 0x18
+	}
 	if m.Online {
 		i--
 		if m.Online {
@@ -5097,6 +5102,9 @@ func (m *Presence) SizeVT() (n int) {
 	}
 	if m.Online {
 		n += 2
+	}
+	if m.LastSeenAtMs != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.LastSeenAtMs))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -13023,6 +13031,25 @@ func (m *Presence) UnmarshalVT(dAtA []byte) error {
 				}
 			}
 			m.Online = bool(v != 0)
+		case 3:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field LastSeenAtMs", wireType)
+			}
+			m.LastSeenAtMs = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.LastSeenAtMs |= int64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

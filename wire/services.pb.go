@@ -130,6 +130,59 @@ func (FindPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{1}
 }
 
+// Who sees whether a user is there, and when they were last. Whom the user blocked does not.
+type PresencePolicy int32
+
+const (
+	PresencePolicy_PRESENCE_POLICY_UNSPECIFIED PresencePolicy = 0
+	PresencePolicy_PRESENCE_POLICY_CONTACTS    PresencePolicy = 1
+	PresencePolicy_PRESENCE_POLICY_EVERYONE    PresencePolicy = 2
+	PresencePolicy_PRESENCE_POLICY_NOBODY      PresencePolicy = 3
+)
+
+// Enum value maps for PresencePolicy.
+var (
+	PresencePolicy_name = map[int32]string{
+		0: "PRESENCE_POLICY_UNSPECIFIED",
+		1: "PRESENCE_POLICY_CONTACTS",
+		2: "PRESENCE_POLICY_EVERYONE",
+		3: "PRESENCE_POLICY_NOBODY",
+	}
+	PresencePolicy_value = map[string]int32{
+		"PRESENCE_POLICY_UNSPECIFIED": 0,
+		"PRESENCE_POLICY_CONTACTS":    1,
+		"PRESENCE_POLICY_EVERYONE":    2,
+		"PRESENCE_POLICY_NOBODY":      3,
+	}
+)
+
+func (x PresencePolicy) Enum() *PresencePolicy {
+	p := new(PresencePolicy)
+	*p = x
+	return p
+}
+
+func (x PresencePolicy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (PresencePolicy) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[2].Descriptor()
+}
+
+func (PresencePolicy) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[2]
+}
+
+func (x PresencePolicy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use PresencePolicy.Descriptor instead.
+func (PresencePolicy) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
+}
+
 // Who may add a user to groups; others' adding becomes an invitation. Whom the user blocked may do neither.
 type GroupPolicy int32
 
@@ -167,11 +220,11 @@ func (x GroupPolicy) String() string {
 }
 
 func (GroupPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[2].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[3].Descriptor()
 }
 
 func (GroupPolicy) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[2]
+	return &file_skein_v1_services_proto_enumTypes[3]
 }
 
 func (x GroupPolicy) Number() protoreflect.EnumNumber {
@@ -180,7 +233,7 @@ func (x GroupPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GroupPolicy.Descriptor instead.
 func (GroupPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{2}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
 }
 
 type ContactState int32
@@ -224,11 +277,11 @@ func (x ContactState) String() string {
 }
 
 func (ContactState) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[3].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[4].Descriptor()
 }
 
 func (ContactState) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[3]
+	return &file_skein_v1_services_proto_enumTypes[4]
 }
 
 func (x ContactState) Number() protoreflect.EnumNumber {
@@ -237,7 +290,7 @@ func (x ContactState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ContactState.Descriptor instead.
 func (ContactState) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{3}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{4}
 }
 
 type ScheduledState int32
@@ -278,11 +331,11 @@ func (x ScheduledState) String() string {
 }
 
 func (ScheduledState) Descriptor() protoreflect.EnumDescriptor {
-	return file_skein_v1_services_proto_enumTypes[4].Descriptor()
+	return file_skein_v1_services_proto_enumTypes[5].Descriptor()
 }
 
 func (ScheduledState) Type() protoreflect.EnumType {
-	return &file_skein_v1_services_proto_enumTypes[4]
+	return &file_skein_v1_services_proto_enumTypes[5]
 }
 
 func (x ScheduledState) Number() protoreflect.EnumNumber {
@@ -291,7 +344,7 @@ func (x ScheduledState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use ScheduledState.Descriptor instead.
 func (ScheduledState) EnumDescriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{4}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{5}
 }
 
 type Tokens struct {
@@ -1513,7 +1566,10 @@ type UpdateProfileRequest struct {
 	Picture *string `protobuf:"bytes,5,opt,name=picture,proto3,oneof" json:"picture,omitempty"`
 	About   *string `protobuf:"bytes,6,opt,name=about,proto3,oneof" json:"about,omitempty"`
 	// The keys to set; with an empty value they are removed. Other keys stay.
-	Extra         map[string]string `protobuf:"bytes,7,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Extra          map[string]string `protobuf:"bytes,7,rep,name=extra,proto3" json:"extra,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	PresencePolicy PresencePolicy    `protobuf:"varint,8,opt,name=presence_policy,json=presencePolicy,proto3,enum=skein.v1.PresencePolicy" json:"presence_policy,omitempty"`
+	// Neither sees the other of a dm how far they have read. SPEC §4.25.
+	HideReads     *bool `protobuf:"varint,9,opt,name=hide_reads,json=hideReads,proto3,oneof" json:"hide_reads,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1597,14 +1653,30 @@ func (x *UpdateProfileRequest) GetExtra() map[string]string {
 	return nil
 }
 
+func (x *UpdateProfileRequest) GetPresencePolicy() PresencePolicy {
+	if x != nil {
+		return x.PresencePolicy
+	}
+	return PresencePolicy_PRESENCE_POLICY_UNSPECIFIED
+}
+
+func (x *UpdateProfileRequest) GetHideReads() bool {
+	if x != nil && x.HideReads != nil {
+		return *x.HideReads
+	}
+	return false
+}
+
 type UpdateProfileResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	User          *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
-	DmPolicy      DmPolicy               `protobuf:"varint,2,opt,name=dm_policy,json=dmPolicy,proto3,enum=skein.v1.DmPolicy" json:"dm_policy,omitempty"`
-	GroupPolicy   GroupPolicy            `protobuf:"varint,3,opt,name=group_policy,json=groupPolicy,proto3,enum=skein.v1.GroupPolicy" json:"group_policy,omitempty"`
-	FindPolicy    FindPolicy             `protobuf:"varint,4,opt,name=find_policy,json=findPolicy,proto3,enum=skein.v1.FindPolicy" json:"find_policy,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state          protoimpl.MessageState `protogen:"open.v1"`
+	User           *User                  `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	DmPolicy       DmPolicy               `protobuf:"varint,2,opt,name=dm_policy,json=dmPolicy,proto3,enum=skein.v1.DmPolicy" json:"dm_policy,omitempty"`
+	GroupPolicy    GroupPolicy            `protobuf:"varint,3,opt,name=group_policy,json=groupPolicy,proto3,enum=skein.v1.GroupPolicy" json:"group_policy,omitempty"`
+	FindPolicy     FindPolicy             `protobuf:"varint,4,opt,name=find_policy,json=findPolicy,proto3,enum=skein.v1.FindPolicy" json:"find_policy,omitempty"`
+	PresencePolicy PresencePolicy         `protobuf:"varint,5,opt,name=presence_policy,json=presencePolicy,proto3,enum=skein.v1.PresencePolicy" json:"presence_policy,omitempty"`
+	HideReads      bool                   `protobuf:"varint,6,opt,name=hide_reads,json=hideReads,proto3" json:"hide_reads,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *UpdateProfileResponse) Reset() {
@@ -1663,6 +1735,20 @@ func (x *UpdateProfileResponse) GetFindPolicy() FindPolicy {
 		return x.FindPolicy
 	}
 	return FindPolicy_FIND_POLICY_UNSPECIFIED
+}
+
+func (x *UpdateProfileResponse) GetPresencePolicy() PresencePolicy {
+	if x != nil {
+		return x.PresencePolicy
+	}
+	return PresencePolicy_PRESENCE_POLICY_UNSPECIFIED
+}
+
+func (x *UpdateProfileResponse) GetHideReads() bool {
+	if x != nil {
+		return x.HideReads
+	}
+	return false
 }
 
 type Contact struct {
@@ -9903,7 +9989,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06cursor\x18\x03 \x01(\tR\x06cursor\"O\n" +
 	"\x13SearchUsersResponse\x12$\n" +
 	"\x05users\x18\x01 \x03(\v2\x0e.skein.v1.UserR\x05users\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"\xbc\x03\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"\xb2\x04\n" +
 	"\x14UpdateProfileRequest\x12&\n" +
 	"\fdisplay_name\x18\x01 \x01(\tH\x00R\vdisplayName\x88\x01\x01\x12/\n" +
 	"\tdm_policy\x18\x02 \x01(\x0e2\x12.skein.v1.DmPolicyR\bdmPolicy\x128\n" +
@@ -9912,7 +9998,10 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"findPolicy\x12\x1d\n" +
 	"\apicture\x18\x05 \x01(\tH\x01R\apicture\x88\x01\x01\x12\x19\n" +
 	"\x05about\x18\x06 \x01(\tH\x02R\x05about\x88\x01\x01\x12?\n" +
-	"\x05extra\x18\a \x03(\v2).skein.v1.UpdateProfileRequest.ExtraEntryR\x05extra\x1a8\n" +
+	"\x05extra\x18\a \x03(\v2).skein.v1.UpdateProfileRequest.ExtraEntryR\x05extra\x12A\n" +
+	"\x0fpresence_policy\x18\b \x01(\x0e2\x18.skein.v1.PresencePolicyR\x0epresencePolicy\x12\"\n" +
+	"\n" +
+	"hide_reads\x18\t \x01(\bH\x03R\thideReads\x88\x01\x01\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -9920,13 +10009,17 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\r_display_nameB\n" +
 	"\n" +
 	"\b_pictureB\b\n" +
-	"\x06_about\"\xdd\x01\n" +
+	"\x06_aboutB\r\n" +
+	"\v_hide_reads\"\xbf\x02\n" +
 	"\x15UpdateProfileResponse\x12\"\n" +
 	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\x12/\n" +
 	"\tdm_policy\x18\x02 \x01(\x0e2\x12.skein.v1.DmPolicyR\bdmPolicy\x128\n" +
 	"\fgroup_policy\x18\x03 \x01(\x0e2\x15.skein.v1.GroupPolicyR\vgroupPolicy\x125\n" +
 	"\vfind_policy\x18\x04 \x01(\x0e2\x14.skein.v1.FindPolicyR\n" +
-	"findPolicy\"\x83\x02\n" +
+	"findPolicy\x12A\n" +
+	"\x0fpresence_policy\x18\x05 \x01(\x0e2\x18.skein.v1.PresencePolicyR\x0epresencePolicy\x12\x1d\n" +
+	"\n" +
+	"hide_reads\x18\x06 \x01(\bR\thideReads\"\x83\x02\n" +
 	"\aContact\x12\"\n" +
 	"\x04user\x18\x01 \x01(\v2\x0e.skein.v1.UserR\x04user\x12,\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x16.skein.v1.ContactStateR\x05state\x12\x18\n" +
@@ -10474,7 +10567,12 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x17FIND_POLICY_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12FIND_POLICY_ANYONE\x10\x01\x12\x18\n" +
 	"\x14FIND_POLICY_CONTACTS\x10\x02\x12\x16\n" +
-	"\x12FIND_POLICY_NOBODY\x10\x03*x\n" +
+	"\x12FIND_POLICY_NOBODY\x10\x03*\x89\x01\n" +
+	"\x0ePresencePolicy\x12\x1f\n" +
+	"\x1bPRESENCE_POLICY_UNSPECIFIED\x10\x00\x12\x1c\n" +
+	"\x18PRESENCE_POLICY_CONTACTS\x10\x01\x12\x1c\n" +
+	"\x18PRESENCE_POLICY_EVERYONE\x10\x02\x12\x1a\n" +
+	"\x16PRESENCE_POLICY_NOBODY\x10\x03*x\n" +
 	"\vGroupPolicy\x12\x1c\n" +
 	"\x18GROUP_POLICY_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13GROUP_POLICY_ANYONE\x10\x01\x12\x19\n" +
@@ -10597,459 +10695,462 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 	return file_skein_v1_services_proto_rawDescData
 }
 
-var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
 var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 178)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
-	(GroupPolicy)(0),                  // 2: skein.v1.GroupPolicy
-	(ContactState)(0),                 // 3: skein.v1.ContactState
-	(ScheduledState)(0),               // 4: skein.v1.ScheduledState
-	(*Tokens)(nil),                    // 5: skein.v1.Tokens
-	(*RegisterRequest)(nil),           // 6: skein.v1.RegisterRequest
-	(*RegisterResponse)(nil),          // 7: skein.v1.RegisterResponse
-	(*LoginRequest)(nil),              // 8: skein.v1.LoginRequest
-	(*LoginResponse)(nil),             // 9: skein.v1.LoginResponse
-	(*RefreshRequest)(nil),            // 10: skein.v1.RefreshRequest
-	(*RefreshResponse)(nil),           // 11: skein.v1.RefreshResponse
-	(*LogoutRequest)(nil),             // 12: skein.v1.LogoutRequest
-	(*LogoutResponse)(nil),            // 13: skein.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),       // 14: skein.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),      // 15: skein.v1.ListSessionsResponse
-	(*Session)(nil),                   // 16: skein.v1.Session
-	(*RevokeSessionRequest)(nil),      // 17: skein.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),     // 18: skein.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),     // 19: skein.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),    // 20: skein.v1.ChangePasswordResponse
-	(*User)(nil),                      // 21: skein.v1.User
-	(*GetUsersRequest)(nil),           // 22: skein.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),          // 23: skein.v1.GetUsersResponse
-	(*FindUserRequest)(nil),           // 24: skein.v1.FindUserRequest
-	(*FindUserResponse)(nil),          // 25: skein.v1.FindUserResponse
-	(*SearchUsersRequest)(nil),        // 26: skein.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),       // 27: skein.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),      // 28: skein.v1.UpdateProfileRequest
-	(*UpdateProfileResponse)(nil),     // 29: skein.v1.UpdateProfileResponse
-	(*Contact)(nil),                   // 30: skein.v1.Contact
-	(*RequestContactRequest)(nil),     // 31: skein.v1.RequestContactRequest
-	(*RequestContactResponse)(nil),    // 32: skein.v1.RequestContactResponse
-	(*AcceptContactRequest)(nil),      // 33: skein.v1.AcceptContactRequest
-	(*AcceptContactResponse)(nil),     // 34: skein.v1.AcceptContactResponse
-	(*RefuseContactRequest)(nil),      // 35: skein.v1.RefuseContactRequest
-	(*RefuseContactResponse)(nil),     // 36: skein.v1.RefuseContactResponse
-	(*RemoveContactRequest)(nil),      // 37: skein.v1.RemoveContactRequest
-	(*RemoveContactResponse)(nil),     // 38: skein.v1.RemoveContactResponse
-	(*BlockUserRequest)(nil),          // 39: skein.v1.BlockUserRequest
-	(*BlockUserResponse)(nil),         // 40: skein.v1.BlockUserResponse
-	(*UnblockUserRequest)(nil),        // 41: skein.v1.UnblockUserRequest
-	(*UnblockUserResponse)(nil),       // 42: skein.v1.UnblockUserResponse
-	(*SetRemarkRequest)(nil),          // 43: skein.v1.SetRemarkRequest
-	(*SetRemarkResponse)(nil),         // 44: skein.v1.SetRemarkResponse
-	(*SetTagsRequest)(nil),            // 45: skein.v1.SetTagsRequest
-	(*SetTagsResponse)(nil),           // 46: skein.v1.SetTagsResponse
-	(*ListContactsRequest)(nil),       // 47: skein.v1.ListContactsRequest
-	(*ListContactsResponse)(nil),      // 48: skein.v1.ListContactsResponse
-	(*Group)(nil),                     // 49: skein.v1.Group
-	(*Member)(nil),                    // 50: skein.v1.Member
-	(*CreateGroupRequest)(nil),        // 51: skein.v1.CreateGroupRequest
-	(*CreateGroupResponse)(nil),       // 52: skein.v1.CreateGroupResponse
-	(*GetGroupRequest)(nil),           // 53: skein.v1.GetGroupRequest
-	(*GetGroupResponse)(nil),          // 54: skein.v1.GetGroupResponse
-	(*RenameGroupRequest)(nil),        // 55: skein.v1.RenameGroupRequest
-	(*RenameGroupResponse)(nil),       // 56: skein.v1.RenameGroupResponse
-	(*UpdateGroupRequest)(nil),        // 57: skein.v1.UpdateGroupRequest
-	(*UpdateGroupResponse)(nil),       // 58: skein.v1.UpdateGroupResponse
-	(*ListMembersRequest)(nil),        // 59: skein.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),       // 60: skein.v1.ListMembersResponse
-	(*AddMembersRequest)(nil),         // 61: skein.v1.AddMembersRequest
-	(*AddMembersResponse)(nil),        // 62: skein.v1.AddMembersResponse
-	(*RemoveMembersRequest)(nil),      // 63: skein.v1.RemoveMembersRequest
-	(*RemoveMembersResponse)(nil),     // 64: skein.v1.RemoveMembersResponse
-	(*LeaveGroupRequest)(nil),         // 65: skein.v1.LeaveGroupRequest
-	(*LeaveGroupResponse)(nil),        // 66: skein.v1.LeaveGroupResponse
-	(*DismissGroupRequest)(nil),       // 67: skein.v1.DismissGroupRequest
-	(*DismissGroupResponse)(nil),      // 68: skein.v1.DismissGroupResponse
-	(*SetNicknameRequest)(nil),        // 69: skein.v1.SetNicknameRequest
-	(*SetNicknameResponse)(nil),       // 70: skein.v1.SetNicknameResponse
-	(*SetRoleRequest)(nil),            // 71: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),           // 72: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),  // 73: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil), // 74: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),         // 75: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),        // 76: skein.v1.MuteMemberResponse
-	(*Ban)(nil),                       // 77: skein.v1.Ban
-	(*BanMemberRequest)(nil),          // 78: skein.v1.BanMemberRequest
-	(*BanMemberResponse)(nil),         // 79: skein.v1.BanMemberResponse
-	(*UnbanMemberRequest)(nil),        // 80: skein.v1.UnbanMemberRequest
-	(*UnbanMemberResponse)(nil),       // 81: skein.v1.UnbanMemberResponse
-	(*ListBansRequest)(nil),           // 82: skein.v1.ListBansRequest
-	(*ListBansResponse)(nil),          // 83: skein.v1.ListBansResponse
-	(*Invitation)(nil),                // 84: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),    // 85: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),   // 86: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),   // 87: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),  // 88: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),   // 89: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),  // 90: skein.v1.RefuseInvitationResponse
-	(*InviteLink)(nil),                // 91: skein.v1.InviteLink
-	(*CreateInviteLinkRequest)(nil),   // 92: skein.v1.CreateInviteLinkRequest
-	(*CreateInviteLinkResponse)(nil),  // 93: skein.v1.CreateInviteLinkResponse
-	(*ListInviteLinksRequest)(nil),    // 94: skein.v1.ListInviteLinksRequest
-	(*ListInviteLinksResponse)(nil),   // 95: skein.v1.ListInviteLinksResponse
-	(*RevokeInviteLinkRequest)(nil),   // 96: skein.v1.RevokeInviteLinkRequest
-	(*RevokeInviteLinkResponse)(nil),  // 97: skein.v1.RevokeInviteLinkResponse
-	(*GetInviteLinkRequest)(nil),      // 98: skein.v1.GetInviteLinkRequest
-	(*GetInviteLinkResponse)(nil),     // 99: skein.v1.GetInviteLinkResponse
-	(*JoinByLinkRequest)(nil),         // 100: skein.v1.JoinByLinkRequest
-	(*JoinByLinkResponse)(nil),        // 101: skein.v1.JoinByLinkResponse
-	(*JoinRequest)(nil),               // 102: skein.v1.JoinRequest
-	(*RequestToJoinRequest)(nil),      // 103: skein.v1.RequestToJoinRequest
-	(*RequestToJoinResponse)(nil),     // 104: skein.v1.RequestToJoinResponse
-	(*WithdrawJoinRequest)(nil),       // 105: skein.v1.WithdrawJoinRequest
-	(*WithdrawJoinResponse)(nil),      // 106: skein.v1.WithdrawJoinResponse
-	(*ListJoinRequestsRequest)(nil),   // 107: skein.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),  // 108: skein.v1.ListJoinRequestsResponse
-	(*ApproveJoinRequest)(nil),        // 109: skein.v1.ApproveJoinRequest
-	(*ApproveJoinResponse)(nil),       // 110: skein.v1.ApproveJoinResponse
-	(*RefuseJoinRequest)(nil),         // 111: skein.v1.RefuseJoinRequest
-	(*RefuseJoinResponse)(nil),        // 112: skein.v1.RefuseJoinResponse
-	(*SendMessageRequest)(nil),        // 113: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),       // 114: skein.v1.SendMessageResponse
-	(*RecallMessageRequest)(nil),      // 115: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),     // 116: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),        // 117: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),       // 118: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),          // 119: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),         // 120: skein.v1.ListEditsResponse
-	(*Edited)(nil),                    // 121: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),     // 122: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),    // 123: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),      // 124: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),     // 125: skein.v1.ListReactionsResponse
-	(*Reacted)(nil),                   // 126: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),         // 127: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),        // 128: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),            // 129: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),           // 130: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),          // 131: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),         // 132: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),    // 133: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),             // 134: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),              // 135: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),   // 136: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                 // 137: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),         // 138: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),        // 139: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),           // 140: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),          // 141: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),    // 142: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),   // 143: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                 // 144: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),      // 145: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),     // 146: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),    // 147: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),   // 148: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),    // 149: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),   // 150: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                     // 151: skein.v1.Voted
-	(*ListMentionsRequest)(nil),       // 152: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),      // 153: skein.v1.ListMentionsResponse
-	(*ListEntriesRequest)(nil),        // 154: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 155: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 156: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 157: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 158: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 159: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 160: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 161: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 162: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 163: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 164: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 165: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 166: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 167: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 168: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 169: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 170: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 171: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 172: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 173: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 174: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 175: skein.v1.CreateGroupForResponse
-	nil,                               // 176: skein.v1.User.ExtraEntry
-	nil,                               // 177: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                               // 178: skein.v1.Group.ExtraEntry
-	nil,                               // 179: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 180: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 181: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 182: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 183: skein.v1.Device
-	(Role)(0),                         // 184: skein.v1.Role
-	(GroupPower)(0),                   // 185: skein.v1.GroupPower
-	(JoinMode)(0),                     // 186: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 187: skein.v1.GroupHistory
-	(*Content)(nil),                   // 188: skein.v1.Content
-	(*Poll)(nil),                      // 189: skein.v1.Poll
-	(GroupMention)(0),                 // 190: skein.v1.GroupMention
-	(*Error)(nil),                     // 191: skein.v1.Error
-	(*Entry)(nil),                     // 192: skein.v1.Entry
-	(*Newest)(nil),                    // 193: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 194: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 195: skein.v1.MyState
-	(*GroupChange)(nil),               // 196: skein.v1.GroupChange
+	(PresencePolicy)(0),               // 2: skein.v1.PresencePolicy
+	(GroupPolicy)(0),                  // 3: skein.v1.GroupPolicy
+	(ContactState)(0),                 // 4: skein.v1.ContactState
+	(ScheduledState)(0),               // 5: skein.v1.ScheduledState
+	(*Tokens)(nil),                    // 6: skein.v1.Tokens
+	(*RegisterRequest)(nil),           // 7: skein.v1.RegisterRequest
+	(*RegisterResponse)(nil),          // 8: skein.v1.RegisterResponse
+	(*LoginRequest)(nil),              // 9: skein.v1.LoginRequest
+	(*LoginResponse)(nil),             // 10: skein.v1.LoginResponse
+	(*RefreshRequest)(nil),            // 11: skein.v1.RefreshRequest
+	(*RefreshResponse)(nil),           // 12: skein.v1.RefreshResponse
+	(*LogoutRequest)(nil),             // 13: skein.v1.LogoutRequest
+	(*LogoutResponse)(nil),            // 14: skein.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),       // 15: skein.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),      // 16: skein.v1.ListSessionsResponse
+	(*Session)(nil),                   // 17: skein.v1.Session
+	(*RevokeSessionRequest)(nil),      // 18: skein.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),     // 19: skein.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),     // 20: skein.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),    // 21: skein.v1.ChangePasswordResponse
+	(*User)(nil),                      // 22: skein.v1.User
+	(*GetUsersRequest)(nil),           // 23: skein.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),          // 24: skein.v1.GetUsersResponse
+	(*FindUserRequest)(nil),           // 25: skein.v1.FindUserRequest
+	(*FindUserResponse)(nil),          // 26: skein.v1.FindUserResponse
+	(*SearchUsersRequest)(nil),        // 27: skein.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),       // 28: skein.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),      // 29: skein.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),     // 30: skein.v1.UpdateProfileResponse
+	(*Contact)(nil),                   // 31: skein.v1.Contact
+	(*RequestContactRequest)(nil),     // 32: skein.v1.RequestContactRequest
+	(*RequestContactResponse)(nil),    // 33: skein.v1.RequestContactResponse
+	(*AcceptContactRequest)(nil),      // 34: skein.v1.AcceptContactRequest
+	(*AcceptContactResponse)(nil),     // 35: skein.v1.AcceptContactResponse
+	(*RefuseContactRequest)(nil),      // 36: skein.v1.RefuseContactRequest
+	(*RefuseContactResponse)(nil),     // 37: skein.v1.RefuseContactResponse
+	(*RemoveContactRequest)(nil),      // 38: skein.v1.RemoveContactRequest
+	(*RemoveContactResponse)(nil),     // 39: skein.v1.RemoveContactResponse
+	(*BlockUserRequest)(nil),          // 40: skein.v1.BlockUserRequest
+	(*BlockUserResponse)(nil),         // 41: skein.v1.BlockUserResponse
+	(*UnblockUserRequest)(nil),        // 42: skein.v1.UnblockUserRequest
+	(*UnblockUserResponse)(nil),       // 43: skein.v1.UnblockUserResponse
+	(*SetRemarkRequest)(nil),          // 44: skein.v1.SetRemarkRequest
+	(*SetRemarkResponse)(nil),         // 45: skein.v1.SetRemarkResponse
+	(*SetTagsRequest)(nil),            // 46: skein.v1.SetTagsRequest
+	(*SetTagsResponse)(nil),           // 47: skein.v1.SetTagsResponse
+	(*ListContactsRequest)(nil),       // 48: skein.v1.ListContactsRequest
+	(*ListContactsResponse)(nil),      // 49: skein.v1.ListContactsResponse
+	(*Group)(nil),                     // 50: skein.v1.Group
+	(*Member)(nil),                    // 51: skein.v1.Member
+	(*CreateGroupRequest)(nil),        // 52: skein.v1.CreateGroupRequest
+	(*CreateGroupResponse)(nil),       // 53: skein.v1.CreateGroupResponse
+	(*GetGroupRequest)(nil),           // 54: skein.v1.GetGroupRequest
+	(*GetGroupResponse)(nil),          // 55: skein.v1.GetGroupResponse
+	(*RenameGroupRequest)(nil),        // 56: skein.v1.RenameGroupRequest
+	(*RenameGroupResponse)(nil),       // 57: skein.v1.RenameGroupResponse
+	(*UpdateGroupRequest)(nil),        // 58: skein.v1.UpdateGroupRequest
+	(*UpdateGroupResponse)(nil),       // 59: skein.v1.UpdateGroupResponse
+	(*ListMembersRequest)(nil),        // 60: skein.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),       // 61: skein.v1.ListMembersResponse
+	(*AddMembersRequest)(nil),         // 62: skein.v1.AddMembersRequest
+	(*AddMembersResponse)(nil),        // 63: skein.v1.AddMembersResponse
+	(*RemoveMembersRequest)(nil),      // 64: skein.v1.RemoveMembersRequest
+	(*RemoveMembersResponse)(nil),     // 65: skein.v1.RemoveMembersResponse
+	(*LeaveGroupRequest)(nil),         // 66: skein.v1.LeaveGroupRequest
+	(*LeaveGroupResponse)(nil),        // 67: skein.v1.LeaveGroupResponse
+	(*DismissGroupRequest)(nil),       // 68: skein.v1.DismissGroupRequest
+	(*DismissGroupResponse)(nil),      // 69: skein.v1.DismissGroupResponse
+	(*SetNicknameRequest)(nil),        // 70: skein.v1.SetNicknameRequest
+	(*SetNicknameResponse)(nil),       // 71: skein.v1.SetNicknameResponse
+	(*SetRoleRequest)(nil),            // 72: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),           // 73: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),  // 74: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil), // 75: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),         // 76: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),        // 77: skein.v1.MuteMemberResponse
+	(*Ban)(nil),                       // 78: skein.v1.Ban
+	(*BanMemberRequest)(nil),          // 79: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),         // 80: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),        // 81: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),       // 82: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),           // 83: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),          // 84: skein.v1.ListBansResponse
+	(*Invitation)(nil),                // 85: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),    // 86: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),   // 87: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),   // 88: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),  // 89: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),   // 90: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),  // 91: skein.v1.RefuseInvitationResponse
+	(*InviteLink)(nil),                // 92: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),   // 93: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),  // 94: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),    // 95: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),   // 96: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),   // 97: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),  // 98: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),      // 99: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),     // 100: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),         // 101: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),        // 102: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),               // 103: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),      // 104: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),     // 105: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),       // 106: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),      // 107: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),   // 108: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),  // 109: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),        // 110: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),       // 111: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),         // 112: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),        // 113: skein.v1.RefuseJoinResponse
+	(*SendMessageRequest)(nil),        // 114: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),       // 115: skein.v1.SendMessageResponse
+	(*RecallMessageRequest)(nil),      // 116: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),     // 117: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),        // 118: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),       // 119: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),          // 120: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),         // 121: skein.v1.ListEditsResponse
+	(*Edited)(nil),                    // 122: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),     // 123: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),    // 124: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),      // 125: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),     // 126: skein.v1.ListReactionsResponse
+	(*Reacted)(nil),                   // 127: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),         // 128: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),        // 129: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),            // 130: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),           // 131: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),          // 132: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),         // 133: skein.v1.ListVotesResponse
+	(*ForwardMessagesRequest)(nil),    // 134: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),             // 135: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),              // 136: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),   // 137: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                 // 138: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),         // 139: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),        // 140: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),           // 141: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),          // 142: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),    // 143: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),   // 144: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                 // 145: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),      // 146: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),     // 147: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),    // 148: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),   // 149: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),    // 150: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),   // 151: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                     // 152: skein.v1.Voted
+	(*ListMentionsRequest)(nil),       // 153: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),      // 154: skein.v1.ListMentionsResponse
+	(*ListEntriesRequest)(nil),        // 155: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 156: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 157: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 158: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 159: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 160: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 161: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 162: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 163: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 164: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 165: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 166: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 167: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 168: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 169: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 170: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 171: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 172: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 173: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 174: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 175: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 176: skein.v1.CreateGroupForResponse
+	nil,                               // 177: skein.v1.User.ExtraEntry
+	nil,                               // 178: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                               // 179: skein.v1.Group.ExtraEntry
+	nil,                               // 180: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 181: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 182: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 183: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 184: skein.v1.Device
+	(Role)(0),                         // 185: skein.v1.Role
+	(GroupPower)(0),                   // 186: skein.v1.GroupPower
+	(JoinMode)(0),                     // 187: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 188: skein.v1.GroupHistory
+	(*Content)(nil),                   // 189: skein.v1.Content
+	(*Poll)(nil),                      // 190: skein.v1.Poll
+	(GroupMention)(0),                 // 191: skein.v1.GroupMention
+	(*Error)(nil),                     // 192: skein.v1.Error
+	(*Entry)(nil),                     // 193: skein.v1.Entry
+	(*Newest)(nil),                    // 194: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 195: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 196: skein.v1.MyState
+	(*GroupChange)(nil),               // 197: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	183, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
-	5,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	183, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
-	5,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
-	5,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
-	16,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	183, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	176, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
-	21,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	21,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
-	21,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
+	184, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	6,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
+	184, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	6,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
+	6,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
+	17,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
+	184, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	177, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	22,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	22,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	22,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 11: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
-	2,   // 12: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
+	3,   // 12: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 13: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	177, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
-	21,  // 15: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
-	0,   // 16: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
-	2,   // 17: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
-	1,   // 18: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
-	21,  // 19: skein.v1.Contact.user:type_name -> skein.v1.User
-	3,   // 20: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	30,  // 21: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	30,  // 22: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	30,  // 23: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	184, // 24: skein.v1.Group.role:type_name -> skein.v1.Role
-	178, // 25: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	185, // 26: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	185, // 27: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	185, // 28: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	186, // 29: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	187, // 30: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	185, // 31: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	184, // 32: skein.v1.Member.role:type_name -> skein.v1.Role
-	49,  // 33: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	49,  // 34: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	49,  // 35: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	179, // 36: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	185, // 37: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	185, // 38: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	185, // 39: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	186, // 40: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	187, // 41: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	185, // 42: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
-	49,  // 43: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	184, // 44: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
-	50,  // 45: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	184, // 46: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	77,  // 47: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	84,  // 48: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	49,  // 49: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	91,  // 50: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	91,  // 51: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	49,  // 52: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	102, // 53: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	188, // 54: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	180, // 55: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	189, // 56: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	190, // 57: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	188, // 58: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	181, // 59: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	190, // 60: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	121, // 61: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	188, // 62: skein.v1.Edited.content:type_name -> skein.v1.Content
-	182, // 63: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	190, // 64: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	126, // 65: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	151, // 66: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	134, // 67: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	135, // 68: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	137, // 69: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	191, // 70: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	192, // 71: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	113, // 72: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	113, // 73: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	4,   // 74: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	191, // 75: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	144, // 76: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	113, // 77: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	192, // 78: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	192, // 79: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	192, // 80: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	193, // 81: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	194, // 82: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	195, // 83: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	5,   // 84: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	183, // 85: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	5,   // 86: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	21,  // 87: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	21,  // 88: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	16,  // 89: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	196, // 90: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	49,  // 91: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	6,   // 92: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	8,   // 93: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	10,  // 94: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	12,  // 95: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	14,  // 96: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	17,  // 97: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	19,  // 98: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	22,  // 99: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	24,  // 100: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	26,  // 101: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	28,  // 102: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	31,  // 103: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	33,  // 104: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	35,  // 105: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	37,  // 106: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	39,  // 107: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	41,  // 108: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	43,  // 109: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	45,  // 110: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	47,  // 111: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	51,  // 112: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	53,  // 113: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	55,  // 114: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	57,  // 115: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	59,  // 116: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	61,  // 117: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	63,  // 118: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	65,  // 119: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	67,  // 120: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	69,  // 121: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	71,  // 122: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	73,  // 123: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	75,  // 124: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	78,  // 125: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	80,  // 126: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	82,  // 127: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	85,  // 128: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	87,  // 129: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	89,  // 130: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	92,  // 131: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	94,  // 132: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	96,  // 133: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	98,  // 134: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	100, // 135: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	103, // 136: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	105, // 137: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	107, // 138: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	109, // 139: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	111, // 140: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	113, // 141: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	115, // 142: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	117, // 143: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	119, // 144: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	122, // 145: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	124, // 146: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	127, // 147: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	129, // 148: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	131, // 149: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	138, // 150: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	140, // 151: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	133, // 152: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	152, // 153: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	142, // 154: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	145, // 155: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	147, // 156: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	149, // 157: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	154, // 158: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	156, // 159: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	158, // 160: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	160, // 161: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	162, // 162: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	164, // 163: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	166, // 164: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	168, // 165: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	170, // 166: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	172, // 167: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	174, // 168: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	7,   // 169: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	9,   // 170: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	11,  // 171: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	13,  // 172: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	15,  // 173: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	18,  // 174: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	20,  // 175: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	23,  // 176: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	25,  // 177: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	27,  // 178: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	29,  // 179: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	32,  // 180: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	34,  // 181: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	36,  // 182: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	38,  // 183: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	40,  // 184: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	42,  // 185: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	44,  // 186: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	46,  // 187: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	48,  // 188: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	52,  // 189: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	54,  // 190: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	56,  // 191: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	58,  // 192: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	60,  // 193: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	62,  // 194: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	64,  // 195: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	66,  // 196: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	68,  // 197: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	70,  // 198: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	72,  // 199: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	74,  // 200: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	76,  // 201: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	79,  // 202: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	81,  // 203: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	83,  // 204: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	86,  // 205: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	88,  // 206: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	90,  // 207: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	93,  // 208: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	95,  // 209: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	97,  // 210: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	99,  // 211: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	101, // 212: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	104, // 213: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	106, // 214: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	108, // 215: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	110, // 216: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	112, // 217: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	114, // 218: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	116, // 219: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	118, // 220: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	120, // 221: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	123, // 222: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	125, // 223: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	128, // 224: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	130, // 225: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	132, // 226: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	139, // 227: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	141, // 228: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	136, // 229: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	153, // 230: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	143, // 231: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	146, // 232: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	148, // 233: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	150, // 234: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	155, // 235: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	157, // 236: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	159, // 237: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	161, // 238: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	163, // 239: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	165, // 240: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	167, // 241: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	169, // 242: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	171, // 243: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	173, // 244: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	175, // 245: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	169, // [169:246] is the sub-list for method output_type
-	92,  // [92:169] is the sub-list for method input_type
-	92,  // [92:92] is the sub-list for extension type_name
-	92,  // [92:92] is the sub-list for extension extendee
-	0,   // [0:92] is the sub-list for field type_name
+	178, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	2,   // 15: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
+	22,  // 16: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	0,   // 17: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
+	3,   // 18: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
+	1,   // 19: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
+	2,   // 20: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
+	22,  // 21: skein.v1.Contact.user:type_name -> skein.v1.User
+	4,   // 22: skein.v1.Contact.state:type_name -> skein.v1.ContactState
+	31,  // 23: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	31,  // 24: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	31,  // 25: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	185, // 26: skein.v1.Group.role:type_name -> skein.v1.Role
+	179, // 27: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	186, // 28: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	186, // 29: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	186, // 30: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	187, // 31: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	188, // 32: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	186, // 33: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	185, // 34: skein.v1.Member.role:type_name -> skein.v1.Role
+	50,  // 35: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	50,  // 36: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	50,  // 37: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	180, // 38: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	186, // 39: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	186, // 40: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	186, // 41: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	187, // 42: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	188, // 43: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	186, // 44: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	50,  // 45: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	185, // 46: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	51,  // 47: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	185, // 48: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	78,  // 49: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	85,  // 50: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	50,  // 51: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	92,  // 52: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	92,  // 53: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	50,  // 54: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	103, // 55: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	189, // 56: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	181, // 57: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	190, // 58: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	191, // 59: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	189, // 60: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	182, // 61: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	191, // 62: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	122, // 63: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	189, // 64: skein.v1.Edited.content:type_name -> skein.v1.Content
+	183, // 65: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	191, // 66: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	127, // 67: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	152, // 68: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	135, // 69: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	136, // 70: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	138, // 71: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	192, // 72: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	193, // 73: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	114, // 74: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	114, // 75: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	5,   // 76: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	192, // 77: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	145, // 78: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	114, // 79: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	193, // 80: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	193, // 81: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	193, // 82: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	194, // 83: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	195, // 84: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	196, // 85: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	6,   // 86: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	184, // 87: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	6,   // 88: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	22,  // 89: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	22,  // 90: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	17,  // 91: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	197, // 92: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	50,  // 93: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	7,   // 94: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	9,   // 95: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	11,  // 96: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	13,  // 97: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	15,  // 98: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	18,  // 99: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	20,  // 100: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	23,  // 101: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	25,  // 102: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	27,  // 103: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	29,  // 104: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	32,  // 105: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	34,  // 106: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	36,  // 107: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	38,  // 108: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	40,  // 109: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	42,  // 110: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	44,  // 111: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	46,  // 112: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	48,  // 113: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	52,  // 114: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	54,  // 115: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	56,  // 116: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	58,  // 117: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	60,  // 118: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	62,  // 119: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	64,  // 120: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	66,  // 121: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	68,  // 122: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	70,  // 123: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	72,  // 124: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	74,  // 125: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	76,  // 126: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	79,  // 127: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	81,  // 128: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	83,  // 129: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	86,  // 130: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	88,  // 131: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	90,  // 132: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	93,  // 133: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	95,  // 134: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	97,  // 135: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	99,  // 136: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	101, // 137: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	104, // 138: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	106, // 139: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	108, // 140: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	110, // 141: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	112, // 142: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	114, // 143: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	116, // 144: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	118, // 145: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	120, // 146: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	123, // 147: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	125, // 148: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	128, // 149: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	130, // 150: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	132, // 151: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	139, // 152: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	141, // 153: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	134, // 154: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	153, // 155: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	143, // 156: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	146, // 157: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	148, // 158: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	150, // 159: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	155, // 160: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	157, // 161: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	159, // 162: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	161, // 163: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	163, // 164: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	165, // 165: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	167, // 166: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	169, // 167: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	171, // 168: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	173, // 169: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	175, // 170: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	8,   // 171: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	10,  // 172: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	12,  // 173: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	14,  // 174: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	16,  // 175: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	19,  // 176: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	21,  // 177: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	24,  // 178: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	26,  // 179: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	28,  // 180: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	30,  // 181: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	33,  // 182: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	35,  // 183: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	37,  // 184: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	39,  // 185: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	41,  // 186: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	43,  // 187: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	45,  // 188: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	47,  // 189: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	49,  // 190: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	53,  // 191: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	55,  // 192: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	57,  // 193: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	59,  // 194: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	61,  // 195: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	63,  // 196: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	65,  // 197: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	67,  // 198: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	69,  // 199: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	71,  // 200: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	73,  // 201: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	75,  // 202: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	77,  // 203: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	80,  // 204: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	82,  // 205: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	84,  // 206: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	87,  // 207: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	89,  // 208: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	91,  // 209: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	94,  // 210: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	96,  // 211: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	98,  // 212: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	100, // 213: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	102, // 214: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	105, // 215: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	107, // 216: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	109, // 217: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	111, // 218: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	113, // 219: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	115, // 220: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	117, // 221: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	119, // 222: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	121, // 223: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	124, // 224: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	126, // 225: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	129, // 226: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	131, // 227: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	133, // 228: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	140, // 229: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	142, // 230: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	137, // 231: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	154, // 232: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	144, // 233: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	147, // 234: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	149, // 235: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	151, // 236: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	156, // 237: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	158, // 238: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	160, // 239: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	162, // 240: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	164, // 241: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	166, // 242: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	168, // 243: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	170, // 244: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	172, // 245: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	174, // 246: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	176, // 247: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	171, // [171:248] is the sub-list for method output_type
+	94,  // [94:171] is the sub-list for method input_type
+	94,  // [94:94] is the sub-list for extension type_name
+	94,  // [94:94] is the sub-list for extension extendee
+	0,   // [0:94] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -11067,7 +11168,7 @@ func file_skein_v1_services_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
-			NumEnums:      5,
+			NumEnums:      6,
 			NumMessages:   178,
 			NumExtensions: 0,
 			NumServices:   6,

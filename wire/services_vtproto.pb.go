@@ -1178,6 +1178,21 @@ func (m *UpdateProfileRequest) MarshalToSizedBufferVT(dAtA []byte) (int, error) 
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.HideReads != nil {
+		i--
+		if *m.HideReads {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x48
+	}
+	if m.PresencePolicy != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.PresencePolicy))
+		i--
+		dAtA[i] = 0x40
+	}
 	if len(m.Extra) > 0 {
 		for k := range m.Extra {
 			v := m.Extra[k]
@@ -1265,6 +1280,21 @@ func (m *UpdateProfileResponse) MarshalToSizedBufferVT(dAtA []byte) (int, error)
 	if m.unknownFields != nil {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
+	}
+	if m.HideReads {
+		i--
+		if m.HideReads {
+			dAtA[i] = 1
+		} else {
+			dAtA[i] = 0
+		}
+		i--
+		dAtA[i] = 0x30
+	}
+	if m.PresencePolicy != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.PresencePolicy))
+		i--
+		dAtA[i] = 0x28
 	}
 	if m.FindPolicy != 0 {
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.FindPolicy))
@@ -9093,6 +9123,12 @@ func (m *UpdateProfileRequest) SizeVT() (n int) {
 			n += mapEntrySize + 1 + protohelpers.SizeOfVarint(uint64(mapEntrySize))
 		}
 	}
+	if m.PresencePolicy != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.PresencePolicy))
+	}
+	if m.HideReads != nil {
+		n += 2
+	}
 	n += len(m.unknownFields)
 	return n
 }
@@ -9115,6 +9151,12 @@ func (m *UpdateProfileResponse) SizeVT() (n int) {
 	}
 	if m.FindPolicy != 0 {
 		n += 1 + protohelpers.SizeOfVarint(uint64(m.FindPolicy))
+	}
+	if m.PresencePolicy != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.PresencePolicy))
+	}
+	if m.HideReads {
+		n += 2
 	}
 	n += len(m.unknownFields)
 	return n
@@ -14919,6 +14961,46 @@ func (m *UpdateProfileRequest) UnmarshalVT(dAtA []byte) error {
 			}
 			m.Extra[mapkey] = mapvalue
 			iNdEx = postIndex
+		case 8:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field PresencePolicy", wireType)
+			}
+			m.PresencePolicy = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.PresencePolicy |= PresencePolicy(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 9:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field HideReads", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			b := bool(v != 0)
+			m.HideReads = &b
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])
@@ -15063,6 +15145,45 @@ func (m *UpdateProfileResponse) UnmarshalVT(dAtA []byte) error {
 					break
 				}
 			}
+		case 5:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field PresencePolicy", wireType)
+			}
+			m.PresencePolicy = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.PresencePolicy |= PresencePolicy(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 6:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field HideReads", wireType)
+			}
+			var v int
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				v |= int(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+			m.HideReads = bool(v != 0)
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

@@ -70,6 +70,9 @@ func (s *Service) UpdateProfile(ctx context.Context, actor im.Actor, change im.P
 	if change.DM > im.DMNobody {
 		return User{}, im.Wrong("dmPolicy", "is not known")
 	}
+	if change.Presence > im.PresenceNobody {
+		return User{}, im.Wrong("presencePolicy", "is not known")
+	}
 	if change.Groups > im.GroupsNobody {
 		return User{}, im.Wrong("groupPolicy", "is not known")
 	}

@@ -148,20 +148,28 @@ func (c *Calls) updateProfile(ctx context.Context, actor im.Actor, r *wire.Updat
 	if _, known := wire.FindPolicy_name[int32(r.GetFindPolicy())]; !known {
 		return nil, im.Wrong("findPolicy", "must be FIND_POLICY_ANYONE, FIND_POLICY_CONTACTS or FIND_POLICY_NOBODY")
 	}
+	if _, known := wire.PresencePolicy_name[int32(r.GetPresencePolicy())]; !known {
+		return nil, im.Wrong("presencePolicy", "must be PRESENCE_POLICY_CONTACTS, PRESENCE_POLICY_EVERYONE or PRESENCE_POLICY_NOBODY")
+	}
 	u, err := c.Accounts.UpdateProfile(ctx, actor, im.ProfileChange{
 		DisplayName: r.DisplayName, Picture: r.Picture, About: r.About, Extra: r.GetExtra(),
 		DM: account.DMPolicy(r.GetDmPolicy()), Groups: im.GroupPolicy(r.GetGroupPolicy()), Find: im.FindPolicy(r.GetFindPolicy()),
+		Presence: im.PresencePolicy(r.GetPresencePolicy()), HideReads: r.HideReads,
 	})
 	if err != nil {
 		return nil, err
 	}
-	if r.GetDmPolicy() != wire.DmPolicy_DM_POLICY_UNSPECIFIED {
+	switch {
+	case r.GetPresencePolicy() != 0:
+		c.Contacts.PrivacyChanged(ctx, actor.User)
+	case r.GetDmPolicy() != 0 || r.HideReads != nil:
 		c.Contacts.InvalidateUser(ctx, actor.User)
 	}
 	c.Contacts.ProfileChanged()
 	return &wire.UpdateProfileResponse{
 		User: wireUser(u), DmPolicy: wire.DmPolicy(u.DMPolicy), GroupPolicy: wire.GroupPolicy(max(u.GroupPolicy, im.GroupsAnyone)),
-		FindPolicy: wire.FindPolicy(max(u.FindPolicy, im.FindAnyone)),
+		FindPolicy: wire.FindPolicy(max(u.FindPolicy, im.FindAnyone)), PresencePolicy: wire.PresencePolicy(max(u.PresencePolicy, im.PresenceContacts)),
+		HideReads: u.HideReads,
 	}, nil
 }
 

@@ -229,6 +229,8 @@ func accountBounds() map[string]Bounds {
 		"UpdateProfileResponse.group_policy": {Required: true},
 		"UpdateProfileResponse.find_policy":  {Required: true},
 
+		"UpdateProfileResponse.presence_policy": {Required: true},
+
 		"SearchUsersRequest.prefix": title(account.MaxPrefix).required(),
 		"SearchUsersRequest.limit":  page(account.DefaultFound, account.MaxFound),
 		"SearchUsersRequest.cursor": opaqueText().format("cursor"),

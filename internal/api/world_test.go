@@ -148,8 +148,16 @@ func (m *worldMembers) Membership(ctx context.Context, u im.UserID, c im.Convers
 	return got, err
 }
 
-func (m *worldMembers) MayWatch(ctx context.Context, u im.UserID, others []im.UserID) ([]im.UserID, error) {
+func (m *worldMembers) MayWatch(ctx context.Context, u im.UserID, others []im.UserID) ([]im.Watched, error) {
 	return m.contacts.MayWatch(ctx, u, others)
+}
+
+func (m *worldMembers) ReadsHidden(ctx context.Context, u im.UserID, peers []im.UserID) ([]im.UserID, error) {
+	return m.contacts.ReadsHidden(ctx, u, peers)
+}
+
+func (m *worldMembers) Seen(ctx context.Context, seen []im.Watched) error {
+	return m.contacts.Seen(ctx, seen)
 }
 
 func (m *worldMembers) Help(im.ConversationID) {}
@@ -180,7 +188,7 @@ func newWorld(t *testing.T) *world {
 	members := &worldMembers{DB: db}
 	messages := messaging.New(messaging.Options{EditWindow: time.Hour, Journal: journal, Marks: journal, Recalls: journal, Labels: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
-	members.contacts = contact.New(db, runner, contact.Options{})
+	members.contacts = contact.New(db, db, runner, contact.Options{})
 	members.groups = group.New(db, db, db, runner, group.Options{})
 	accounts := account.New(db, account.Options{
 		OpenRegistration: true, RegistrationsPerHour: -1, AdminKeyHash: account.HashKey(adminKey),

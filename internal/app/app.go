@@ -252,11 +252,11 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	shared := a.shared != nil
 	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Applied: m.applied, Shared: shared, Logger: a.log, Registerer: a.metrics})
 	m.outbox = a.outbox
-	contacts := contact.Options{Control: gateways.Control, Profiles: a.directory, Shared: shared, RequestsLast: time.Duration(c.Accounts.RequestsLast)}
+	contacts := contact.Options{Control: gateways.Control, Shared: shared, RequestsLast: time.Duration(c.Accounts.RequestsLast)}
 	if a.node != nil {
 		contacts.Changed = a.node.Forget
 	}
-	m.contacts = contact.New(a.directory, a.outbox, contacts)
+	m.contacts = contact.New(a.directory, a.directory, a.outbox, contacts)
 	m.groups = group.New(a.directory, a.directory, a.directory, a.outbox, group.Options{
 		MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, Shared: shared, Help: m.Help, Registerer: a.metrics,
 	})

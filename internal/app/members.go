@@ -115,8 +115,16 @@ func (m *members) OpenDM(ctx context.Context, c im.ConversationID) error {
 	return m.directory.OpenDM(ctx, c)
 }
 
-func (m *members) MayWatch(ctx context.Context, u im.UserID, others []im.UserID) ([]im.UserID, error) {
+func (m *members) MayWatch(ctx context.Context, u im.UserID, others []im.UserID) ([]im.Watched, error) {
 	return m.contacts.MayWatch(ctx, u, others)
+}
+
+func (m *members) ReadsHidden(ctx context.Context, u im.UserID, peers []im.UserID) ([]im.UserID, error) {
+	return m.contacts.ReadsHidden(ctx, u, peers)
+}
+
+func (m *members) Seen(ctx context.Context, seen []im.Watched) error {
+	return m.contacts.Seen(ctx, seen)
 }
 
 // applied passes a change of a group's roster on.

@@ -11,7 +11,7 @@ import (
 // BenchmarkMaySend asks what is known in RAM.
 func BenchmarkMaySend(b *testing.B) {
 	g := gate{}
-	s := contact.New(g, nil, contact.Options{})
+	s := contact.New(g, nil, nil, contact.Options{})
 	for b.Loop() {
 		if err := s.MaySend(b.Context(), "a", "b"); err != nil {
 			b.Fatal(err)

@@ -107,9 +107,6 @@ type Store interface {
 	// Gate returns what decides whether from may write to to: from whom to takes
 	// messages, and to's side of the pair. found is false when there is no user to.
 	Gate(ctx context.Context, from, to im.UserID) (policy im.DMPolicy, side im.Contact, found bool, err error)
-	// FriendsAmong returns those of others, in any order, who are contacts of user
-	// and have not blocked them.
-	FriendsAmong(ctx context.Context, user im.UserID, others []im.UserID) ([]im.UserID, error)
 	Sweeper
 }
 
@@ -121,6 +118,21 @@ type Sweeper interface {
 	// PurgeContacts forgets some of the sides that have had nothing to tell since a
 	// time, and whose users may ask again; more tells that there are more.
 	PurgeContacts(ctx context.Context, before, now time.Time, limit int) (more bool, err error)
+}
+
+// PeopleStore knows what users show of themselves, and to whom.
+type PeopleStore interface {
+	// TellProfile has some of the contacts of one user told whose profile changed, the
+	// first behind after: each gets the next revision of their list, and the promise of
+	// notice. It returns who it was and the promises; "": there is nobody behind after.
+	TellProfile(ctx context.Context, after im.UserID, limit int, notice func(owner, changed im.UserID) im.Promise) (changed im.UserID, told []im.Promise, err error)
+	// MayWatch returns those of others, in any order, whose presence user may see.
+	MayWatch(ctx context.Context, user im.UserID, others []im.UserID) ([]im.Watched, error)
+	// ReadsHidden returns those of others between whom and user neither sees how far the
+	// other has read.
+	ReadsHidden(ctx context.Context, user im.UserID, others []im.UserID) ([]im.UserID, error)
+	// NoteSeen keeps when users were there last.
+	NoteSeen(ctx context.Context, seen []im.Watched) error
 }
 
 // Driver drives committed promises to the journal.
@@ -151,8 +163,6 @@ type Options struct {
 	Changed func(ctx context.Context, a, b im.UserID)
 	// RequestsLast is how long a request is open. Default 30 days.
 	RequestsLast time.Duration
-	// Profiles knows whose profile changed; nil: nobody is told.
-	Profiles ProfileStore
 	// CachedPairs bounds the permissions kept in RAM (about 150 bytes each).
 	// Default 100,000.
 	CachedPairs int
@@ -161,16 +171,18 @@ type Options struct {
 // Service is safe for concurrent use.
 type Service struct {
 	store  Store
+	people PeopleStore
 	outbox Driver
 	o      Options
 	gates  *gates
+	reads  reads
 	began  time.Time
 	// news says that a profile changed. Capacity 1.
 	news chan struct{}
 }
 
 // New makes a Service.
-func New(store Store, outbox Driver, o Options) *Service {
+func New(store Store, people PeopleStore, outbox Driver, o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -192,7 +204,7 @@ func New(store Store, outbox Driver, o Options) *Service {
 	if o.CachedPairs <= 0 {
 		o.CachedPairs = 100_000
 	}
-	return &Service{store: store, outbox: outbox, o: o, gates: newGates(o.CachedPairs), began: o.Now(), news: make(chan struct{}, 1)}
+	return &Service{store: store, people: people, outbox: outbox, o: o, gates: newGates(o.CachedPairs), reads: newReads(o.CachedPairs), began: o.Now(), news: make(chan struct{}, 1)}
 }
 
 // Request asks a user to become a contact. If they have asked already, both
@@ -339,9 +351,9 @@ func (s *Service) change(ctx context.Context, actor im.Actor, user im.UserID, de
 	}
 	var mine Contact
 	var notices []im.Promise
-	var blocked, removed, moved bool
+	var moved, sight bool
 	found, err := s.store.UpdateContacts(ctx, actor.User, user, func(a, b *im.Contact) ([]im.Promise, error) {
-		notices, blocked, removed, moved = nil, false, false, false
+		notices, moved, sight = nil, false, false
 		wasA, wasB, now := *a, *b, s.o.Now()
 		lapsed := s.lapse(a, now)
 		lapsed = s.lapse(b, now) || lapsed
@@ -367,13 +379,17 @@ func (s *Service) change(ctx context.Context, actor im.Actor, user im.UserID, de
 		if ev.kind != 0 && !ev.private && b.State != wasB.State {
 			notices = append(notices, s.notice(now, user, actor.User, user, ev))
 		}
-		mine, blocked, removed = *a, a.Blocked, ev.kind == im.EventContactRemoved
+		mine = *a
+		// A block is told again, however often it is made: the first word may have been lost.
+		sight = a.Blocked || a.Blocked != wasA.Blocked || (a.State == Friend) != (wasA.State == Friend)
 		moved = a.State != wasA.State || a.Blocked != wasA.Blocked || b.State != wasB.State || b.Blocked != wasB.Blocked
 		return notices, nil
 	})
 	// Also after an error: a commit may have succeeded without our learning of it.
-	s.gates.forget(actor.User, user)
-	s.unwatch(actor.User, user, blocked || removed, removed)
+	s.forget(actor.User, user)
+	if sight {
+		s.lookAgain(actor.User, user)
+	}
 	if moved {
 		s.o.Changed(ctx, actor.User, user)
 	}
@@ -389,16 +405,12 @@ func (s *Service) change(ctx context.Context, actor im.Actor, user im.UserID, de
 	return mine, nil
 }
 
-// unwatch ends the watching of each other's presence: theirs of user by peer,
-// mine of peer by user. A watch that was asked for before the change was
-// committed is found by the Control, a later one is refused by MayWatch.
-func (s *Service) unwatch(user, peer im.UserID, theirs, mine bool) {
-	if theirs {
-		s.o.Control(im.Control{User: peer, Unwatch: user})
-	}
-	if mine {
-		s.o.Control(im.Control{User: user, Unwatch: peer})
-	}
+// lookAgain has the gateways look who of a pair may watch the other: at once nobody,
+// until they asked MayWatch. A watch that was asked for before the change was committed
+// is found by the Control, a later one is answered as it is now.
+func (s *Service) lookAgain(a, b im.UserID) {
+	s.o.Control(im.Control{User: b, Unwatch: a})
+	s.o.Control(im.Control{User: a, Unwatch: b})
 }
 
 // notice is the promise of an entry in owner's feed: from did it to to.

@@ -57,30 +57,6 @@ func gate(open bool) error {
 // errClosed is made once: strangers are refused often.
 var errClosed error = im.Errorf(im.CodeNotContact, "this user takes messages from contacts only")
 
-// MayWatch returns those of others whose presence a user may watch, in their
-// order: contacts who have not blocked them.
-func (s *Service) MayWatch(ctx context.Context, user im.UserID, others []im.UserID) ([]im.UserID, error) {
-	if len(others) == 0 {
-		return nil, nil
-	}
-	friends, err := s.store.FriendsAmong(ctx, user, others)
-	if err != nil {
-		return nil, fmt.Errorf("may %s watch: %w", user, err)
-	}
-	is := make(map[im.UserID]bool, len(friends))
-	for _, f := range friends {
-		is[f] = true
-	}
-	may := make([]im.UserID, 0, len(friends))
-	for _, o := range others {
-		if is[o] {
-			may = append(may, o)
-			is[o] = false // once
-		}
-	}
-	return may, nil
-}
-
 // now is the time by which answers grow old; alone they do not.
 func (s *Service) now() int64 {
 	if !s.o.Shared {
@@ -117,11 +93,18 @@ func (s *Service) Forget(a, b im.UserID) {
 	switch {
 	case a == "":
 		s.gates.forgetAll()
+		s.reads.forget(func(readPair) bool { return true })
 	case b == "":
 		s.gates.forgetUser(a)
+		s.reads.forget(func(p readPair) bool { return p.a == a || p.b == a })
 	default:
-		s.gates.forget(a, b)
+		s.forget(a, b)
 	}
+}
+
+func (s *Service) forget(a, b im.UserID) {
+	s.gates.forget(a, b)
+	s.reads.forgetPair(pairOf(a, b))
 }
 
 // gates remembers who may write to whom.

@@ -16,7 +16,7 @@ import (
 func newTimed(t *testing.T, users ...im.UserID) (*world, *time.Time) {
 	t.Helper()
 	w, clock := newWorld(t, users...), now
-	w.Service = contact.New(w.store, w.runner, contact.Options{Now: func() time.Time { return clock }})
+	w.Service = contact.New(w.store, w.store, w.runner, contact.Options{Now: func() time.Time { return clock }})
 	return w, &clock
 }
 

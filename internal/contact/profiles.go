@@ -16,14 +16,6 @@ const (
 	newsEvery = 10 * time.Second
 )
 
-// ProfileStore knows whose profile changed.
-type ProfileStore interface {
-	// TellProfile has some of the contacts of one user told whose profile changed, the
-	// first behind after: each gets the next revision of their list, and the promise of
-	// notice. It returns who it was and the promises; "": there is nobody behind after.
-	TellProfile(ctx context.Context, after im.UserID, limit int, notice func(owner, changed im.UserID) im.Promise) (changed im.UserID, told []im.Promise, err error)
-}
-
 // ProfileChanged tells that somebody's profile is another: Run takes it up at once.
 func (s *Service) ProfileChanged() {
 	select {
@@ -56,9 +48,9 @@ func (s *Service) Run(ctx context.Context, failed func(error)) {
 // notices of the last one are in the journal, so that few wait in the outbox. A profile
 // that changes while its contacts are told is told once more, however often it changes.
 func (s *Service) TellProfiles(ctx context.Context) error {
-	for after, any := im.UserID(""), false; s.o.Profiles != nil; {
+	for after, any := im.UserID(""), false; ; {
 		now := s.o.Now()
-		changed, told, err := s.o.Profiles.TellProfile(ctx, after, newsPage, func(owner, changed im.UserID) im.Promise {
+		changed, told, err := s.people.TellProfile(ctx, after, newsPage, func(owner, changed im.UserID) im.Promise {
 			return s.notice(now, owner, changed, changed, event{kind: im.EventContactProfile})
 		})
 		switch {
@@ -75,5 +67,4 @@ func (s *Service) TellProfiles(ctx context.Context) error {
 			_ = s.outbox.Drive(ctx, p) // the outbox counts the failure and repeats it
 		}
 	}
-	return nil
 }

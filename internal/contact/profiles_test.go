@@ -23,6 +23,7 @@ func (w *world) shows(u im.UserID, about string) {
 
 // tellHooks, if set, are called around TellProfile.
 type tellHooks struct {
+	hidden     atomic.Int32 // how often ReadsHidden was asked
 	beforeTell func() error
 	afterTell  func(changed im.UserID, told int)
 }

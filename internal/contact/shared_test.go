@@ -22,9 +22,9 @@ type processes struct {
 
 func newProcesses(t *testing.T, users ...im.UserID) *processes {
 	p := &processes{world: newWorld(t, users...), clock: now}
-	p.Service = contact.New(p.store, p.runner, contact.Options{Shared: true, Now: func() time.Time { return now },
+	p.Service = contact.New(p.store, p.store, p.runner, contact.Options{Shared: true, Now: func() time.Time { return now },
 		Changed: func(_ context.Context, a, b im.UserID) { p.news = append(p.news, [2]im.UserID{a, b}) }})
-	p.second = contact.New(p.store, p.runner, contact.Options{Shared: true, Now: func() time.Time { return p.clock },
+	p.second = contact.New(p.store, p.store, p.runner, contact.Options{Shared: true, Now: func() time.Time { return p.clock },
 		Changed: func(_ context.Context, a, b im.UserID) {
 			t.Errorf("the second tells of %s and %s, which it was told", a, b)
 		}})

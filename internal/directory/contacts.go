@@ -209,9 +209,3 @@ func (d *DB) Gate(ctx context.Context, from, to im.UserID) (policy im.DMPolicy, 
 	}
 	return policy, side, err == nil, d.failed("read", err)
 }
-
-// FriendsAmong returns those of others who are contacts of user and have not
-// blocked them.
-func (d *DB) FriendsAmong(ctx context.Context, user im.UserID, others []im.UserID) ([]im.UserID, error) {
-	return d.among(ctx, "SELECT user_id FROM contacts WHERE peer_id = $1 AND state = 1 AND NOT blocked AND user_id IN ", user, others)
-}

@@ -57,9 +57,11 @@ func putUser(tx *writeTx, u *im.User) error {
 		profile = string(b)
 	}
 	_, err := tx.Exec(`
-		UPDATE users SET display_name = $2, search_name = $3, dm_policy = $4, group_policy = $5, find_policy = $6, profile = $7
+		UPDATE users SET display_name = $2, search_name = $3, dm_policy = $4, group_policy = $5, find_policy = $6, profile = $7,
+			presence_policy = $8, hide_reads = $9
 		WHERE id = $1`,
-		u.ID, u.DisplayName, folded(u.DisplayName), int64(u.DMPolicy), int64(u.GroupPolicy), int64(u.FindPolicy), profile)
+		u.ID, u.DisplayName, folded(u.DisplayName), int64(u.DMPolicy), int64(u.GroupPolicy), int64(u.FindPolicy), profile,
+		int64(u.PresencePolicy), u.HideReads)
 	return err
 }
 

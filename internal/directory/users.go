@@ -12,13 +12,13 @@ import (
 )
 
 // userColumns are what scanUser reads.
-const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at, group_policy, find_policy, profile"
+const userColumns = "id, COALESCE(username, ''), display_name, admin, dm_policy, created_at, group_policy, find_policy, profile, presence_policy, hide_reads"
 
 func scanUser(row interface{ Scan(...any) error }, more ...any) (im.User, error) {
 	var u im.User
 	var created int64
 	var profile string
-	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created, &u.GroupPolicy, &u.FindPolicy, &profile}, more...)...)
+	err := row.Scan(append([]any{&u.ID, &u.Username, &u.DisplayName, &u.Admin, &u.DMPolicy, &created, &u.GroupPolicy, &u.FindPolicy, &profile, &u.PresencePolicy, &u.HideReads}, more...)...)
 	u.Created = timeOf(created)
 	if err == nil && profile != "" {
 		if err = json.Unmarshal([]byte(profile), &u.Profile); err != nil {

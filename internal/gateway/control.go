@@ -20,9 +20,11 @@ import (
 // or by both, which is harmless.
 func (g *Gateway) Control(c im.Control) {
 	if c.Unwatch != "" {
-		for _, s := range g.users.Of(c.User) {
-			g.presence.Unwatch(s, []im.UserID{c.Unwatch})
+		watchers := g.presence.Watchers(c.Unwatch)
+		if c.User != "" {
+			watchers = g.users.Of(c.User)
 		}
+		g.lookAgain(watchers, c.Unwatch)
 		return
 	}
 	r := g.controls.remember(c)

@@ -112,8 +112,8 @@ func (g *Gateway) followFeed(e *im.Entry) {
 	if e.Sender != "" && e.Sender != u {
 		gone = append(gone[:len(gone):len(gone)], e.Sender)
 	}
-	for _, s := range g.users.Of(u) {
-		g.presence.Unwatch(s, gone)
+	for _, x := range gone {
+		g.lookAgain(g.users.Of(u), x)
 	}
 }
 

@@ -79,13 +79,14 @@ func New(o Options) *Gateway {
 		Codecs: o.Codecs, Now: o.Now, Logger: o.Logger, Counts: &g.metrics.out,
 		Tick: g.wheel.Now, PlaceEvery: g.wheel.Ticks(o.PlaceEvery), PlaceAgain: g.wheel.Ticks(placeAgain),
 	})
-	g.presence = here.NewPresence(g.out, g.users, g.wheel, o.Peers)
+	g.presence = here.NewPresence(g.out, g.users, g.wheel, o.Peers, o.Now)
 	if o.PlaceEvery > 0 {
 		g.places = make(chan *session, placesWaiting)
 		for range placesUnderway {
 			g.wg.Go(g.lookUpPlaces)
 		}
 	}
+	g.wg.Go(g.tellSeen)
 	// Whoever queues also flushes; the turn of the wheel is for what they forgot.
 	g.wg.Go(func() { g.wheel.Run(g.ctx.Done(), g.Flush) })
 	return g
@@ -196,6 +197,9 @@ func (g *Gateway) Close() error {
 		s.Abort("shutdown", im.CodeGoingAway)
 	}
 	g.wg.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), seenTime)
+	defer cancel()
+	g.sendSeen(ctx)
 	return nil
 }
 

@@ -188,18 +188,21 @@ func (s *session) onWatchPresence(c *command, f *wire.ClientFrame) {
 		return
 	}
 	users, err := contract.Users("users", ids)
-	if err == nil && len(users) > 0 {
+	var may []im.Watched
+	if err == nil {
 		ctx, done := s.asking(readTime)
 		defer done()
 		s.g.presence.Ask(&s.Member, users) // first: who is unwatched while Logic looks must not come back
-		users, err = s.g.o.Logic.Signal(ctx, s.Actor, im.Signal{Watch: users})
+		if len(users) > 0 {
+			may, err = s.g.o.Logic.Signal(ctx, s.Actor, im.Signal{Watch: users})
+		}
 	}
 	if err != nil {
 		s.g.presence.Forgo(&s.Member)
 		s.refuse(c, f, err)
 		return
 	}
-	s.g.presence.Watch(&s.Member, users)
+	s.g.presence.Watch(&s.Member, may)
 }
 
 func (s *session) onBackground(_ *command, f *wire.ClientFrame) {

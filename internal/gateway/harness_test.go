@@ -38,6 +38,8 @@ type fakeLogic struct {
 	pull         func(im.PullQuery) (im.PullResult, error)
 	compare      func(string, uint64) (bool, string, error)
 	signal       func(im.Actor, im.Signal) ([]im.UserID, error)
+	seen         map[im.UserID]time.Time // of whom is watched
+	left         []im.Watched            // what was told of who left
 	call         func(context.Context, string, []byte) ([]byte, error)
 }
 
@@ -106,11 +108,21 @@ func (l *fakeLogic) Compare(_ context.Context, _ im.Actor, p string, d uint64) (
 	return true, "p2", nil
 }
 
-func (l *fakeLogic) Signal(_ context.Context, a im.Actor, s im.Signal) ([]im.UserID, error) {
-	if l.signal != nil {
-		return l.signal(a, s)
+func (l *fakeLogic) Signal(_ context.Context, a im.Actor, s im.Signal) (may []im.Watched, err error) {
+	if s.Seen != nil {
+		l.mu.Lock()
+		l.left = append(l.left, s.Seen...)
+		l.mu.Unlock()
+		return nil, nil
 	}
-	return s.Watch, nil
+	users := s.Watch
+	if l.signal != nil {
+		users, err = l.signal(a, s)
+	}
+	for _, u := range users {
+		may = append(may, im.Watched{User: u, Seen: l.seen[u]})
+	}
+	return may, err
 }
 
 func (l *fakeLogic) Call(ctx context.Context, method string, payload []byte) ([]byte, error) {

@@ -25,6 +25,17 @@ const (
 	FindNobody   FindPolicy = 3
 )
 
+// PresencePolicy is who sees whether a user is there, and when they were last. The
+// numbers are the contract's.
+type PresencePolicy uint8
+
+// The policies.
+const (
+	PresenceContacts PresencePolicy = 1
+	PresenceEveryone PresencePolicy = 2
+	PresenceNobody   PresencePolicy = 3
+)
+
 // UserSearch asks for users by their names, among those that Viewer may find: who is
 // found by anyone, or by contacts and has Viewer as one, and did not block them; and
 // Viewer.
@@ -68,6 +79,10 @@ type ProfileChange struct {
 	DM     DMPolicy
 	Groups GroupPolicy
 	Find   FindPolicy
+	// Presence is who sees the user's, HideReads whether the others of their dms see how
+	// far they have read.
+	Presence  PresencePolicy
+	HideReads *bool
 }
 
 // MaxProfileExtra is how many bytes the keys and values of Profile.Extra may have
@@ -84,6 +99,8 @@ func (c *ProfileChange) Of(u User) (User, error) {
 	choose(&u.DMPolicy, c.DM)
 	choose(&u.GroupPolicy, c.Groups)
 	choose(&u.FindPolicy, c.Find)
+	choose(&u.PresencePolicy, c.Presence)
+	set(&u.HideReads, c.HideReads)
 	return u, CheckExtra(u.Profile.Extra, MaxProfileExtra)
 }
 
@@ -113,8 +130,11 @@ type User struct {
 	GroupPolicy GroupPolicy
 	// FindPolicy is 0 for a new user: FindAnyone.
 	FindPolicy FindPolicy
-	Created    time.Time
-	Profile    Profile
+	// PresencePolicy is 0 for a new user: PresenceContacts.
+	PresencePolicy PresencePolicy
+	HideReads      bool
+	Created        time.Time
+	Profile        Profile
 }
 
 // ShowsAs tells whether others see the same of two states of a user.
@@ -124,7 +144,8 @@ func (u *User) ShowsAs(v *User) bool {
 
 // Is tells whether two states of a user are the same.
 func (u *User) Is(v *User) bool {
-	return u.ShowsAs(v) && u.Username == v.Username && u.DMPolicy == v.DMPolicy && u.GroupPolicy == v.GroupPolicy && u.FindPolicy == v.FindPolicy
+	return u.ShowsAs(v) && u.Username == v.Username && u.DMPolicy == v.DMPolicy && u.GroupPolicy == v.GroupPolicy && u.FindPolicy == v.FindPolicy &&
+		u.PresencePolicy == v.PresencePolicy && u.HideReads == v.HideReads
 }
 
 // Credentials is a user with what the password is checked against.

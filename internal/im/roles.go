@@ -42,8 +42,8 @@ type Logic interface {
 	Compare(ctx context.Context, from Actor, position string, digest uint64) (same bool, newPosition string, err error)
 
 	// Signal passes an ephemeral signal on (typing, or of the clients' own), or answers
-	// which users the actor may watch (presence).
-	Signal(ctx context.Context, from Actor, s Signal) ([]UserID, error)
+	// which users the actor may watch (presence), or notes when users were there last.
+	Signal(ctx context.Context, from Actor, s Signal) ([]Watched, error)
 
 	// Call runs an API method; the answer is the protobuf encoding of the method's
 	// response.
@@ -243,8 +243,17 @@ type Signal struct {
 	Typing ConversationID
 	// … or a signal of the clients' own …
 	Custom *CustomSignal
-	// … or wanting to watch these users.
+	// … or wanting to watch these users …
 	Watch []UserID
+	// … or, of a gateway, those who are there no more.
+	Seen []Watched
+}
+
+// Watched is a user whose presence somebody may see, and when they were there last,
+// zero if nobody knows.
+type Watched struct {
+	User UserID
+	Seen time.Time
 }
 
 // CustomSignal is what clients tell each other and nobody keeps. Nobody but they knows
@@ -296,9 +305,10 @@ type ParcelTyping struct {
 // Control ends connections of a user, or what they watch.
 type Control struct {
 	User UserID
-	// Unwatch, if set, is all this Control means: no connection is ended, but none
-	// of User's watches the presence of this user any longer. It is sent after what
-	// forbids it is committed, so whoever asks again is refused.
+	// Unwatch, if set, is all this Control means: no connection is ended, but none of
+	// User's (of all users', if User is empty) is told of this user's presence any longer,
+	// until Logic was asked again whether it may be. It is sent after what forbids or
+	// allows it is committed.
 	Unwatch UserID
 	// Session: connections of this session only, "" = all that match below.
 	Session SessionID

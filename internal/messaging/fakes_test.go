@@ -28,6 +28,8 @@ type fakeMembers struct {
 	// promised are changes of places that the journal may have already.
 	promised map[im.UserID][]im.Promised
 	opened   []im.ConversationID
+	hides    map[im.UserID]bool // how far they have read
+	seen     []im.Watched
 	// paced, if it is set, is MayWriteYet.
 	paced func(im.UserID, im.MessageID) error
 	// may, if it is set, is May.
@@ -148,8 +150,26 @@ func (f *fakeMembers) OpenDM(_ context.Context, c im.ConversationID) error {
 	return nil
 }
 
-func (f *fakeMembers) MayWatch(_ context.Context, _ im.UserID, others []im.UserID) ([]im.UserID, error) {
-	return others[:1], nil
+func (f *fakeMembers) MayWatch(_ context.Context, _ im.UserID, others []im.UserID) ([]im.Watched, error) {
+	return []im.Watched{{User: others[0]}}, nil
+}
+
+func (f *fakeMembers) ReadsHidden(_ context.Context, u im.UserID, peers []im.UserID) (hidden []im.UserID, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range peers {
+		if f.hides[u] || f.hides[p] {
+			hidden = append(hidden, p)
+		}
+	}
+	return hidden, nil
+}
+
+func (f *fakeMembers) Seen(_ context.Context, seen []im.Watched) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seen = append(f.seen, seen...)
+	return nil
 }
 
 func (f *fakeMembers) Help(c im.ConversationID) {

@@ -102,7 +102,12 @@ type Members interface {
 	// promised to change among them, as of one moment.
 	Memberships(ctx context.Context, u im.UserID) ([]im.Membership, []im.Promised, error)
 	// MayWatch returns those of others whose presence u may see.
-	MayWatch(ctx context.Context, u im.UserID, others []im.UserID) ([]im.UserID, error)
+	MayWatch(ctx context.Context, u im.UserID, others []im.UserID) ([]im.Watched, error)
+	// ReadsHidden returns those of peers between whom and u neither sees how far the other
+	// has read.
+	ReadsHidden(ctx context.Context, u im.UserID, peers []im.UserID) ([]im.UserID, error)
+	// Seen keeps when users were there last.
+	Seen(ctx context.Context, seen []im.Watched) error
 }
 
 // Deliverer takes what is stored to the members. Calls never block.

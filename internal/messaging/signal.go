@@ -7,11 +7,14 @@ import (
 )
 
 // Signal passes typing and signals of the clients' own on, or answers whom the actor
-// may watch; see im.Logic.
-func (s *Service) Signal(ctx context.Context, from im.Actor, sig im.Signal) ([]im.UserID, error) {
+// may watch, or notes when users were there last; see im.Logic.
+func (s *Service) Signal(ctx context.Context, from im.Actor, sig im.Signal) ([]im.Watched, error) {
 	c := sig.Typing
 	if sig.Custom != nil {
 		c = sig.Custom.Conversation
+	}
+	if sig.Seen != nil {
+		return nil, s.members.Seen(ctx, sig.Seen)
 	}
 	if c == "" {
 		return s.members.MayWatch(ctx, from.User, sig.Watch)

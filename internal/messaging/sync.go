@@ -35,6 +35,15 @@ type view struct {
 
 // Sync answers what changed since a position, or a page of the list; see im.Logic.
 func (s *Service) Sync(ctx context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error) {
+	res, err := s.syncAll(ctx, from, q)
+	if err == nil {
+		err = s.hideReads(ctx, from.User, res.Conversations)
+	}
+	return res, err
+}
+
+// syncAll is Sync with all that others read.
+func (s *Service) syncAll(ctx context.Context, from im.Actor, q im.SyncQuery) (im.SyncResult, error) {
 	// The position is read first: what comes later is in the next sync as well.
 	at, err := s.journal.Position(ctx)
 	if err != nil {

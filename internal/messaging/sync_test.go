@@ -518,7 +518,7 @@ func TestSignals(t *testing.T) {
 		t.Fatalf("told %+v", w.out.custom)
 	}
 	got, err := w.Signal(t.Context(), im.Actor{User: "alice"}, im.Signal{Watch: []im.UserID{"bob", "mallory"}})
-	if err != nil || !slices.Equal(got, []im.UserID{"bob"}) {
+	if err != nil || !slices.Equal(got, []im.Watched{{User: "bob"}}) {
 		t.Fatal(got, err)
 	}
 }

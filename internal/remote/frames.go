@@ -89,6 +89,8 @@ const (
 	// askCustom passes a signal of the clients' own on. It is not askSignal with more
 	// fields: a node that does not know it must not take it for typing.
 	askCustom
+	// askSeen tells who is there no more.
+	askSeen
 )
 
 func putRequest(b []byte, q *request, left time.Duration) []byte {
@@ -226,6 +228,29 @@ func putCustom(b []byte, s *im.CustomSignal) []byte {
 
 func (r *reader) custom() *im.CustomSignal {
 	return &im.CustomSignal{Conversation: im.ConversationID(r.string()), User: im.UserID(r.string()), Type: r.string(), Data: r.bytes()}
+}
+
+// putWatched puts the times behind all users: who knows none reads the users.
+func putWatched(b []byte, ws []im.Watched) []byte {
+	b = binary.AppendUvarint(b, uint64(len(ws)))
+	for _, w := range ws {
+		b = putString(b, w.User)
+	}
+	for _, w := range ws {
+		b = putTime(b, w.Seen)
+	}
+	return b
+}
+
+func (r *reader) watched() []im.Watched {
+	var ws []im.Watched
+	for _, u := range r.users() {
+		ws = append(ws, im.Watched{User: u})
+	}
+	for i := range ws {
+		ws[i].Seen = r.time()
+	}
+	return ws
 }
 
 func putMyState(b []byte, s *im.MyState) []byte {

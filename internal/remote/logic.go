@@ -87,21 +87,27 @@ func (r *router) Compare(ctx context.Context, from im.Actor, position string, di
 }
 
 // Signal is not repeated: it may be lost.
-func (r *router) Signal(ctx context.Context, from im.Actor, s im.Signal) ([]im.UserID, error) {
+func (r *router) Signal(ctx context.Context, from im.Actor, s im.Signal) ([]im.Watched, error) {
 	if s.Custom != nil {
 		return ask1(ctx, r, askCustom, string(s.Custom.Conversation), false,
-			func(l im.Logic) ([]im.UserID, error) { return l.Signal(ctx, from, s) },
+			func(l im.Logic) ([]im.Watched, error) { return l.Signal(ctx, from, s) },
 			func() []byte { return putCustom(putActor(nil, &from), s.Custom) },
-			(*reader).users)
+			(*reader).watched)
+	}
+	if len(s.Seen) > 0 {
+		return ask1(ctx, r, askSeen, string(s.Seen[0].User), true,
+			func(l im.Logic) ([]im.Watched, error) { return l.Signal(ctx, from, s) },
+			func() []byte { return putWatched(putActor(nil, &from), s.Seen) },
+			(*reader).watched)
 	}
 	key := string(s.Typing)
 	if key == "" {
 		key = string(from.User)
 	}
 	return ask1(ctx, r, askSignal, key, s.Typing == "",
-		func(l im.Logic) ([]im.UserID, error) { return l.Signal(ctx, from, s) },
+		func(l im.Logic) ([]im.Watched, error) { return l.Signal(ctx, from, s) },
 		func() []byte { return putUsers(putString(putActor(nil, &from), s.Typing), s.Watch) },
-		(*reader).users)
+		(*reader).watched)
 }
 
 // Call is carried out once: nobody knows here what it does.

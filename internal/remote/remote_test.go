@@ -502,17 +502,22 @@ func TestSignalsAreRequests(t *testing.T) {
 		said := []im.Signal{
 			{Typing: "grp:g"},
 			{Custom: &im.CustomSignal{Conversation: "grp:g", Type: "cursor", Data: []byte{0, 1}}},
-			{Watch: []im.UserID{"a", "b"}},
+			{Watch: []im.UserID{"a", "bb"}},
+			{Seen: []im.Watched{{User: "a", Seen: time.UnixMilli(7)}}},
 		}
 		for _, s := range said {
 			users, err := w.nodes["g1"].Logic().Signal(t.Context(), im.Actor{User: "u"}, s)
-			if err != nil || !slices.Equal(users, s.Watch) {
+			var want []im.Watched
+			for _, u := range s.Watch {
+				want = append(want, im.Watched{User: u, Seen: time.UnixMilli(int64(len(u)))})
+			}
+			if err != nil || !slices.Equal(users, want) {
 				t.Fatalf("%+v: %v, %v", s, users, err)
 			}
 		}
 		w.store.mu.Lock()
 		defer w.store.mu.Unlock()
-		if !reflect.DeepEqual(w.store.signals, said) || !slices.Equal(w.store.told, []im.UserID{"u", "u", "u"}) {
+		if !reflect.DeepEqual(w.store.signals, said) || !slices.Equal(w.store.told, []im.UserID{"u", "u", "u", "u"}) {
 			t.Errorf("%+v by %v, want %+v", w.store.signals, w.store.told, said)
 		}
 	})

@@ -435,11 +435,15 @@ func (s *server) carryOut(ctx context.Context, kind byte, in *reader) (body []by
 	case askSignal:
 		from := in.actor()
 		users, err := s.logic.Signal(ctx, from, im.Signal{Typing: im.ConversationID(in.string()), Watch: in.users()})
-		return putUsers(nil, users), err
+		return putWatched(nil, users), err
 	case askCustom:
 		from := in.actor()
-		users, err := s.logic.Signal(ctx, from, im.Signal{Custom: in.custom()})
-		return putUsers(nil, users), err
+		_, err := s.logic.Signal(ctx, from, im.Signal{Custom: in.custom()})
+		return nil, err
+	case askSeen:
+		from := in.actor()
+		_, err := s.logic.Signal(ctx, from, im.Signal{Seen: in.watched()})
+		return nil, err
 	case askCall:
 		from := in.actor()
 		body, err := s.logic.Call(ctx, from, in.call())

@@ -197,11 +197,14 @@ func (b *brain) Sync(_ context.Context, from im.Actor, q im.SyncQuery) (im.SyncR
 	return im.SyncResult{Timeline: "t", Position: q.Position + string(from.User), Conversations: []im.ConversationState{{Title: string(make([]byte, q.Limit))}}}, nil
 }
 
-func (b *brain) Signal(_ context.Context, from im.Actor, s im.Signal) ([]im.UserID, error) {
+func (b *brain) Signal(_ context.Context, from im.Actor, s im.Signal) (may []im.Watched, err error) {
 	b.store.mu.Lock()
 	defer b.store.mu.Unlock()
 	b.store.signals, b.store.told = append(b.store.signals, s), append(b.store.told, from.User)
-	return s.Watch, nil
+	for _, u := range s.Watch {
+		may = append(may, im.Watched{User: u, Seen: time.UnixMilli(int64(len(u)))})
+	}
+	return may, nil
 }
 
 func (b *brain) Call(_ context.Context, _ im.Actor, call im.Call) ([]byte, error) {

@@ -50,7 +50,7 @@ func commands() []command {
 		{"tag", "@user [TAG…]", "your own tags of a contact, instead of those of before", 1, (*Chat).tagCmd},
 		{"who", "@user", "what somebody shows of themselves", 1, (*Chat).whoCmd},
 		{"profile", "name|picture|about|KEY [text]", "what you show of yourself; without text: take it away", 1, (*Chat).profileCmd},
-		{"privacy", "find|write|groups WHO", "who may: anyone, contacts or nobody; without words: what is set", 0, (*Chat).privacyCmd},
+		{"privacy", "find|write|groups|presence|reads WHO", "who may: anyone, contacts or nobody; without words: what is set", 0, (*Chat).privacyCmd},
 		{"add", "@user [text]", "ask somebody to be your contact", 1, (*Chat).addCmd},
 		{"accept", "@user", "accept a request", 1, onUser(func(c *Chat, ctx context.Context, id string) error {
 			_, err := c.client.Contacts().Accept(ctx, id)

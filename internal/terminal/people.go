@@ -53,9 +53,15 @@ func (c *Chat) privacyCmd(ctx context.Context, args []string) error {
 		case "groups":
 			change.GroupPolicy = wire.GroupPolicy(wire.GroupPolicy_value["GROUP_POLICY_"+who])
 			known = change.GroupPolicy != 0
+		case "presence":
+			change.PresencePolicy = wire.PresencePolicy(wire.PresencePolicy_value["PRESENCE_POLICY_"+strings.Replace(who, "ANYONE", "EVERYONE", 1)])
+			known = change.PresencePolicy != 0
+		case "reads":
+			hide := who == "NOBODY"
+			change.HideReads, known = &hide, hide || who == "ANYONE"
 		}
 		if !known {
-			return fmt.Errorf("%q: want find, write or groups, and anyone, contacts or nobody", strings.Join(args, " "))
+			return fmt.Errorf("%q: want find, write, groups, presence or reads, and anyone, contacts or nobody (reads: anyone or nobody)", strings.Join(args, " "))
 		}
 	}
 	p, err := c.client.Users().Update(ctx, change) // without a change it only tells
@@ -63,7 +69,9 @@ func (c *Chat) privacyCmd(ctx context.Context, args []string) error {
 		return err
 	}
 	word := func(name string) string { return strings.ToLower(name[strings.LastIndexByte(name, '_')+1:]) }
-	c.printf("        · find %s, write %s, groups %s\n", word(p.FindPolicy.String()), word(p.DmPolicy.String()), word(p.GroupPolicy.String()))
+	reads := map[bool]string{true: "nobody", false: "anyone"}[p.HideReads]
+	c.printf("        · find %s, write %s, groups %s, presence %s, reads %s\n",
+		word(p.FindPolicy.String()), word(p.DmPolicy.String()), word(p.GroupPolicy.String()), word(p.PresencePolicy.String()), reads)
 	return nil
 }
 

@@ -313,6 +313,9 @@ func (k *core) handle(frame *wire.ServerFrame) {
 		k.post(passingKey{"signal " + e.Type, e.Conversation, e.User}, e)
 	case *wire.ServerFrame_Presence:
 		e := &PresenceEvent{User: f.Presence.User, Online: f.Presence.Online}
+		if ms := f.Presence.LastSeenAtMs; ms > 0 {
+			e.LastSeen = time.UnixMilli(ms)
+		}
 		k.post(passingKey{"presence", "", e.User}, e)
 	case *wire.ServerFrame_Result:
 		k.onResult(f.Result)

@@ -113,10 +113,12 @@ type (
 		Conversation, User, Type string
 		Data                     []byte
 	}
-	// PresenceEvent: a watched user came or went.
+	// PresenceEvent: a watched user came or went, or shows that no more.
 	PresenceEvent struct {
 		User   string
 		Online bool
+		// LastSeen is when they were there last, if they are not and show it.
+		LastSeen time.Time
 	}
 	// StateEvent: the connection's state changed.
 	StateEvent struct {

@@ -238,7 +238,7 @@ var people = []Mutant{
 	},
 	{
 		Name: "blocked-goes-on-watching", Breaks: "blocks: who is blocked stops watching",
-		Hunks:   []Hunk{{contactDir + "/contact.go", "s.unwatch(actor.User, user, blocked || removed, removed)", "s.unwatch(actor.User, user, !blocked && removed, removed)"}},
+		Hunks:   []Hunk{{contactDir + "/contact.go", "sight = a.Blocked || a.Blocked != wasA.Blocked || ", "sight = "}},
 		Package: contactDir, Test: "TestChangesEndWatching",
 	},
 	{
@@ -340,5 +340,30 @@ var people = []Mutant{
 		Name: "profile-extra-without-end", Breaks: "4.20: a profile's own fields are bounded together",
 		Hunks:   []Hunk{{imDir + "/account.go", "return u, CheckExtra(u.Profile.Extra, MaxProfileExtra)", "return u, CheckExtra(c.Extra, MaxProfileExtra)"}},
 		Package: sqliteDir, Test: "TestConformance/People/Profile$",
+	},
+	{
+		Name: "presence-of-who-i-blocked", Breaks: "6.10: who blocked somebody sees no presence of theirs",
+		Hunks:   []Hunk{{directoryDir + "/presence.go", "WHERE NOT COALESCE(c.blocked, FALSE) AND NOT COALESCE(m.blocked, FALSE)\n", "WHERE NOT COALESCE(c.blocked, FALSE)\n"}},
+		Package: contactDir, Test: "TestMayWatch",
+	},
+	{
+		Name: "presence-shown-before-the-look", Breaks: "4.25: who changed who may see them is hidden at once",
+		Hunks:   []Hunk{{"internal/gateway/here/presence.go", "\t\tp.remove(s, u)\n\t\tp.look++", "\t\tp.look++"}},
+		Package: "internal/gateway", Test: "TestLookAgain",
+	},
+	{
+		Name: "reads-hidden-one-way", Breaks: "4.25: who hides how far they have read does not see it of others",
+		Hunks:   []Hunk{{directoryDir + "/presence.go", "OR EXISTS (SELECT 1 FROM users i WHERE i.id = $1 AND i.hide_reads)", "OR $1 = ''"}},
+		Package: sqliteDir, Test: "TestConformance/People/ReadsHidden$",
+	},
+	{
+		Name: "reads-in-the-sync", Breaks: "4.25: a Sync does not tell what no Receipt told",
+		Hunks:   []Hunk{{"internal/messaging/hidden.go", "\t\t\tall[i].PeerRead = 0\n", "\t\t\t_ = peer\n"}},
+		Package: "internal/messaging", Test: "TestReadsHidden",
+	},
+	{
+		Name: "last-seen-goes-back", Breaks: "6.10: of several times the latest counts",
+		Hunks:   []Hunk{{directoryDir + "/presence.go", " WHERE last_seen.seen_at < excluded.seen_at", ""}},
+		Package: sqliteDir, Test: "TestConformance/People/LastSeen$",
 	},
 }

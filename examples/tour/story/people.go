@@ -108,6 +108,13 @@ func profiles(t *teller) {
 	var list wire.ListContactsResponse
 	t.call(t.ann, "ContactService/ListContacts", &wire.ListContactsRequest{}, &list)
 	t.check(len(list.Contacts) > 0 && list.Contacts[0].User.GetPicture() == picture && list.Contacts[0].User.GetExtra()["team"] == "blue", "Ann sees it", list.Contacts)
+	hide := true
+	t.call(t.bob, "UserService/UpdateProfile", &wire.UpdateProfileRequest{PresencePolicy: wire.PresencePolicy_PRESENCE_POLICY_EVERYONE, HideReads: &hide}, &profile)
+	t.hears("profile changed", t.bobs)
+	t.check(profile.HideReads && profile.PresencePolicy == wire.PresencePolicy_PRESENCE_POLICY_EVERYONE, "Bob hides how far he has read", &profile)
+	show := false
+	t.call(t.bob, "UserService/UpdateProfile", &wire.UpdateProfileRequest{HideReads: &show}, &profile)
+	t.hears("profile changed", t.bobs)
 	bad := "ftp://example.org/bob.png"
 	t.refused(t.bob, "UserService/UpdateProfile", &wire.UpdateProfileRequest{Picture: &bad}, wire.CodeInvalidArgument)
 }

@@ -30,7 +30,9 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"ContactsLapse", contactsLapse},
 		{"SearchUsers", searchUsers},
 		{"SearchWhoMayFind", searchWhoMayFind},
-		{"FriendsAmong", friendsAmong},
+		{"MayWatch", mayWatch},
+		{"ReadsHidden", readsHidden},
+		{"LastSeen", lastSeen},
 		{"Profile", profile},
 		{"ProfileNews", profileNews},
 		{"ProfileNewsRaced", profileNewsRaced},
@@ -271,16 +273,6 @@ func contactGate(p *people) {
 	_, _, found, err := p.db.Gate(p.ctx, "a", "ghost")
 	p.ok(err)
 	equal(p, "nobody", found, false)
-}
-
-func friendsAmong(p *people) {
-	p.users("me", "friend", "blocks", "asked", "stranger")
-	p.pair(im.Contact{User: "friend", State: im.ContactFriend, Blocked: true}, im.Contact{User: "me", State: im.ContactFriend})
-	p.pair(im.Contact{User: "blocks", State: im.ContactFriend}, im.Contact{User: "me", State: im.ContactFriend, Blocked: true})
-	p.pair(im.Contact{User: "asked", State: im.ContactAsked}, im.Contact{User: "me", State: im.ContactAsksMe})
-	got, err := p.db.FriendsAmong(p.ctx, "me", []im.UserID{"stranger", "asked", "blocks", "friend", "ghost", "me"})
-	p.ok(err)
-	equal(p, "friends", got, []im.UserID{"friend"})
 }
 
 // Decisions about one pair see each other's outcome, from either side.

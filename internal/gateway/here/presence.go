@@ -15,18 +15,44 @@ import (
 const presenceGrace = 5 * time.Second
 
 // Presence tells sessions when the users they watch come and go. A user nobody
-// watches costs nothing.
+// watches costs nothing. Of whom a session may not watch it is told that they are not
+// there, as of somebody who is away and hides since when.
 type Presence struct {
 	out   *outgoing.Queues
 	users *Users
 	wheel *Wheel
 	peers Peers
+	now   func() time.Time
 
 	mu      sync.Mutex
 	watched map[im.UserID]*watched
 	// asking is whom sessions ask to watch, while Logic is asked whether they may.
-	// Who is taken off meanwhile is not watched, whatever Logic has read.
-	asking map[*Member][]im.UserID
+	// Who is hidden meanwhile is not watched, whatever Logic has read.
+	asking map[*Member]*asking
+	// looks are the pairs that Logic is asked about again, each with the last time.
+	looks map[lookKey]uint64
+	look  uint64
+	// left are those who went since TakeLeft, and when.
+	left map[im.UserID]time.Time
+}
+
+// asking is whom a session asks to watch, and who was hidden from it since.
+type asking struct {
+	users []im.UserID
+	gone  map[im.UserID]struct{}
+}
+
+type lookKey struct {
+	s *Member
+	u im.UserID
+}
+
+// Look is a session that is not told of a user until Logic was asked again.
+type Look struct {
+	Member *Member
+	user   im.UserID
+	number uint64
+	online bool // as it was told
 }
 
 // watched is a user somebody watches.
@@ -34,6 +60,8 @@ type watched struct {
 	p      *Presence
 	user   im.UserID
 	online bool // as told
+	// seen is when the user was there last, as far as it is known here.
+	seen time.Time
 	// nodes are the other gateways where the user is; nil if there are none.
 	nodes   map[string]struct{}
 	by      map[*Member]struct{}
@@ -41,15 +69,18 @@ type watched struct {
 }
 
 // NewPresence makes one in which nobody is watched.
-func NewPresence(out *outgoing.Queues, u *Users, w *Wheel, peers Peers) *Presence {
-	return &Presence{out: out, users: u, wheel: w, peers: peers, watched: map[im.UserID]*watched{}, asking: map[*Member][]im.UserID{}}
+func NewPresence(out *outgoing.Queues, u *Users, w *Wheel, peers Peers, now func() time.Time) *Presence {
+	return &Presence{
+		out: out, users: u, wheel: w, peers: peers, now: now,
+		watched: map[im.UserID]*watched{}, asking: map[*Member]*asking{}, looks: map[lookKey]uint64{}, left: map[im.UserID]time.Time{},
+	}
 }
 
 // Ask notes whom s wants to watch. Logic is asked after, and watch or forgo
 // follows.
 func (p *Presence) Ask(s *Member, users []im.UserID) {
 	p.mu.Lock()
-	p.asking[s] = slices.Clone(users)
+	p.asking[s] = &asking{users: slices.Clone(users)}
 	p.mu.Unlock()
 }
 
@@ -60,37 +91,150 @@ func (p *Presence) Forgo(s *Member) {
 	p.mu.Unlock()
 }
 
-// Watch replaces whom s watches by those it asked for and may watch, less those
-// unwatched since, and tells it how they are.
-func (p *Presence) Watch(s *Member, may []im.UserID) {
+// Watch replaces whom s watches by those it asked for, and tells it how they are: those
+// it may watch and who were not hidden since; of the others that they are not there.
+func (p *Presence) Watch(s *Member, may []im.Watched) {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.clear(s)
-	left := make(map[im.UserID]struct{}, len(p.asking[s]))
-	for _, u := range p.asking[s] {
-		left[u] = struct{}{}
-	}
+	a := p.asking[s]
 	delete(p.asking, s)
+	if a == nil {
+		return // it has ended
+	}
+	shown := make(map[im.UserID]im.Watched, len(may))
+	for _, w := range may {
+		if _, gone := a.gone[w.User]; !gone {
+			shown[w.User] = w
+		}
+	}
 	var fresh []im.UserID
-	for _, u := range may {
-		if _, ok := left[u]; !ok {
+	told := make(map[im.UserID]struct{}, len(a.users))
+	for _, u := range a.users {
+		if _, twice := told[u]; twice {
 			continue
 		}
+		told[u] = struct{}{}
 		s.watching = append(s.watching, u)
-		w := p.watched[u]
-		if w == nil {
-			w = &watched{p: p, user: u, online: p.users.Present(u), by: map[*Member]struct{}{}}
-			p.watched[u] = w
-			fresh = append(fresh, u)
+		var w *watched
+		if x, ok := shown[u]; ok {
+			var first bool
+			if w, first = p.add(s, x); first {
+				fresh = append(fresh, u)
+			}
 		}
-		w.by[s] = struct{}{}
-		if !s.InBackground() {
-			s.Send(presenceFrame(u, w.online))
-		}
+		p.tellOne(s, u, w)
 	}
 	if len(fresh) > 0 {
 		p.peers.Watch(fresh)
 	}
-	p.mu.Unlock()
+}
+
+// add has s watch a user. Caller holds presence.mu.
+func (p *Presence) add(s *Member, x im.Watched) (w *watched, first bool) {
+	if w = p.watched[x.User]; w == nil {
+		w, first = &watched{p: p, user: x.User, online: p.users.Present(x.User), by: map[*Member]struct{}{}}, true
+		p.watched[x.User] = w
+	}
+	if x.Seen.After(w.seen) {
+		w.seen = x.Seen
+	}
+	w.by[s] = struct{}{}
+	return w, first
+}
+
+// tellOne tells s how a user is; nil: it may not know. Caller holds presence.mu.
+func (p *Presence) tellOne(s *Member, u im.UserID, w *watched) {
+	switch {
+	case s.InBackground():
+	case w == nil:
+		s.Send(presenceFrame(u, false, time.Time{}))
+	default:
+		s.Send(presenceFrame(u, w.online, w.seen))
+	}
+}
+
+// Watchers are the sessions that are told of a user.
+func (p *Presence) Watchers(u im.UserID) (all []*Member) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w := p.watched[u]; w != nil {
+		for s := range w.by {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// Hide has sessions told nothing of a user any more, and returns those that asked for
+// them: Show follows when Logic was asked again.
+func (p *Presence) Hide(sessions []*Member, u im.UserID) (looks []Look) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range sessions {
+		if a := p.asking[s]; a != nil {
+			if a.gone == nil {
+				a.gone = map[im.UserID]struct{}{}
+			}
+			a.gone[u] = struct{}{}
+		}
+		if !slices.Contains(s.watching, u) {
+			continue
+		}
+		l := Look{Member: s, user: u}
+		if w := p.watched[u]; w != nil {
+			_, by := w.by[s]
+			l.online = by && w.online
+		}
+		p.remove(s, u)
+		p.look++
+		l.number = p.look
+		p.looks[lookKey{s, u}] = l.number
+		looks = append(looks, l)
+	}
+	return looks
+}
+
+// Show ends a Hide: may has the user, if the session may be told of them. A later Hide of
+// the two decides instead.
+func (p *Presence) Show(l Look, may []im.Watched) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := lookKey{l.Member, l.user}
+	if p.looks[key] != l.number {
+		return
+	}
+	delete(p.looks, key)
+	if !slices.Contains(l.Member.watching, l.user) {
+		return
+	}
+	var w *watched
+	if len(may) > 0 && may[0].User == l.user {
+		var first bool
+		if w, first = p.add(l.Member, may[0]); first {
+			p.peers.Watch([]im.UserID{l.user})
+		}
+	}
+	if online := w != nil && w.online; online != l.online && !l.Member.InBackground() {
+		frame := presenceFrame(l.user, online, time.Time{})
+		if w != nil {
+			frame = presenceFrame(l.user, online, w.seen)
+		}
+		f := p.out.Fanout(frame, 1) // it is not the session's own goroutine
+		f.To(&l.Member.Queue)
+		f.End()
+	}
+}
+
+// TakeLeft returns who left since the last call.
+func (p *Presence) TakeLeft() (left []im.Watched) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for u, at := range p.left {
+		left = append(left, im.Watched{User: u, Seen: at})
+	}
+	clear(p.left)
+	return left
 }
 
 // AskAgain asks the other gateways about everybody who is watched.
@@ -107,25 +251,12 @@ func (p *Presence) AskAgain() {
 	p.peers.Watch(users)
 }
 
-// Unwatch takes users off the list of s, and off the one it asks for.
-func (p *Presence) Unwatch(s *Member, gone []im.UserID) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	isGone := func(u im.UserID) bool { return slices.Contains(gone, u) }
-	if asked, ok := p.asking[s]; ok {
-		p.asking[s] = slices.DeleteFunc(asked, isGone)
-	}
-	for _, u := range gone {
-		if slices.Contains(s.watching, u) {
-			p.remove(s, u)
-		}
-	}
-	s.watching = slices.DeleteFunc(s.watching, isGone)
-}
-
 // Forget ends all watching of s.
 func (p *Presence) Forget(s *Member) {
 	p.mu.Lock()
+	for _, u := range s.watching {
+		delete(p.looks, lookKey{s, u})
+	}
 	p.clear(s)
 	delete(p.asking, s)
 	p.mu.Unlock()
@@ -161,9 +292,13 @@ func (p *Presence) Background(s *Member, on bool) {
 	}
 	if !on {
 		for _, u := range s.watching {
-			if w := p.watched[u]; w != nil {
-				s.Send(presenceFrame(u, w.online))
+			w := p.watched[u]
+			if w != nil {
+				if _, may := w.by[s]; !may {
+					w = nil
+				}
 			}
+			p.tellOne(s, u, w)
 		}
 	}
 	p.mu.Unlock()
@@ -179,6 +314,9 @@ func (p *Presence) Changed(u im.UserID) {
 	p.mu.Lock()
 	online := p.users.Present(u)
 	p.peers.Announce(u, online)
+	if !online {
+		p.left[u] = p.now()
+	}
 	w := p.watched[u]
 	told := w != nil && online && !w.online
 	switch {
@@ -196,6 +334,7 @@ func (p *Presence) Changed(u im.UserID) {
 // gone begins the grace if the user is nowhere. Caller holds presence.mu.
 func (w *watched) gone() {
 	if w.online && !w.anywhere() {
+		w.seen = w.p.now()
 		w.p.wheel.Schedule(w, w.p.wheel.Ticks(presenceGrace))
 	}
 }
@@ -218,7 +357,7 @@ func (w *watched) Expire() int64 {
 // tell queues the news for all watchers. Caller holds presence.mu.
 func (w *watched) tell(online bool) {
 	w.online = online
-	frame := presenceFrame(w.user, online)
+	frame := presenceFrame(w.user, online, w.seen)
 	f := w.p.out.Fanout(frame, len(w.by))
 	for s := range w.by {
 		if !s.InBackground() {
@@ -228,8 +367,12 @@ func (w *watched) tell(online bool) {
 	f.End()
 }
 
-func presenceFrame(u im.UserID, online bool) *wire.ServerFrame {
-	return wire.NewServerFrame(&wire.Presence{User: string(u), Online: online})
+func presenceFrame(u im.UserID, online bool, seen time.Time) *wire.ServerFrame {
+	f := &wire.Presence{User: string(u), Online: online}
+	if !online && !seen.IsZero() {
+		f.LastSeenAtMs = seen.UnixMilli()
+	}
+	return wire.NewServerFrame(f)
 }
 
 // Elsewhere tells that users are online at another gateway, or not any more.

@@ -1,0 +1,55 @@
+package messaging
+
+import (
+	"testing"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Who hides how far they have read: the other of a dm hears and syncs that it came,
+// their own devices all of it; and they hear and sync no more of the other.
+func TestReadsHidden(t *testing.T) {
+	for who, hides := range map[string]map[im.UserID]bool{"nobody": nil, "bob": {"bob": true}, "alice": {"alice": true}} {
+		t.Run(who, func(t *testing.T) {
+			w := newWorld(t)
+			w.mustSend("alice", ab, "1")
+			w.members.hides = hides
+			if err := w.MarkRead(t.Context(), im.Actor{User: "bob"}, ab, 1); err != nil {
+				t.Fatal(err)
+			}
+			told := map[im.UserID]im.Mark{}
+			for i, m := range w.out.receipts {
+				for _, u := range w.out.to[i] {
+					told[u] = m
+				}
+			}
+			shown := uint64(1)
+			if hides != nil {
+				shown = 0
+			}
+			if m := told["alice"]; m.Received != 1 || m.Read != shown {
+				t.Errorf("alice hears %+v", m)
+			}
+			if m := told["bob"]; m.Read != 1 {
+				t.Errorf("bob's devices hear %+v", m)
+			}
+			for _, since := range []bool{false, true} {
+				q := im.SyncQuery{}
+				if since {
+					q = im.SyncQuery{Position: im.Position{}.String(), Timeline: w.journal.Timeline()}
+				}
+				for u, want := range map[im.UserID][2]uint64{"alice": {1, shown}, "bob": {0, shown}} {
+					res, err := w.Sync(t.Context(), im.Actor{User: u}, q)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, st := range res.Conversations {
+						if st.Conversation == ab && (st.PeerRead != want[1] || u == "alice" && st.PeerReceived != want[0] || u == "bob" && st.Read != 1) {
+							t.Errorf("%s syncs %+v", u, st)
+						}
+					}
+				}
+			}
+		})
+	}
+}
