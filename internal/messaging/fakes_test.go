@@ -29,6 +29,7 @@ type fakeMembers struct {
 	promised map[im.UserID][]im.Promised
 	opened   []im.ConversationID
 	hides    map[im.UserID]bool // how far they have read
+	noReads  error              // what ReadsHidden returns
 	seen     []im.Watched
 	// paced, if it is set, is MayWriteYet.
 	paced func(im.UserID, im.MessageID) error
@@ -162,7 +163,7 @@ func (f *fakeMembers) ReadsHidden(_ context.Context, u im.UserID, peers []im.Use
 			hidden = append(hidden, p)
 		}
 	}
-	return hidden, nil
+	return hidden, f.noReads
 }
 
 func (f *fakeMembers) Seen(_ context.Context, seen []im.Watched) error {

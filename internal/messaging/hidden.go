@@ -7,15 +7,15 @@ import (
 	"github.com/skein-im/skein/internal/im"
 )
 
-// hidden tells whether the other of a dm is not told how far its user has read. Who
-// cannot be asked is taken to hide it.
-func (s *Service) hidden(ctx context.Context, m *im.Mark) bool {
+// hidden tells whether the other of a dm is not told how far its user has read. After an
+// error nobody knows: the mark must not move then, or the other may never hear of it.
+func (s *Service) hidden(ctx context.Context, m *im.Mark) (bool, error) {
 	peer, dm := m.Conversation.Peer(m.User)
 	if !dm || m.Read == 0 {
-		return false
+		return false, nil
 	}
 	hidden, err := s.members.ReadsHidden(ctx, m.User, []im.UserID{peer})
-	return err != nil || len(hidden) > 0
+	return len(hidden) > 0, err
 }
 
 // receipt tells of a mark: the user's own devices of all of it, the other of a dm, where

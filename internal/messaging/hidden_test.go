@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/skein-im/skein/internal/im"
@@ -51,5 +52,30 @@ func TestReadsHidden(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A mark of which nobody can tell whether it is hidden does not move: moved, and told to
+// nobody, the other would not hear of it until the next one.
+func TestHiddenOrNotIsUnknown(t *testing.T) {
+	w := newWorld(t)
+	w.mustSend("alice", ab, "1")
+	w.members.noReads = errors.New("the directory is away")
+	before := len(w.out.receipts)
+	if err := w.MarkRead(t.Context(), im.Actor{User: "bob"}, ab, 1); err == nil {
+		t.Fatal("the mark moved")
+	}
+	w.members.noReads = nil
+	if err := w.MarkRead(t.Context(), im.Actor{User: "bob"}, ab, 1); err != nil {
+		t.Fatal(err)
+	}
+	told := false
+	for i, m := range w.out.receipts[before:] {
+		for _, u := range w.out.to[before+i] {
+			told = told || u == "alice" && m.Read == 1
+		}
+	}
+	if !told {
+		t.Errorf("alice hears %+v", w.out.receipts[before:])
 	}
 }

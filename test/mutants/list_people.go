@@ -362,6 +362,11 @@ var people = []Mutant{
 		Package: "internal/messaging", Test: "TestReadsHidden",
 	},
 	{
+		Name: "marks-nobody-may-know-of", Breaks: "4.25: a mark of which nobody knows whether it is hidden does not move",
+		Hunks:   []Hunk{{"internal/messaging/marks.go", "hidden, err := s.hidden(ctx, &mark)\n\t\tif err != nil {", "hidden, err := s.hidden(ctx, &mark)\n\t\tif err != nil && mark.Read == 0 {"}},
+		Package: "internal/messaging", Test: "TestHiddenOrNotIsUnknown",
+	},
+	{
 		Name: "last-seen-goes-back", Breaks: "6.10: of several times the latest counts",
 		Hunks:   []Hunk{{directoryDir + "/presence.go", " WHERE last_seen.seen_at < excluded.seen_at", ""}},
 		Package: sqliteDir, Test: "TestConformance/People/LastSeen$",

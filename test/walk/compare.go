@@ -157,8 +157,12 @@ func (w *walk) lookSummary(c *conversation, u string, s skein.Summary) error {
 		want += fmt.Sprint(" read ", p.read)
 	}
 	if c.group == nil && s.Peer != "" {
-		get += fmt.Sprint(" peer ", s.PeerRead)
-		want += fmt.Sprint(" peer ", c.places[s.Peer].read)
+		q := c.places[s.Peer]
+		if get += fmt.Sprint(" peer ", s.PeerRead); q.dark && s.PeerRead <= q.told {
+			want += fmt.Sprint(" peer ", s.PeerRead)
+		} else {
+			want += fmt.Sprintf(" peer %d", min(q.read, q.told))
+		}
 	}
 	return differ("a device's line", []string{get}, []string{want})
 }
@@ -191,6 +195,14 @@ func (w *walk) coldList(ctx context.Context, u *user) error {
 		if p.read >= last.from {
 			get += fmt.Sprint(" read ", s.ReadSeq)
 			want += fmt.Sprint(" read ", p.read)
+		}
+		if c.group == nil && strings.HasPrefix(c.id, "dm:") {
+			get += fmt.Sprint(" peer ", s.PeerRead)
+			if v := w.model.peer(c, u.id); w.model.hidden(u.id, v) {
+				want += " peer 0"
+			} else {
+				want += fmt.Sprint(" peer ", c.places[v].read)
+			}
 		}
 		if err := differ("the list", []string{get}, []string{want}); err != nil {
 			return err

@@ -109,7 +109,11 @@ type span struct{ from, until uint64 }
 type place struct {
 	spans []span
 	read  uint64
-	mine  wire.MyState // Revision is not predicted
+	// told is how far the other of a dm may know of read, at most; dark: a device of
+	// theirs may know less, as part of it was hidden from them when it came to be.
+	told uint64
+	dark bool
+	mine wire.MyState // Revision is not predicted
 }
 
 func (p *place) now() bool {
@@ -224,7 +228,8 @@ func (m *model) append(c *conversation, e *entry) *entry {
 // sent is a message that was stored.
 func (m *model) sent(c *conversation, user, text string, replyTo uint64) *entry {
 	e := m.append(c, &entry{kind: wire.EntryKind_ENTRY_KIND_MESSAGE, sender: user, text: text, replyTo: replyTo})
-	c.places[user].read = max(c.places[user].read, e.seq)
+	m.read(c, user, e.seq)
+	c.places[user].told = max(c.places[user].told, e.seq) // the message tells it, whatever is hidden
 	return e
 }
 

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -30,6 +31,7 @@ type profile struct {
 	name     string
 	groups   wire.GroupPolicy
 	everyone bool // may write to them
+	hides    bool // how far they have read
 }
 
 // contact is a user's side of a pair.
@@ -177,4 +179,39 @@ func (m *model) part(user, peer string, t wire.EventType) {
 	was, wasB := a.state, b.state
 	a.state, b.state = stranger, stranger
 	m.notices(user, peer, t, "", was != stranger, wasB != stranger)
+}
+
+// hidden tells whether neither of two is told how far the other has read (SPEC §4.25).
+func (m *model) hidden(u, v string) bool {
+	a, b := m.sides(u, v)
+	return a.blocked || b.blocked || m.profiles[u].hides || m.profiles[v].hides
+}
+
+// read moves a user's mark.
+func (m *model) read(c *conversation, user string, seq uint64) {
+	p := c.places[user]
+	if seq <= p.read {
+		return
+	}
+	p.read = seq
+	if c.group == nil && !m.hidden(user, m.peer(c, user)) {
+		p.told, p.dark = seq, false
+	}
+}
+
+// sight is what a block, its end, or another policy makes of the dms of a user: what
+// moved while it was hidden is told cold, and with the next mark.
+func (m *model) sight(user string) {
+	for _, v := range m.users {
+		if v == user {
+			continue
+		}
+		for _, p := range m.convs[skein.DM(user, v)].places {
+			if m.hidden(user, v) {
+				p.dark = true
+			} else {
+				p.told = p.read
+			}
+		}
+	}
 }

@@ -355,7 +355,7 @@ func (w *walk) opRead(u *user) *op {
 	if seq == 0 || !p.sees(seq) {
 		return nil
 	}
-	o := &op{text: fmt.Sprintf("%s has read %s up to %d", u.id, c.id, seq), done: func() error { p.read = max(p.read, seq); return nil }}
+	o := &op{text: fmt.Sprintf("%s has read %s up to %d", u.id, c.id, seq), done: func() error { w.model.read(c, u.id, seq); return nil }}
 	if d := w.device(u); d != nil && w.rng.IntN(3) > 0 {
 		o.text += " on " + d.name
 		o.do = func(ctx context.Context) error {

@@ -500,6 +500,7 @@ func (w *walk) profileChange(u *user, next profile, req *wire.UpdateProfileReque
 				return nil
 			}
 			*p = next
+			m.sight(u.id)
 			m.event(m.feed(u.id), u.id, wire.EventType_EVENT_TYPE_PROFILE_CHANGED, []string{u.id}, req.GetDisplayName(), "")
 			for _, v := range friends {
 				m.event(m.feed(v.id), u.id, wire.EventType_EVENT_TYPE_CONTACT_PROFILE_CHANGED, []string{u.id}, "", "")

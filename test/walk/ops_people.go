@@ -357,6 +357,7 @@ func (w *walk) opContact(u *user) *op {
 			if mine.blocked = true; mine.state == asksMe {
 				mine.state = stranger
 			}
+			m.sight(u.id)
 			return nil
 		}
 		return call("BlockUser", &wire.BlockUserRequest{User: v}, &wire.BlockUserResponse{})
@@ -365,6 +366,7 @@ func (w *walk) opContact(u *user) *op {
 		if mine.blocked {
 			mine.blocked = false
 			m.notices(u.id, v, wire.EventType_EVENT_TYPE_CONTACT_UNBLOCKED, "", true, false)
+			m.sight(u.id)
 		}
 		return nil
 	}
@@ -396,7 +398,7 @@ func (w *walk) opProfile(u *user) *op {
 	p := w.model.profiles[u.id]
 	next := *p
 	req := &wire.UpdateProfileRequest{}
-	switch w.rng.IntN(3) {
+	switch w.rng.IntN(4) {
 	case 0:
 		next.groups = slices.Concat([]wire.GroupPolicy{2, 3}, slices.Repeat([]wire.GroupPolicy{1}, 3))[w.rng.IntN(5)]
 		req.GroupPolicy = next.groups
@@ -406,6 +408,9 @@ func (w *walk) opProfile(u *user) *op {
 		if next.everyone {
 			req.DmPolicy = wire.DmPolicy_DM_POLICY_EVERYONE
 		}
+	case 2:
+		next.hides = w.rng.IntN(3) == 0
+		req.HideReads = &next.hides
 	default:
 		next.name = w.word()
 		req.DisplayName = &next.name
