@@ -15,6 +15,7 @@ type benchStormCmd struct {
 	Reactions  float64       `default:"1" help:"The share of them that are reactions to one message; the others are messages."`
 	Direct     int           `default:"200" help:"Others who chat with each other; an even number."`
 	DirectRate float64       `default:"100" help:"Messages per second of theirs, in all."`
+	CrowdNice  int           `default:"0" help:"Have the group's members in load processes of their own that give way to all others by so much (nice, 0 to 19), as if they were on another machine."`
 	Payload    int           `default:"100" help:"Bytes of a message's text."`
 	Duration   time.Duration `default:"10s" help:"How long the storm lasts, and how long the direct chats are measured before it."`
 	Warmup     time.Duration `default:"3s" help:"How long the direct chats go on before they are measured."`
@@ -25,10 +26,11 @@ func (c *benchStormCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Reactions < 0 || c.Reactions > 1 || c.Payload < 0 || c.Duration <= 0 || c.Warmup < 0 {
-		return errors.New("bench storm: want a share between 0 and 1, a duration, nothing negative")
+	if c.Reactions < 0 || c.Reactions > 1 || c.Payload < 0 || c.Duration <= 0 || c.Warmup < 0 || c.CrowdNice < 0 || c.CrowdNice > 19 {
+		return errors.New("bench storm: want a share between 0 and 1, a duration, a niceness of at most 19, nothing negative")
 	}
 	o.Connections, o.GroupSize, o.StormRate, o.Reactions = c.Members+c.Direct, c.Members, c.Rate, c.Reactions
+	o.CrowdNice = c.CrowdNice
 	o.Rate, o.Payload, o.Duration, o.Warmup = c.DirectRate, c.Payload, c.Duration, c.Warmup
 	r, err := bench.Storm(ctx, o, c.start)
 	return c.print(r, err)

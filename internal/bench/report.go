@@ -44,6 +44,9 @@ type Options struct {
 	// them that are reactions.
 	StormRate float64 `json:"storm_rate,omitempty"`
 	Reactions float64 `json:"reactions,omitempty"`
+	// CrowdNice has the storm's group in load processes of their own, which give way to
+	// all others by so much (nice, 1 to 19): as if those clients were on another machine.
+	CrowdNice int `json:"crowd_nice,omitempty"`
 	// Friends is how many others a user writes to: 1, 3, 7 or 15.
 	Friends int `json:"friends,omitempty"`
 	// Sampled is how many users' latencies count; 0: all.

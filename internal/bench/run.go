@@ -62,20 +62,21 @@ func (r *run) connect(ctx context.Context, users []userPlan, groups []groupPlan,
 	if err != nil {
 		return err
 	}
-	n := workersFor(r.o, len(users))
-	share := ((len(users)+n-1)/n + 15) &^ 15 // friends share a worker
+	parts, crowd := r.shares(len(users))
 	var commands []command
-	for first := 0; first < len(users); first += share {
-		p := &plan{Options: *r.o, Targets: targets, First: first, Users: users[first:min(first+share, len(users))], Groups: groups, Pool: pool}
-		if first > 0 {
-			p.Source = fmt.Sprintf("127.0.1.%d", first/share) // source ports of its own
+	for i, p := range parts {
+		p := &plan{Options: *r.o, Targets: targets, First: p.first, Users: users[p.first:p.end], Groups: groups, Pool: pool}
+		if i > 0 {
+			p.Source = fmt.Sprintf("127.0.1.%d", i) // source ports of its own
 		}
 		commands = append(commands, command{Do: doConnect, Plan: p})
-	}
-	for range commands {
 		var w worker = &local{}
-		if len(commands) > 1 {
-			if w, err = startRemote(r.o); err != nil {
+		if len(parts) > 1 {
+			nice := 0
+			if i < crowd {
+				nice = r.o.CrowdNice
+			}
+			if w, err = startRemote(r.o, nice); err != nil {
 				return err
 			}
 		}
@@ -102,6 +103,29 @@ func (r *run) connect(ctx context.Context, users []userPlan, groups []groupPlan,
 		r.o.progress("  %s: no more can be reached", r.bound())
 	}
 	return r.possible(r.o.pace())
+}
+
+// part is the users [first, end) of one load process.
+type part struct{ first, end int }
+
+// shares shares n users out to load processes, friends to the same one. The first
+// crowd of them have the storm's group alone, if it is to give way.
+func (r *run) shares(n int) (parts []part, crowd int) {
+	among := func(from, to int) {
+		m := workersFor(r.o, to-from)
+		share := ((to-from+m-1)/m + 15) &^ 15
+		for first := from; first < to; first += share {
+			parts = append(parts, part{first, min(first+share, to)})
+		}
+	}
+	if r.o.CrowdNice == 0 {
+		among(0, n)
+		return parts, 0
+	}
+	among(0, r.o.GroupSize)
+	crowd = len(parts)
+	among(r.o.GroupSize, n)
+	return parts, crowd
 }
 
 // all has every worker do something, at the same time.

@@ -149,7 +149,8 @@ type remote struct {
 	out *json.Decoder
 }
 
-func startRemote(o *Options) (*remote, error) {
+// startRemote starts a load process that gives way to others by nice.
+func startRemote(o *Options, nice int) (*remote, error) {
 	r := &remote{cmd: exec.Command(o.Lab, "bench", "worker")}
 	r.cmd.Stderr = o.Log
 	in, err1 := r.cmd.StdinPipe()
@@ -158,7 +159,7 @@ func startRemote(o *Options) (*remote, error) {
 		return nil, err
 	}
 	r.in, r.enc, r.out = in, json.NewEncoder(in), json.NewDecoder(bufio.NewReaderSize(out, 1<<20))
-	return r, child.Start(r.cmd, syscall.SIGKILL, nil)
+	return r, child.Start(r.cmd, syscall.SIGKILL, giveWay(nice))
 }
 
 func (r *remote) do(_ context.Context, c command) (*answer, error) {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -63,7 +65,10 @@ type benchLogic struct {
 
 // BenchmarkFanOut is one group entry to 10,000 connections that take it at once.
 func BenchmarkFanOut(b *testing.B) {
-	w := newWorld(b)
+	var late atomic.Int64 // the clock, beyond the time in which pushes are paced
+	w := newWorld(b, func(o *Options) {
+		o.Now = func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
+	})
 	const n = 10_000
 	for i := range n {
 		u := fmt.Sprintf("u%d", i)
@@ -79,6 +84,7 @@ func BenchmarkFanOut(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		seq++
+		late.Add(int64(2 * paceEvery))
 		w.toGroup(grp, entry(grp, seq, "a message of the usual length, more or less"))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/member")

@@ -187,7 +187,7 @@ func (g *Gateway) groupHead(c im.ConversationID, h *im.ParcelHead) {
 // doubt stops pushes to the group until its roster was read again. Caller
 // holds the group's lock.
 func (g *Gateway) doubt(grp *here.Group) {
-	g.release(grp) // it was seen before the gap
+	g.release(grp, nil) // it was seen before the gap
 	g.metrics.gapRepairs.Add(1)
 	grp.Suspect = true
 	grp.Epoch++

@@ -38,6 +38,6 @@
 //   - while more waits to be written or is unanswered than may, nothing is read;
 //   - on one connection nothing of a conversation overtakes anything: acks, pushes
 //     and heads are queued in the order of the seqs (outgoing/answers.go, told.go);
-//   - a large group is pushed one frame each paceEvery, and a position, Heads and the
-//     acks of those who send are told behind what is held for it.
+//   - a large group is pushed one frame each 100 to 500 ms, by its size, and a
+//     position, Heads and the acks of those who send are told behind what is held.
 package gateway

@@ -96,7 +96,7 @@ func New(o Options) *Gateway {
 // changes of memberships, was passed to this gateway before the call, and all that
 // was passed before the call for the position before is below this one. One
 // goroutine calls it. It returns when the sessions of large groups were told, too,
-// what is held for them (paceEvery at most).
+// what is held for them (paceMost at most).
 func (g *Gateway) Position(position string) {
 	g.pacer.settle()
 	g.out.Announce(position)

@@ -20,7 +20,7 @@ func (g *Gateway) WentBack() {
 	// The next entry of every group is the first one seen. Until its roster was read
 	// again only Heads go out.
 	g.groups.Each(func(grp *here.Group) {
-		grp.Last, grp.Roster, grp.Held = 0, 0, nil
+		grp.WentBack()
 		g.doubt(grp)
 	})
 	g.told.forget()

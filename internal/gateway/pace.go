@@ -13,20 +13,33 @@ const (
 	// paceFrom is from how many sessions of a group here on its pushes are paced: a
 	// write to so many takes a core about two milliseconds.
 	paceFrom = 256
-	// paceEvery is how often the sessions of such a group are pushed something.
+	// paceEvery is how often the sessions of such a group are pushed something, the
+	// larger ones' more seldom: paceEach for each session, which is a quarter of a core
+	// for their writes, but within paceMost.
 	paceEvery = 100 * time.Millisecond
+	paceEach  = 25 * time.Microsecond
+	paceMost  = 500 * time.Millisecond
+	// paceChunk is how many sessions are pushed something before others may have the
+	// group: a tenth of a millisecond.
+	paceChunk = 256
+	pauseFor  = 50 * time.Microsecond
 	// maxHeld and maxHeldBytes bound what is held of a group. With more it goes at once:
 	// then one push carries so much that the writes are not what it costs.
 	maxHeld      = 512
 	maxHeldBytes = 256 << 10
 )
 
-// pacer lets large groups have their pushes in few frames: the first entry after
-// quiet goes at once, those that follow wait until paceEvery after it and leave as
-// one. Whoever an ack is due to is told what is held before it at once, so acks do
-// not wait and nothing overtakes anything. Nothing else is told of a group while
-// something is held: Heads release it first, a joining session begins behind it, one
-// that leaves is told it, and a position waits for it.
+// pacer lets large groups have their pushes in few frames, and by a goroutine of its
+// own, so that who delivers waits for no large group. What comes first after quiet
+// goes at once, what follows waits until paceOf after it and leaves as one. Whoever an
+// ack is due to is told what is held before it at once, so acks do not wait and
+// nothing overtakes anything. Nothing else is told of a group while something is held:
+// Heads release it first, a joining session begins behind it, one that leaves is told
+// it, and a position waits for it.
+//
+// It takes the group's lock for paceChunk sessions at a time. Between them entries are
+// held that leave the next time, and each session is told what it was not told yet
+// (Group.Members).
 //
 // Its goroutine runs while something is held. Its mu is a leaf but for Gateway.mu.
 type pacer struct {
@@ -35,6 +48,7 @@ type pacer struct {
 	waits   []paced
 	begun   uint64 // how often something began to be held
 	running bool
+	sooner  chan struct{} // tells run that something waits for less long than it does
 	settled chan struct{} // closed when waits became shorter; nil: nobody waits
 }
 
@@ -45,7 +59,7 @@ type paced struct {
 	n   uint64
 }
 
-func newPacer(g *Gateway) *pacer { return &pacer{g: g} }
+func newPacer(g *Gateway) *pacer { return &pacer{g: g, sooner: make(chan struct{}, 1)} }
 
 // add has what a group holds released in time.
 func (p *pacer) add(grp *here.Group, at time.Time) {
@@ -55,6 +69,11 @@ func (p *pacer) add(grp *here.Group, at time.Time) {
 	p.waits = append(p.waits, paced{grp, at, p.begun})
 	if !p.running {
 		p.running = p.g.spawn(p.run)
+		return
+	}
+	select {
+	case p.sooner <- struct{}{}:
+	default: // told already
 	}
 }
 
@@ -67,7 +86,7 @@ func (p *pacer) next(now time.Time) (due []paced, wait time.Duration, ok bool) {
 		p.running = false
 		return nil, 0, false
 	}
-	wait = paceEvery
+	wait = paceMost
 	for i := range p.waits {
 		if left := p.waits[i].at.Sub(now); left <= 0 {
 			due = append(due, p.waits[i])
@@ -84,6 +103,7 @@ func (p *pacer) run() {
 	for {
 		select {
 		case <-timer.C:
+		case <-p.sooner:
 		case <-p.g.ctx.Done():
 		}
 		now := p.g.o.Now()
@@ -95,7 +115,7 @@ func (p *pacer) run() {
 			grp := due[i].grp
 			grp.Lock()
 			if !grp.Next.After(now) { // otherwise it went meanwhile, and what came since waits anew
-				p.g.release(grp)
+				p.g.release(grp, p.g.pause)
 			}
 			p.g.groups.Unlock(grp)
 		}
@@ -105,6 +125,16 @@ func (p *pacer) run() {
 		}
 		timer.Reset(wait)
 	}
+}
+
+// pause lets others have a group, and has written what was queued.
+func (g *Gateway) pause(grp *here.Group) {
+	g.groups.Unlock(grp)
+	g.out.FlushAside()
+	// Asleep and not only last in the queue: while a writer is at work on the other of
+	// two cores nobody else would look at the network.
+	time.Sleep(pauseFor)
+	grp.Lock()
 }
 
 // done takes out groups whose time has come.
@@ -147,29 +177,30 @@ func (p *pacer) settle() {
 	p.mu.Unlock()
 }
 
-// paces tells whether a run is held, and when not, when the next one may go. The end
-// of a group is not. Caller holds the group's lock.
+// paceOf is how often the group's sessions are pushed something. Caller holds the
+// group's lock.
+func paceOf(grp *here.Group) time.Duration {
+	return min(max(paceEvery, time.Duration(len(grp.Members))*paceEach), paceMost)
+}
+
+// paces tells whether a run is held. The end of a group is not. Caller holds the
+// group's lock.
 func (g *Gateway) paces(grp *here.Group, event *im.Event) bool {
 	if grp.Held == nil && len(grp.Members) < paceFrom {
 		return false
 	}
 	if event != nil && event.Type == im.EventGroupDismissed {
-		g.release(grp)
+		g.release(grp, nil)
 		return false
 	}
-	now := g.o.Now()
-	if grp.Held != nil || grp.Next.After(now) {
-		return true
-	}
-	grp.Next = now.Add(paceEvery)
-	return false
+	return true
 }
 
 // hold keeps a run until the group's sessions may be pushed something again. Whose
 // entries they are has the acks now, and who is removed all of it. Caller holds the
 // group's lock.
 func (g *Gateway) hold(grp *here.Group, es []im.Entry, origin []im.ConnectionID) {
-	if grp.Held == nil {
+	if !grp.Waits() {
 		g.pacer.add(grp, grp.Next)
 	}
 	for i := range es {
@@ -190,7 +221,7 @@ func (g *Gateway) hold(grp *here.Group, es []im.Entry, origin []im.ConnectionID)
 		}
 	}
 	if len(grp.Held.Entries) >= maxHeld || grp.Held.Bytes >= maxHeldBytes {
-		g.release(grp)
+		g.release(grp, nil)
 	}
 }
 
@@ -207,7 +238,7 @@ func (g *Gateway) ackedIn(grp *here.Group, e *im.Entry, o im.ConnectionID, own b
 		if grp.Has(s) {
 			g.tellHeld(grp, s)
 			if own {
-				grp.Skip(s)
+				grp.Skip(s, e.Seq)
 			}
 		}
 		s.Delivered(e)
@@ -219,7 +250,7 @@ func (g *Gateway) tellHeld(grp *here.Group, s *here.Member) {
 	if grp.Held == nil {
 		return
 	}
-	if rest := grp.Rest(s); len(rest) > 0 {
+	if rest := grp.Rest(s, grp.Held.Entries); len(rest) > 0 {
 		g.pushAlone(s, rest)
 	}
 }
@@ -232,22 +263,32 @@ func (g *Gateway) pushAlone(s *here.Member, es []im.Entry) {
 }
 
 // release pushes what is held to all who were not told it. Caller holds the group's
-// lock.
-func (g *Gateway) release(grp *here.Group) {
+// lock, but not while pause, if not nil, is called between some sessions and the next.
+func (g *Gateway) release(grp *here.Group, pause func(*here.Group)) {
 	h := grp.Held
 	if h == nil {
 		return
 	}
-	grp.Held = nil
-	grp.Next = g.o.Now().Add(paceEvery)
-	g.metrics.out.Delivered(h.Entries)
-	d := newDelivery(g, h.Entries, nil, len(grp.Members))
+	es := h.Entries // what is held from now on is told the next time
+	h.Leaving = len(es)
+	grp.Next = g.o.Now().Add(paceOf(grp))
+	g.metrics.out.Delivered(es)
+	d := newDelivery(g, es, nil, len(grp.Members))
+	defer d.end()
+	n := 0
 	for s := range grp.Members {
-		if told := h.Ahead[s]; told == 0 {
+		switch rest := grp.Rest(s, es); {
+		case len(rest) == len(es):
 			d.to(s)
-		} else if told < len(h.Entries) {
-			g.pushAlone(s, h.Entries[told:])
+		case len(rest) > 0:
+			g.pushAlone(s, rest)
+		}
+		if n++; pause == nil || n%paceChunk > 0 || n >= len(grp.Members) {
+			continue
+		}
+		if pause(grp); grp.Held != h { // all of it was told meanwhile, or is of no history
+			return
 		}
 	}
-	d.end()
+	grp.Left()
 }

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/skein-im/skein/internal/gateway/here"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -36,6 +37,13 @@ func (w *crowd) says(n int) {
 		w.last++
 		w.toGroup(grp, entry(grp, w.last, "x"))
 	}
+}
+
+// opens stores a message, which is pushed at once, and then n more.
+func (w *crowd) opens(n int) {
+	w.says(1)
+	synctest.Wait()
+	w.says(n)
 }
 
 // changes stores a change of the roster.
@@ -131,7 +139,7 @@ func TestAcksPassAStormInOrder(t *testing.T) {
 		w := newCrowd(t, paceFrom)
 		replies := map[byte]func(im.Ack, error){}
 		w.logic.send = func(_ im.Actor, m im.Message, r func(im.Ack, error)) { replies[m.ID[15]] = r }
-		w.says(3) // the first goes, two are held
+		w.opens(2)
 		for i, c := range w.all {
 			c.hears(t, pushed(1, 1))
 			if i < 20 {
@@ -169,7 +177,7 @@ func TestRosterChangesInAStorm(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newCrowd(t, paceFrom)
 		late := w.parked("late", "1", wire.Protobuf())
-		w.says(2)
+		w.opens(1)
 		w.changes(im.EventMemberAdded, "late") // 3
 		w.says(1)
 		w.all[0].hears(t, pushed(1, 1))
@@ -177,7 +185,7 @@ func TestRosterChangesInAStorm(t *testing.T) {
 		w.changes(im.EventMemberRemoved, "u0") // 5
 		w.all[0].hears(t, "push grp:g#2=x grp:g#3=member_added grp:g#4=x grp:g#5=member_removed")
 		w.says(1)
-		time.Sleep(paceEvery)
+		time.Sleep(paceEvery + time.Millisecond) // and what the pauses take
 		w.all[0].hears(t)
 		late.hears(t, "push grp:g#3=member_added grp:g#4=x grp:g#5=member_removed grp:g#6=x")
 		w.all[1].hears(t, pushed(1, 1), "push grp:g#2=x grp:g#3=member_added grp:g#4=x grp:g#5=member_removed grp:g#6=x")
@@ -186,13 +194,13 @@ func TestRosterChangesInAStorm(t *testing.T) {
 		w.set("new", grp)
 		come := w.parked("new", "1", wire.Protobuf())
 		w.says(1)
-		time.Sleep(paceEvery)
+		time.Sleep(paceEvery + time.Millisecond) // and what the pauses take
 		come.hears(t, pushed(8, 8))
 		// The end of the group is told at once, after what is held.
 		w.says(1)
 		w.changes(im.EventGroupDismissed)
 		come.hears(t, pushed(9, 9), "push grp:g#10=group_dismissed")
-		time.Sleep(paceEvery)
+		time.Sleep(paceEvery + time.Millisecond) // and what the pauses take
 		come.hears(t)
 	})
 }
@@ -201,7 +209,7 @@ func TestRosterChangesInAStorm(t *testing.T) {
 func TestGapInAStorm(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newCrowd(t, paceFrom)
-		w.says(2)
+		w.opens(1)
 		w.all[0].hears(t, pushed(1, 1))
 		w.g.ToGroup(grp, im.Parcel{Head: &im.ParcelHead{Conversation: grp, Seq: 5}})
 		w.g.Flush()
@@ -220,7 +228,7 @@ func TestPositionWaitsForWhatIsHeld(t *testing.T) {
 		c.say(wire.NewClientFrame(&wire.Sync{Number: 1}))
 		c.hears(t, "delta 1 p1")
 		w.g.Position("at1")
-		w.says(2)
+		w.opens(1)
 		c.hears(t, pushed(1, 1))
 		told := make(chan struct{})
 		go func() {
@@ -247,7 +255,7 @@ func TestPositionWaitsForWhatIsHeld(t *testing.T) {
 func TestHeldIsForgottenWithItsHistory(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newCrowd(t, paceFrom)
-		w.says(2)
+		w.opens(1)
 		w.all[0].hears(t, pushed(1, 1))
 		w.g.WentBack()
 		time.Sleep(2 * paceEvery)
@@ -262,7 +270,7 @@ func TestHeldIsForgottenWithItsHistory(t *testing.T) {
 func TestCloseInAStorm(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newCrowd(t, paceFrom)
-		w.says(3)
+		w.opens(2)
 		done := make(chan struct{})
 		go func() {
 			w.g.Position("at")
@@ -280,7 +288,7 @@ func TestReleaseWaitsForDeliveries(t *testing.T) {
 		w := newCrowd(t, paceFrom)
 		var reply func(im.Ack, error)
 		w.logic.send = func(_ im.Actor, _ im.Message, r func(im.Ack, error)) { reply = r }
-		w.says(2)
+		w.opens(1)
 		c := w.all[0]
 		c.say(text(string(grp), 9, "x"))
 		synctest.Wait()
@@ -292,5 +300,119 @@ func TestReleaseWaitsForDeliveries(t *testing.T) {
 		w.g.ToGroup(grp, im.Parcel{Entries: []im.Entry{e}, Origin: []im.ConnectionID{"n-1"}})
 		w.g.Flush()
 		c.hears(t, "ack 9 grp:g 3")
+	})
+}
+
+// The larger a group, the more seldom its sessions are written to.
+func TestPaceIsBySize(t *testing.T) {
+	for n, want := range map[int]time.Duration{
+		1: 100 * time.Millisecond, paceFrom: 100 * time.Millisecond, 4000: 100 * time.Millisecond,
+		10_000: 250 * time.Millisecond, 30_000: 500 * time.Millisecond,
+	} {
+		g := &here.Group{Members: map[*here.Member]uint64{}}
+		for range n {
+			g.Members[new(here.Member)] = 0
+		}
+		if got := paceOf(g); got != want {
+			t.Errorf("with %d sessions: %v, want %v", n, got, want)
+		}
+	}
+}
+
+// Others have the group while its many sessions are being pushed something: what
+// they do meanwhile reaches each session once and in order, and no ack waits.
+func TestStormWhileItLeaves(t *testing.T) {
+	for _, more := range []int{0, 1, maxHeld} { // so many that all is told at once
+		t.Run(fmt.Sprint(more), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				w := newCrowd(t, 2*paceChunk+9)
+				late := w.parked("late", "1", wire.Protobuf())
+				var reply func(im.Ack, error)
+				w.logic.send = func(_ im.Actor, _ im.Message, r func(im.Ack, error)) { reply = r }
+				w.all[5].say(text(string(grp), 9, "x"))
+				w.opens(2)
+				g := w.g.groups.Locked(grp, false)
+				times := 0
+				w.g.release(g, func(g *here.Group) {
+					w.g.groups.Unlock(g)
+					if times++; times == 1 {
+						w.says(1)                              // 4
+						w.changes(im.EventMemberAdded, "late") // 5
+						w.changes(im.EventMemberRemoved, "u7") // 6
+						w.last++
+						e := entry(grp, w.last, "x") // 7
+						e.Sender, e.ID = "u5", im.MessageID(msgID(9))
+						reply(im.Ack{Seq: e.Seq, Follows: true}, nil)
+						w.g.ToGroup(grp, im.Parcel{Entries: []im.Entry{e}, Origin: []im.ConnectionID{"n-6"}})
+						w.g.Flush()
+						w.says(more)
+					}
+					g.Lock()
+				})
+				w.g.groups.Unlock(g)
+				if want := map[int]int{0: 2, 1: 2, maxHeld: 1}[more]; times != want {
+					t.Fatalf("let others go %d times, want %d", times, want)
+				}
+				end := int(w.last)
+				between := " grp:g#4=x grp:g#5=member_added grp:g#6=member_removed"
+				rest := strings.TrimPrefix(pushed(8, end), "push")
+				author := []string{"push grp:g#1=x grp:g#2=x grp:g#3=x" + between, "ack 9 grp:g 7"}
+				if more < maxHeld {
+					w.all[5].has(t, author...)
+					author = nil
+				}
+				w.all[7].has(t, "push grp:g#1=x grp:g#2=x grp:g#3=x"+between)
+				time.Sleep(paceEvery + time.Millisecond) // and what the pauses take
+				for i, c := range w.all {
+					switch i {
+					case 5:
+						c.has(t, append(author, "push"+rest)...)
+					case 7:
+						c.has(t)
+					default:
+						c.has(t, "push grp:g#1=x grp:g#2=x grp:g#3=x"+between+" grp:g#7=x"+rest)
+					}
+				}
+				late.has(t, "push grp:g#5=member_added grp:g#6=member_removed grp:g#7=x"+rest)
+			})
+		})
+	}
+}
+
+// has is hears for pushes that may come in any number of frames.
+func (c *scriptConn) has(t *testing.T, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	var got []string
+	for _, f := range c.heard() {
+		if n := len(got) - 1; n >= 0 && strings.HasPrefix(f, "push") && strings.HasPrefix(got[n], "push") {
+			got[n] += strings.TrimPrefix(f, "push")
+		} else {
+			got = append(got, f)
+		}
+	}
+	want = slices.DeleteFunc(want, func(s string) bool { return s == "push" }) // of nothing
+	if !slices.Equal(got, want) {
+		t.Fatalf("heard %q\nwant  %q", got, want)
+	}
+}
+
+// Numbers that begin again when the stores went back are told to those, too, who were
+// told more of the gone history.
+func TestToldIsForgottenWithItsHistory(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := newCrowd(t, paceFrom)
+		w.opens(3)
+		time.Sleep(paceEvery)
+		w.all[0].hears(t, pushed(1, 1), pushed(2, 4))
+		w.g.WentBack()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		for _, c := range w.all {
+			c.heard()
+		}
+		w.last = 1
+		w.says(1)
+		w.all[0].hears(t, pushed(2, 2))
 	})
 }

@@ -4,8 +4,28 @@ package main
 var crowds = []Mutant{
 	{
 		Name: "storm-not-paced", Breaks: "a large group is pushed one frame each 100 ms",
-		Hunks:   []Hunk{{gatewayDir + "/pace.go", "if grp.Held != nil || grp.Next.After(now) {", "if grp.Held != nil && grp.Next.After(now) {"}},
+		Hunks:   []Hunk{{gatewayDir + "/pace.go", "grp.Next = g.o.Now().Add(paceOf(grp))", "grp.Next = g.o.Now()"}},
 		Package: gatewayDir, Test: "TestStormIsPaced",
+	},
+	{
+		Name: "pace-without-size", Breaks: "the larger a group, the more seldom its sessions are written to",
+		Hunks:   []Hunk{{gatewayDir + "/pace.go", "return min(max(paceEvery, time.Duration(len(grp.Members))*paceEach), paceMost)", "return paceEvery"}},
+		Package: gatewayDir, Test: "TestPaceIsBySize",
+	},
+	{
+		Name: "told-twice-while-it-leaves", Breaks: "what leaves to many sessions is told to each once, whatever happens meanwhile",
+		Hunks:   []Hunk{{gatewayDir + "/here/held.go", "\tif told < es[0].Seq {\n\t\tgrp.Members[s] = last\n", "\tif told < es[0].Seq {\n"}},
+		Package: gatewayDir, Test: "TestStormWhileItLeaves",
+	},
+	{
+		Name: "what-comes-while-it-leaves-stays", Breaks: "what is held while others are told leaves the next time",
+		Hunks:   []Hunk{{gatewayDir + "/here/held.go", "\tif h.Leaving == len(h.Entries) {", "\tif h.Leaving > 0 {"}},
+		Package: gatewayDir, Test: "TestStormWhileItLeaves",
+	},
+	{
+		Name: "told-of-a-gone-history", Breaks: "numbers that begin again are told to those, too, who were told more",
+		Hunks:   []Hunk{{gatewayDir + "/here/held.go", "\tfor s := range grp.Members {\n\t\tgrp.Members[s] = 0\n\t}\n", ""}},
+		Package: gatewayDir, Test: "TestToldIsForgottenWithItsHistory",
 	},
 	{
 		Name: "few-are-paced", Breaks: "a small group waits for nothing",
@@ -24,7 +44,7 @@ var crowds = []Mutant{
 	},
 	{
 		Name: "joined-sees-the-held", Breaks: "who is added sees nothing of what was before",
-		Hunks:   []Hunk{{gatewayDir + "/here/groups.go", "grp.Held.Ahead[s] = len(grp.Held.Entries)", "grp.Held.Ahead[s] = 0"}},
+		Hunks:   []Hunk{{gatewayDir + "/here/groups.go", "grp.Members[s] = h.Entries[len(h.Entries)-1].Seq", "grp.Members[s] = 0"}},
 		Package: gatewayDir, Test: "TestRosterChangesInAStorm",
 	},
 	{
@@ -34,7 +54,7 @@ var crowds = []Mutant{
 	},
 	{
 		Name: "heads-pass-the-held", Breaks: "what was seen before a gap is pushed before the Heads that tell of it",
-		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\tg.release(grp) // it was seen before the gap\n", "\tgrp.Held = nil\n"}},
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\tg.release(grp, nil) // it was seen before the gap\n", "\tgrp.Held = nil\n"}},
 		Package: gatewayDir, Test: "TestGapInAStorm",
 	},
 	{

@@ -197,7 +197,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "acks-behind-many-pushes", Breaks: "7: an ack passes the pushes of a large group",
-		Hunks:   []Hunk{{outDir + "/writers.go", "f.write(o, must || f.pushes <= pushesFirst)", "f.write(o, !must && f.pushes <= pushesFirst)"}},
+		Hunks:   []Hunk{{outDir + "/writers.go", "f.write(o, must || f.pushes <= pushesFirst && !f.aside)", "f.write(o, !must && f.pushes <= pushesFirst)"}},
 		Package: outDir, Test: "TestAcksPassManyPushes",
 	},
 	{

@@ -13,9 +13,11 @@ import (
 // Group is a group with a session here. What it knows of the journal is only
 // as much as it takes to see that a parcel was missed.
 type Group struct {
-	ID      im.ConversationID
-	mu      sync.Mutex
-	Members map[*Member]struct{}
+	ID im.ConversationID
+	mu sync.Mutex
+	// Members are its sessions. Each was told what is held up to this seq, or joined
+	// behind it; 0 where nothing of that kind is known.
+	Members map[*Member]uint64
 	// Last and Roster are of the last entry seen, 0 before the first.
 	Last, Roster uint64
 	// Suspect: parcels were missed, and with them perhaps somebody's removal. Until
@@ -62,7 +64,7 @@ func (r *Groups) Locked(c im.ConversationID, make bool) *Group {
 		sh.mu.Lock()
 		grp := sh.m[c]
 		if grp == nil && make {
-			grp = &Group{ID: c, Members: map[*Member]struct{}{}}
+			grp = &Group{ID: c, Members: map[*Member]uint64{}}
 			sh.m[c] = grp
 			r.peers.GroupHere(c)
 		}
@@ -121,9 +123,9 @@ func (grp *Group) Joins(s *Member) bool {
 		return false
 	}
 	s.links.groups = append(s.links.groups, grp)
-	grp.Members[s] = struct{}{}
-	if grp.Held != nil { // what is held was stored before: a Sync tells it, if it is theirs
-		grp.Held.Ahead[s] = len(grp.Held.Entries)
+	grp.Members[s] = 0
+	if h := grp.Held; h != nil { // what is held was stored before: a Sync tells it, if it is theirs
+		grp.Members[s] = h.Entries[len(h.Entries)-1].Seq
 	}
 	return true
 }
@@ -139,7 +141,7 @@ func (grp *Group) Leave(s *Member) {
 	if _, ok := grp.Members[s]; !ok {
 		return
 	}
-	grp.out(s)
+	delete(grp.Members, s)
 	s.links.Lock()
 	defer s.links.Unlock()
 	for i, o := range s.links.groups {
@@ -153,14 +155,6 @@ func (grp *Group) Leave(s *Member) {
 	}
 }
 
-// out takes a member out. Caller holds the group's lock.
-func (grp *Group) out(s *Member) {
-	delete(grp.Members, s)
-	if grp.Held != nil {
-		delete(grp.Held.Ahead, s)
-	}
-}
-
 // Forget takes a session out of all its groups, for ever.
 func (r *Groups) Forget(s *Member) {
 	s.links.Lock()
@@ -170,7 +164,7 @@ func (r *Groups) Forget(s *Member) {
 	s.links.Unlock()
 	for _, grp := range all {
 		grp.mu.Lock()
-		grp.out(s)
+		delete(grp.Members, s)
 		r.Unlock(grp)
 	}
 }

@@ -44,8 +44,9 @@ func (o *Queue) markDirty() {
 // that a large group does not hold up everybody's next ack.
 func (sh *Queues) Flush() { sh.flush(false) }
 
-// FlushAside is Flush for who does not deliver: it gives up no ack that waits for its
-// delivery, which may be under way and late.
+// FlushAside is Flush for who does not deliver but to large groups: their pushes let all
+// others go first, and it gives up no ack that waits for its delivery, which may be
+// under way and late.
 func (sh *Queues) FlushAside() { sh.flush(true) }
 
 func (sh *Queues) flush(aside bool) {
@@ -105,7 +106,7 @@ func (f *flushing) look(o *Queue) (again bool) {
 	if !must {
 		f.pushes++
 	}
-	f.write(o, must || f.pushes <= pushesFirst)
+	f.write(o, must || f.pushes <= pushesFirst && !f.aside)
 	return false
 }
 
