@@ -7088,6 +7088,113 @@ func (x *ListReactionsResponse) GetNext() string {
 	return ""
 }
 
+type ListReadersRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A group.
+	Conversation  string `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Seq           uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReadersRequest) Reset() {
+	*x = ListReadersRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[121]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReadersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReadersRequest) ProtoMessage() {}
+
+func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[121]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReadersRequest.ProtoReflect.Descriptor instead.
+func (*ListReadersRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
+}
+
+func (x *ListReadersRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *ListReadersRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+type ListReadersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who has read it, by their ids …
+	Read []string `protobuf:"bytes,1,rep,name=read,proto3" json:"read,omitempty"`
+	// … and to whom it came, of whom the caller is not told that they have read it.
+	Received      []string `protobuf:"bytes,2,rep,name=received,proto3" json:"received,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListReadersResponse) Reset() {
+	*x = ListReadersResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[122]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListReadersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListReadersResponse) ProtoMessage() {}
+
+func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[122]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListReadersResponse.ProtoReflect.Descriptor instead.
+func (*ListReadersResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+}
+
+func (x *ListReadersResponse) GetRead() []string {
+	if x != nil {
+		return x.Read
+	}
+	return nil
+}
+
+func (x *ListReadersResponse) GetReceived() []string {
+	if x != nil {
+		return x.Received
+	}
+	return nil
+}
+
 // A user reacted with something.
 type Reacted struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -7099,7 +7206,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7111,7 +7218,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7124,7 +7231,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *Reacted) GetUser() string {
@@ -7155,7 +7262,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7167,7 +7274,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7180,7 +7287,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -7222,7 +7329,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7234,7 +7341,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7247,7 +7354,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -7275,7 +7382,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7287,7 +7394,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7300,7 +7407,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -7335,7 +7442,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7347,7 +7454,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7360,7 +7467,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -7393,7 +7500,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7405,7 +7512,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7418,7 +7525,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -7467,7 +7574,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7479,7 +7586,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7492,7 +7599,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -7525,7 +7632,7 @@ type ForwardMessagesRequest struct {
 
 func (x *ForwardMessagesRequest) Reset() {
 	*x = ForwardMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7537,7 +7644,7 @@ func (x *ForwardMessagesRequest) String() string {
 func (*ForwardMessagesRequest) ProtoMessage() {}
 
 func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7550,7 +7657,7 @@ func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *ForwardMessagesRequest) GetConversation() string {
@@ -7593,7 +7700,7 @@ type ForwardSource struct {
 
 func (x *ForwardSource) Reset() {
 	*x = ForwardSource{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7605,7 +7712,7 @@ func (x *ForwardSource) String() string {
 func (*ForwardSource) ProtoMessage() {}
 
 func (x *ForwardSource) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7618,7 +7725,7 @@ func (x *ForwardSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardSource.ProtoReflect.Descriptor instead.
 func (*ForwardSource) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *ForwardSource) GetConversation() string {
@@ -7654,7 +7761,7 @@ type ForwardMerge struct {
 
 func (x *ForwardMerge) Reset() {
 	*x = ForwardMerge{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7666,7 +7773,7 @@ func (x *ForwardMerge) String() string {
 func (*ForwardMerge) ProtoMessage() {}
 
 func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7679,7 +7786,7 @@ func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMerge.ProtoReflect.Descriptor instead.
 func (*ForwardMerge) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *ForwardMerge) GetTitle() string {
@@ -7708,7 +7815,7 @@ type ForwardMessagesResponse struct {
 
 func (x *ForwardMessagesResponse) Reset() {
 	*x = ForwardMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7720,7 +7827,7 @@ func (x *ForwardMessagesResponse) String() string {
 func (*ForwardMessagesResponse) ProtoMessage() {}
 
 func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7733,7 +7840,7 @@ func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *ForwardMessagesResponse) GetForwarded() []*Forwarded {
@@ -7761,7 +7868,7 @@ type Forwarded struct {
 
 func (x *Forwarded) Reset() {
 	*x = Forwarded{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7773,7 +7880,7 @@ func (x *Forwarded) String() string {
 func (*Forwarded) ProtoMessage() {}
 
 func (x *Forwarded) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7786,7 +7893,7 @@ func (x *Forwarded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
 func (*Forwarded) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *Forwarded) GetId() []byte {
@@ -7823,7 +7930,7 @@ type PinMessageRequest struct {
 
 func (x *PinMessageRequest) Reset() {
 	*x = PinMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7835,7 +7942,7 @@ func (x *PinMessageRequest) String() string {
 func (*PinMessageRequest) ProtoMessage() {}
 
 func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7848,7 +7955,7 @@ func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
 func (*PinMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *PinMessageRequest) GetConversation() string {
@@ -7890,7 +7997,7 @@ type PinMessageResponse struct {
 
 func (x *PinMessageResponse) Reset() {
 	*x = PinMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7902,7 +8009,7 @@ func (x *PinMessageResponse) String() string {
 func (*PinMessageResponse) ProtoMessage() {}
 
 func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7915,7 +8022,7 @@ func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
 func (*PinMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *PinMessageResponse) GetId() []byte {
@@ -7945,7 +8052,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7957,7 +8064,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7970,7 +8077,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *ListPinsRequest) GetConversation() string {
@@ -8006,7 +8113,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8018,7 +8125,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8031,7 +8138,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *ListPinsResponse) GetEntries() []*Entry {
@@ -8060,7 +8167,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8072,7 +8179,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8085,7 +8192,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -8111,7 +8218,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8123,7 +8230,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8136,7 +8243,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -8162,7 +8269,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8174,7 +8281,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8187,7 +8294,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -8237,7 +8344,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8249,7 +8356,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8262,7 +8369,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -8290,7 +8397,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8302,7 +8409,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8315,7 +8422,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -8345,7 +8452,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8357,7 +8464,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8370,7 +8477,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -8402,7 +8509,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8414,7 +8521,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8427,7 +8534,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 type CancelScheduledRequest struct {
@@ -8439,7 +8546,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8451,7 +8558,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8464,7 +8571,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -8482,7 +8589,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8494,7 +8601,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8507,7 +8614,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 // What a user chose.
@@ -8522,7 +8629,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8534,7 +8641,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8547,7 +8654,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *Voted) GetUser() string {
@@ -8575,7 +8682,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8587,7 +8694,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8600,7 +8707,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -8629,7 +8736,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8641,7 +8748,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8654,7 +8761,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -8686,7 +8793,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8698,7 +8805,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8711,7 +8818,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -8763,7 +8870,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8775,7 +8882,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8788,7 +8895,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -8840,7 +8947,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8852,7 +8959,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8865,7 +8972,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -8912,7 +9019,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8924,7 +9031,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8937,7 +9044,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -8957,7 +9064,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8969,7 +9076,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8982,7 +9089,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -9007,7 +9114,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9019,7 +9126,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9032,7 +9139,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 type SetMyStateRequest struct {
@@ -9053,7 +9160,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9065,7 +9172,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9078,7 +9185,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -9139,7 +9246,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9151,7 +9258,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9164,7 +9271,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -9185,7 +9292,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9197,7 +9304,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9210,7 +9317,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -9243,7 +9350,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9255,7 +9362,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9268,7 +9375,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -9294,7 +9401,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9306,7 +9413,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9319,7 +9426,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -9359,7 +9466,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9371,7 +9478,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9384,7 +9491,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -9405,7 +9512,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9417,7 +9524,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9430,7 +9537,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -9463,7 +9570,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9475,7 +9582,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9488,7 +9595,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -9509,7 +9616,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9521,7 +9628,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9534,7 +9641,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -9561,7 +9668,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9573,7 +9680,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9586,7 +9693,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -9612,7 +9719,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9624,7 +9731,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9637,7 +9744,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -9656,7 +9763,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9668,7 +9775,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9681,7 +9788,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -9702,7 +9809,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9714,7 +9821,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9727,7 +9834,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -9753,7 +9860,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9765,7 +9872,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9778,7 +9885,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -9805,7 +9912,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9817,7 +9924,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9830,7 +9937,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -9877,7 +9984,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9889,7 +9996,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9902,7 +10009,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -10377,7 +10484,13 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06cursor\x18\x05 \x01(\tR\x06cursor\"X\n" +
 	"\x15ListReactionsResponse\x12+\n" +
 	"\areacted\x18\x01 \x03(\v2\x11.skein.v1.ReactedR\areacted\x12\x12\n" +
-	"\x04next\x18\x02 \x01(\tR\x04next\"9\n" +
+	"\x04next\x18\x02 \x01(\tR\x04next\"J\n" +
+	"\x12ListReadersRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"E\n" +
+	"\x13ListReadersResponse\x12\x12\n" +
+	"\x04read\x18\x01 \x03(\tR\x04read\x12\x1a\n" +
+	"\breceived\x18\x02 \x03(\tR\breceived\"9\n" +
 	"\aReacted\x12\x12\n" +
 	"\x04user\x18\x01 \x01(\tR\x04user\x12\x1a\n" +
 	"\breaction\x18\x02 \x01(\tR\breaction\"s\n" +
@@ -10646,14 +10759,15 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x10ListJoinRequests\x12!.skein.v1.ListJoinRequestsRequest\x1a\".skein.v1.ListJoinRequestsResponse\x12J\n" +
 	"\vApproveJoin\x12\x1c.skein.v1.ApproveJoinRequest\x1a\x1d.skein.v1.ApproveJoinResponse\x12G\n" +
 	"\n" +
-	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xf9\f\n" +
+	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xc5\r\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
 	"\vEditMessage\x12\x1c.skein.v1.EditMessageRequest\x1a\x1d.skein.v1.EditMessageResponse\x12D\n" +
 	"\tListEdits\x12\x1a.skein.v1.ListEditsRequest\x1a\x1b.skein.v1.ListEditsResponse\x12S\n" +
 	"\x0eReactToMessage\x12\x1f.skein.v1.ReactToMessageRequest\x1a .skein.v1.ReactToMessageResponse\x12P\n" +
-	"\rListReactions\x12\x1e.skein.v1.ListReactionsRequest\x1a\x1f.skein.v1.ListReactionsResponse\x12G\n" +
+	"\rListReactions\x12\x1e.skein.v1.ListReactionsRequest\x1a\x1f.skein.v1.ListReactionsResponse\x12J\n" +
+	"\vListReaders\x12\x1c.skein.v1.ListReadersRequest\x1a\x1d.skein.v1.ListReadersResponse\x12G\n" +
 	"\n" +
 	"VoteInPoll\x12\x1b.skein.v1.VoteInPollRequest\x1a\x1c.skein.v1.VoteInPollResponse\x12>\n" +
 	"\aEndPoll\x12\x18.skein.v1.EndPollRequest\x1a\x19.skein.v1.EndPollResponse\x12D\n" +
@@ -10696,7 +10810,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 178)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 180)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
@@ -10825,94 +10939,96 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*ReactToMessageResponse)(nil),    // 124: skein.v1.ReactToMessageResponse
 	(*ListReactionsRequest)(nil),      // 125: skein.v1.ListReactionsRequest
 	(*ListReactionsResponse)(nil),     // 126: skein.v1.ListReactionsResponse
-	(*Reacted)(nil),                   // 127: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),         // 128: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),        // 129: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),            // 130: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),           // 131: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),          // 132: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),         // 133: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),    // 134: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),             // 135: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),              // 136: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),   // 137: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                 // 138: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),         // 139: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),        // 140: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),           // 141: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),          // 142: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),    // 143: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),   // 144: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                 // 145: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),      // 146: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),     // 147: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),    // 148: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),   // 149: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),    // 150: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),   // 151: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                     // 152: skein.v1.Voted
-	(*ListMentionsRequest)(nil),       // 153: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),      // 154: skein.v1.ListMentionsResponse
-	(*ListEntriesRequest)(nil),        // 155: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 156: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 157: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 158: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 159: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 160: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 161: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 162: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 163: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 164: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 165: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 166: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 167: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 168: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 169: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 170: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 171: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 172: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 173: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 174: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 175: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 176: skein.v1.CreateGroupForResponse
-	nil,                               // 177: skein.v1.User.ExtraEntry
-	nil,                               // 178: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                               // 179: skein.v1.Group.ExtraEntry
-	nil,                               // 180: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 181: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 182: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 183: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 184: skein.v1.Device
-	(Role)(0),                         // 185: skein.v1.Role
-	(GroupPower)(0),                   // 186: skein.v1.GroupPower
-	(JoinMode)(0),                     // 187: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 188: skein.v1.GroupHistory
-	(*Content)(nil),                   // 189: skein.v1.Content
-	(*Poll)(nil),                      // 190: skein.v1.Poll
-	(GroupMention)(0),                 // 191: skein.v1.GroupMention
-	(*Error)(nil),                     // 192: skein.v1.Error
-	(*Entry)(nil),                     // 193: skein.v1.Entry
-	(*Newest)(nil),                    // 194: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 195: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 196: skein.v1.MyState
-	(*GroupChange)(nil),               // 197: skein.v1.GroupChange
+	(*ListReadersRequest)(nil),        // 127: skein.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),       // 128: skein.v1.ListReadersResponse
+	(*Reacted)(nil),                   // 129: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),         // 130: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),        // 131: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),            // 132: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),           // 133: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),          // 134: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),         // 135: skein.v1.ListVotesResponse
+	(*ForwardMessagesRequest)(nil),    // 136: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),             // 137: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),              // 138: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),   // 139: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                 // 140: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),         // 141: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),        // 142: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),           // 143: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),          // 144: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),    // 145: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),   // 146: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                 // 147: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),      // 148: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),     // 149: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),    // 150: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),   // 151: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),    // 152: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),   // 153: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                     // 154: skein.v1.Voted
+	(*ListMentionsRequest)(nil),       // 155: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),      // 156: skein.v1.ListMentionsResponse
+	(*ListEntriesRequest)(nil),        // 157: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 158: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 159: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 160: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 161: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 162: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 163: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 164: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 165: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 166: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 167: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 168: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 169: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 170: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 171: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 172: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 173: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 174: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 175: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 176: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 177: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 178: skein.v1.CreateGroupForResponse
+	nil,                               // 179: skein.v1.User.ExtraEntry
+	nil,                               // 180: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                               // 181: skein.v1.Group.ExtraEntry
+	nil,                               // 182: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 183: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 184: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 185: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 186: skein.v1.Device
+	(Role)(0),                         // 187: skein.v1.Role
+	(GroupPower)(0),                   // 188: skein.v1.GroupPower
+	(JoinMode)(0),                     // 189: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 190: skein.v1.GroupHistory
+	(*Content)(nil),                   // 191: skein.v1.Content
+	(*Poll)(nil),                      // 192: skein.v1.Poll
+	(GroupMention)(0),                 // 193: skein.v1.GroupMention
+	(*Error)(nil),                     // 194: skein.v1.Error
+	(*Entry)(nil),                     // 195: skein.v1.Entry
+	(*Newest)(nil),                    // 196: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 197: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 198: skein.v1.MyState
+	(*GroupChange)(nil),               // 199: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	184, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	186, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	6,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	184, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	186, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	6,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	6,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	17,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	184, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	177, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	186, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	179, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
 	22,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	22,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	22,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 11: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	3,   // 12: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 13: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	178, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	180, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	2,   // 15: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
 	22,  // 16: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 17: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
@@ -10924,29 +11040,29 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	31,  // 23: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	31,  // 24: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	31,  // 25: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	185, // 26: skein.v1.Group.role:type_name -> skein.v1.Role
-	179, // 27: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	186, // 28: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	186, // 29: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	186, // 30: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	187, // 31: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	188, // 32: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	186, // 33: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	185, // 34: skein.v1.Member.role:type_name -> skein.v1.Role
+	187, // 26: skein.v1.Group.role:type_name -> skein.v1.Role
+	181, // 27: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	188, // 28: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	188, // 29: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	188, // 30: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	189, // 31: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	190, // 32: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	188, // 33: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	187, // 34: skein.v1.Member.role:type_name -> skein.v1.Role
 	50,  // 35: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	50,  // 36: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	50,  // 37: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	180, // 38: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	186, // 39: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	186, // 40: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	186, // 41: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	187, // 42: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	188, // 43: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	186, // 44: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	182, // 38: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	188, // 39: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	188, // 40: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	188, // 41: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	189, // 42: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	190, // 43: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	188, // 44: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
 	50,  // 45: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	185, // 46: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	187, // 46: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
 	51,  // 47: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	185, // 48: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	187, // 48: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
 	78,  // 49: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
 	85,  // 50: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
 	50,  // 51: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
@@ -10954,43 +11070,43 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	92,  // 53: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
 	50,  // 54: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
 	103, // 55: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	189, // 56: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	181, // 57: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	190, // 58: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	191, // 59: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	189, // 60: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	182, // 61: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	191, // 62: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	191, // 56: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	183, // 57: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	192, // 58: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	193, // 59: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	191, // 60: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	184, // 61: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	193, // 62: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
 	122, // 63: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	189, // 64: skein.v1.Edited.content:type_name -> skein.v1.Content
-	183, // 65: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	191, // 66: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	127, // 67: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	152, // 68: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	135, // 69: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	136, // 70: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	138, // 71: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	192, // 72: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	193, // 73: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	191, // 64: skein.v1.Edited.content:type_name -> skein.v1.Content
+	185, // 65: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	193, // 66: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	129, // 67: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	154, // 68: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	137, // 69: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	138, // 70: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	140, // 71: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	194, // 72: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	195, // 73: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
 	114, // 74: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
 	114, // 75: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
 	5,   // 76: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	192, // 77: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	145, // 78: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	194, // 77: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	147, // 78: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
 	114, // 79: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	193, // 80: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	193, // 81: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	193, // 82: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	194, // 83: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	195, // 84: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	196, // 85: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	195, // 80: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	195, // 81: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	195, // 82: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	196, // 83: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	197, // 84: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	198, // 85: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
 	6,   // 86: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	184, // 87: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	186, // 87: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
 	6,   // 88: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
 	22,  // 89: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
 	22,  // 90: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
 	17,  // 91: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	197, // 92: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	199, // 92: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
 	50,  // 93: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
 	7,   // 94: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
 	9,   // 95: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
@@ -11047,107 +11163,109 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	120, // 146: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
 	123, // 147: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
 	125, // 148: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	128, // 149: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	130, // 150: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	132, // 151: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	139, // 152: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	141, // 153: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	134, // 154: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	153, // 155: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	143, // 156: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	146, // 157: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	148, // 158: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	150, // 159: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	155, // 160: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	157, // 161: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	159, // 162: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	161, // 163: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	163, // 164: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	165, // 165: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	167, // 166: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	169, // 167: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	171, // 168: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	173, // 169: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	175, // 170: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	8,   // 171: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	10,  // 172: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	12,  // 173: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	14,  // 174: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	16,  // 175: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	19,  // 176: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	21,  // 177: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	24,  // 178: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	26,  // 179: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	28,  // 180: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	30,  // 181: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	33,  // 182: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	35,  // 183: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	37,  // 184: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	39,  // 185: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	41,  // 186: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	43,  // 187: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	45,  // 188: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	47,  // 189: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	49,  // 190: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	53,  // 191: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	55,  // 192: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	57,  // 193: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	59,  // 194: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	61,  // 195: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	63,  // 196: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	65,  // 197: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	67,  // 198: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	69,  // 199: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	71,  // 200: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	73,  // 201: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	75,  // 202: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	77,  // 203: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	80,  // 204: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	82,  // 205: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	84,  // 206: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	87,  // 207: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	89,  // 208: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	91,  // 209: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	94,  // 210: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	96,  // 211: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	98,  // 212: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	100, // 213: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	102, // 214: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	105, // 215: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	107, // 216: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	109, // 217: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	111, // 218: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	113, // 219: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	115, // 220: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	117, // 221: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	119, // 222: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	121, // 223: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	124, // 224: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	126, // 225: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	129, // 226: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	131, // 227: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	133, // 228: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	140, // 229: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	142, // 230: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	137, // 231: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	154, // 232: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	144, // 233: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	147, // 234: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	149, // 235: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	151, // 236: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	156, // 237: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	158, // 238: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	160, // 239: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	162, // 240: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	164, // 241: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	166, // 242: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	168, // 243: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	170, // 244: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	172, // 245: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	174, // 246: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	176, // 247: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	171, // [171:248] is the sub-list for method output_type
-	94,  // [94:171] is the sub-list for method input_type
+	127, // 149: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	130, // 150: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	132, // 151: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	134, // 152: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	141, // 153: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	143, // 154: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	136, // 155: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	155, // 156: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	145, // 157: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	148, // 158: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	150, // 159: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	152, // 160: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	157, // 161: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	159, // 162: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	161, // 163: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	163, // 164: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	165, // 165: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	167, // 166: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	169, // 167: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	171, // 168: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	173, // 169: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	175, // 170: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	177, // 171: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	8,   // 172: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	10,  // 173: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	12,  // 174: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	14,  // 175: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	16,  // 176: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	19,  // 177: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	21,  // 178: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	24,  // 179: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	26,  // 180: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	28,  // 181: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	30,  // 182: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	33,  // 183: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	35,  // 184: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	37,  // 185: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	39,  // 186: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	41,  // 187: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	43,  // 188: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	45,  // 189: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	47,  // 190: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	49,  // 191: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	53,  // 192: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	55,  // 193: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	57,  // 194: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	59,  // 195: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	61,  // 196: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	63,  // 197: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	65,  // 198: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	67,  // 199: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	69,  // 200: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	71,  // 201: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	73,  // 202: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	75,  // 203: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	77,  // 204: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	80,  // 205: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	82,  // 206: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	84,  // 207: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	87,  // 208: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	89,  // 209: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	91,  // 210: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	94,  // 211: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	96,  // 212: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	98,  // 213: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	100, // 214: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	102, // 215: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	105, // 216: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	107, // 217: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	109, // 218: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	111, // 219: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	113, // 220: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	115, // 221: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	117, // 222: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	119, // 223: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	121, // 224: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	124, // 225: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	126, // 226: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	128, // 227: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	131, // 228: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	133, // 229: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	135, // 230: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	142, // 231: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	144, // 232: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	139, // 233: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	156, // 234: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	146, // 235: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	149, // 236: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	151, // 237: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	153, // 238: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	158, // 239: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	160, // 240: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	162, // 241: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	164, // 242: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	166, // 243: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	168, // 244: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	170, // 245: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	172, // 246: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	174, // 247: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	176, // 248: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	178, // 249: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	172, // [172:250] is the sub-list for method output_type
+	94,  // [94:172] is the sub-list for method input_type
 	94,  // [94:94] is the sub-list for extension type_name
 	94,  // [94:94] is the sub-list for extension extendee
 	0,   // [0:94] is the sub-list for field type_name
@@ -11162,14 +11280,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[23].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[52].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[155].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[157].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   178,
+			NumMessages:   180,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

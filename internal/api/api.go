@@ -72,6 +72,8 @@ type Lists interface {
 	Stored(ctx context.Context, from im.Actor, ms []im.Message) (acks []im.Ack, stored []bool, err error)
 	// Pins tells the pinned messages of a conversation, the one that was pinned last first.
 	Pins(ctx context.Context, from im.Actor, c im.ConversationID, cursor string, limit int) (page []im.Entry, next string, err error)
+	// Readers tells who of a group has read a message, and to whom else it came.
+	Readers(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64) (read, received []im.UserID, err error)
 }
 
 // Deps is what the methods are made of.

@@ -256,6 +256,9 @@ var matrix = []cell{
 	{"MessageService/ListReactions", "bob's feed", nobody, func(s *scene) proto.Message {
 		return &wire.ListReactionsRequest{Conversation: "me:" + s.bob.id, Seq: 1}
 	}},
+	{"MessageService/ListReaders", "group", inGroup, func(s *scene) proto.Message {
+		return &wire.ListReadersRequest{Conversation: s.group, Seq: s.said}
+	}},
 	{"MessageService/VoteInPoll", "group", inGroup, func(s *scene) proto.Message {
 		return &wire.VoteInPollRequest{Conversation: s.group, Seq: s.asked, Options: []string{"a"}}
 	}},

@@ -94,6 +94,7 @@ func (c *Calls) messageRows() []row {
 		newRow("MessageService/ListEdits", User, ClassRead, small, c.listEdits),
 		newMaker("MessageService/ReactToMessage", User, ClassSend, small, c.reactToMessage),
 		newRow("MessageService/ListReactions", User, ClassRead, small, c.listReactions),
+		newRow("MessageService/ListReaders", User, ClassRead, small, c.listReaders),
 		newMaker("MessageService/VoteInPoll", User, ClassSend, small, c.voteInPoll),
 		newMaker("MessageService/EndPoll", User, ClassSend, small, c.endPoll),
 		newRow("MessageService/ListVotes", User, ClassRead, small, c.listVotes),

@@ -123,6 +123,10 @@ func (m *members) ReadsHidden(ctx context.Context, u im.UserID, peers []im.UserI
 	return m.contacts.ReadsHidden(ctx, u, peers)
 }
 
+func (m *members) Readers(ctx context.Context, c im.ConversationID, limit int) ([]im.Reader, error) {
+	return m.directory.Readers(ctx, c, limit)
+}
+
 func (m *members) Seen(ctx context.Context, seen []im.Watched) error {
 	return m.contacts.Seen(ctx, seen)
 }

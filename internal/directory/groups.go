@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -202,6 +203,20 @@ func (d *DB) MembersPage(ctx context.Context, c im.ConversationID, role im.Role,
 		all = append(all, part...)
 	}
 	return all, nil
+}
+
+// Readers returns at most limit members of a group, in the order of their ids, with the
+// seq since which each is one: all of them, where there are fewer than limit.
+func (d *DB) Readers(ctx context.Context, c im.ConversationID, limit int) ([]im.Reader, error) {
+	all, err := list(ctx, d, func(r *sql.Rows) (im.Reader, error) {
+		var m im.Reader
+		var since int64
+		err := r.Scan(&m.User, &since)
+		m.Since = uint64(since)
+		return m, err
+	}, "SELECT user_id, first_seq FROM memberships WHERE conversation = $1 AND role <> 0 LIMIT $2", c, limit)
+	slices.SortFunc(all, func(a, b im.Reader) int { return cmp.Compare(a.User, b.User) })
+	return all, err
 }
 
 func scanMember(r *sql.Rows) (im.Member, error) {

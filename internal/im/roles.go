@@ -337,6 +337,16 @@ type Membership struct {
 	ReadTo uint64
 }
 
+// Reader is a member of a group: User is one without a break since the entry Since, that
+// of their joining.
+type Reader struct {
+	User  UserID
+	Since uint64
+}
+
+// MaxReaders is how many members a group may have that tells who has read a message.
+const MaxReaders = 200
+
 // Window is a time of membership: the entries from First until Until, both
 // included; Until 0 = to the end.
 type Window struct{ First, Until uint64 }

@@ -25,6 +25,8 @@ type fakeMembers struct {
 	rows    map[im.UserID][]im.Membership
 	// inRAM is what a roster in RAM says that is older than rows.
 	inRAM map[im.UserID]im.Membership
+	// readers is what Readers returns of.
+	readers []im.Reader
 	// promised are changes of places that the journal may have already.
 	promised map[im.UserID][]im.Promised
 	opened   []im.ConversationID
@@ -164,6 +166,12 @@ func (f *fakeMembers) ReadsHidden(_ context.Context, u im.UserID, peers []im.Use
 		}
 	}
 	return hidden, f.noReads
+}
+
+func (f *fakeMembers) Readers(_ context.Context, _ im.ConversationID, limit int) ([]im.Reader, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.readers[:min(limit, len(f.readers))]), nil
 }
 
 func (f *fakeMembers) Seen(_ context.Context, seen []im.Watched) error {

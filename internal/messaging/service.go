@@ -106,6 +106,8 @@ type Members interface {
 	// ReadsHidden returns those of peers between whom and u neither sees how far the other
 	// has read.
 	ReadsHidden(ctx context.Context, u im.UserID, peers []im.UserID) ([]im.UserID, error)
+	// Readers returns at most limit members of a group, in the order of their ids.
+	Readers(ctx context.Context, c im.ConversationID, limit int) ([]im.Reader, error)
 	// Seen keeps when users were there last.
 	Seen(ctx context.Context, seen []im.Watched) error
 }

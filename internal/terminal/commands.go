@@ -32,6 +32,7 @@ func commands() []command {
 		{"react", "SEQ EMOJI", "react to a message", 2, (*Chat).reactCmd},
 		{"unreact", "SEQ EMOJI", "take a reaction away", 2, (*Chat).unreactCmd},
 		{"reactions", "SEQ", "who reacted to a message", 1, (*Chat).reactionsCmd},
+		{"readby", "SEQ", "who of the group has read a message", 1, (*Chat).readByCmd},
 		{"poll", "question / option / option…", "ask something; begin with ! to hide who chose what, with + to allow several", 3, (*Chat).pollCmd},
 		{"vote", "SEQ [N…]", "choose options of a poll by their numbers; none takes it back", 1, (*Chat).voteCmd},
 		{"votes", "SEQ", "who chose what", 1, (*Chat).votesCmd},

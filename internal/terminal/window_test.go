@@ -225,6 +225,9 @@ func TestAfternoon(t *testing.T) {
 	p.sees("[1] Lemon: 0")
 	ok(t, bob.Conversation(tea).Vote(ctx, 2, optionOf(t, bob, tea, 0)))
 	p.sees("[1] Lemon: 1")
+	ok(t, bob.Call(ctx, "skein.v1.MessageService/MarkRead", &wire.MarkReadRequest{Conversation: tea, Seq: 2}, &wire.MarkReadResponse{}))
+	p.says("/readby 2")
+	p.sees("read by: @bob")
 	must(dm.Send(ctx, "Lemon it is"))(t)
 	p.sees(" 1 ")
 	p.presses("\x0e") // ctrl+n

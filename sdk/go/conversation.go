@@ -455,6 +455,16 @@ func (v *Conversation) Reactions(ctx context.Context, seq uint64, reaction, curs
 	return resp.Reacted, resp.Next, err
 }
 
+// ReadBy tells who of the group has read a message: those who have, and those to whom it
+// came, of whom the user is not told that they have read it (SPEC §4.31); its author and
+// who joined later are not among them. In a dm Message.Status tells. An error with the code
+// too_large: the group has more than 200 members.
+func (v *Conversation) ReadBy(ctx context.Context, seq uint64) (read, received []string, err error) {
+	var resp wire.ListReadersResponse
+	err = v.c.Call(ctx, "skein.v1.MessageService/ListReaders", &wire.ListReadersRequest{Conversation: v.id, Seq: seq}, &resp)
+	return resp.Read, resp.Received, err
+}
+
 // stored takes note of an entry of the user's that a call stored, in case its push gets lost.
 func (v *Conversation) stored(ctx context.Context, seq uint64) error {
 	return v.c.do(ctx, func(k *core) {

@@ -124,6 +124,21 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestReactionsAreTold",
 	},
 	{
+		Name: "readers-who-hide", Breaks: "4.31: who hides how far they have read is not named",
+		Hunks:   []Hunk{{messagingDir + "/readers.go", "m.Read >= seq && !slices.Contains(hidden, m.User)", "m.Read >= seq && len(hidden) >= 0"}},
+		Package: messagingDir, Test: "TestReaders",
+	},
+	{
+		Name: "readers-before-they-joined", Breaks: "4.31: who joined after a message was written is not told of",
+		Hunks:   []Hunk{{messagingDir + "/readers.go", "m.User == e.Sender || m.Since > seq", "m.User == e.Sender"}},
+		Package: messagingDir, Test: "TestReaders",
+	},
+	{
+		Name: "readers-told-to-who-left", Breaks: "4.31: members alone are told who has read a message",
+		Hunks:   []Hunk{{messagingDir + "/readers.go", "err == nil && place.Until != 0", "err == nil && place.Until != 0 && seq == 0"}},
+		Package: messagingDir, Test: "TestReaders",
+	},
+	{
 		Name: "pins-without-end", Breaks: "no more messages of a conversation are pinned than may be, however many ask at once",
 		Hunks:   []Hunk{{messagingDir + "/amend.go", " || it.entry.Kind == im.EntryPin && m[anyPin] != nil", ""}},
 		Package: messagingDir, Test: "TestPinsAreBounded",

@@ -243,6 +243,9 @@ func (w *walk) coldRead(ctx context.Context, u *user, full bool) error {
 			if err := w.votes(ctx, u, c, seq); err != nil {
 				return err
 			}
+			if err := w.until(ctx, func() error { return w.readers(ctx, u, c, seq) }); err != nil {
+				return err
+			}
 		}
 		if err := w.pins(ctx, u, c); err != nil {
 			return err

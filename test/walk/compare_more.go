@@ -123,3 +123,22 @@ func (w *walk) scheduled(ctx context.Context, u *user) error {
 	}
 	return differ("what "+u.id+" has scheduled", got, want)
 }
+
+// readers compares who has read a message of a group.
+func (w *walk) readers(ctx context.Context, u *user, c *conversation, seq uint64) error {
+	if c.group == nil || c.group.members[u.id] == nil {
+		return nil
+	}
+	var resp wire.ListReadersResponse
+	if err := w.post(ctx, u, "MessageService/ListReaders", &wire.ListReadersRequest{Conversation: c.id, Seq: seq}, &resp); err != nil {
+		return err
+	}
+	var want []string
+	for _, v := range c.group.sorted() {
+		shown := v == u.id || !w.model.hidden(u.id, v)
+		if p := c.places[v]; v != c.at(seq).sender && p.since <= seq && p.read >= seq && shown {
+			want = append(want, v)
+		}
+	}
+	return differ(fmt.Sprintf("who has read %d of %s", seq, c.id), resp.Read, want)
+}

@@ -113,7 +113,9 @@ type place struct {
 	// theirs may know less, as part of it was hidden from them when it came to be.
 	told uint64
 	dark bool
-	mine wire.MyState // Revision is not predicted
+	// since is the seq of their joining a group.
+	since uint64
+	mine  wire.MyState // Revision is not predicted
 }
 
 func (p *place) now() bool {

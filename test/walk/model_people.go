@@ -62,7 +62,7 @@ func (m *model) created(id, owner, name string, members []string) {
 	m.event(c, owner, wire.EventType_EVENT_TYPE_GROUP_CREATED, append([]string{owner}, joined...), name, "")
 	for _, u := range append([]string{owner}, joined...) {
 		c.group.members[u] = &member{role: wire.Role_ROLE_MEMBER}
-		c.places[u] = &place{spans: []span{{from: 1}}}
+		c.places[u] = &place{spans: []span{{from: 1}}, since: 1}
 	}
 	c.group.members[owner].role = wire.Role_ROLE_OWNER
 	m.invited(c, owner, asked)
@@ -109,6 +109,7 @@ func (m *model) joined(c *conversation, by string, users []string) {
 			p = &place{}
 			c.places[u] = p
 		}
+		p.since = e.seq
 		if c.group.shareAll {
 			p.spans = []span{{from: 1}}
 			p.read = max(p.read, e.seq-1)

@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/skein-im/skein/wire"
 )
@@ -19,6 +20,10 @@ func pins(t *teller) {
 	var list wire.ListPinsResponse
 	t.call(t.bob, "MessageService/ListPins", &wire.ListPinsRequest{Conversation: t.tea}, &list)
 	t.check(len(list.Entries) == 1 && list.Entries[0].Seq == sent.Seq && list.Entries[0].GetPinned().GetUser() == t.ann.id, "the rules are pinned", list.Entries)
+	t.call(t.bob, "MessageService/MarkRead", &wire.MarkReadRequest{Conversation: t.tea, Seq: sent.Seq}, new(wire.MarkReadResponse))
+	var by wire.ListReadersResponse
+	t.call(t.ann, "MessageService/ListReaders", &wire.ListReadersRequest{Conversation: t.tea, Seq: sent.Seq}, &by)
+	t.check(slices.Contains(by.Read, t.bob.id) && !slices.Contains(by.Read, t.ann.id), "Bob has read the rules", &by)
 	t.call(t.ann, "MessageService/PinMessage", &wire.PinMessageRequest{Conversation: t.tea, Seq: sent.Seq, Remove: true}, new(wire.PinMessageResponse))
 	t.hears(fmt.Sprintf("message %d says now: House rules (edits 0)", sent.Seq), all...)
 }

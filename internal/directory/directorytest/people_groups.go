@@ -267,6 +267,13 @@ func groupPages(p *people) {
 	p.change(c, "z", 4, 5, im.Event{Type: im.EventMemberRemoved, Users: []im.UserID{"a"}})
 	p.change(c, "z", 5, 6, im.Event{Type: im.EventMemberAdded, Users: []im.UserID{"a"}, Role: im.RoleMember})
 	equal(p, "came back", nickname(), "")
+	readers := func(limit int) []im.Reader {
+		got, err := p.db.Readers(p.ctx, c, limit)
+		p.ok(err)
+		return got
+	}
+	equal(p, "readers", readers(9), []im.Reader{{User: "A", Since: 1}, {User: "Z", Since: 1}, {User: "a", Since: 6}, {User: "b", Since: 1}, {User: "z", Since: 1}})
+	equal(p, "so many readers", len(readers(4)), 4)
 }
 
 // The largest lists that one call and one entry may have.
