@@ -16,15 +16,9 @@ func TestFeatures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := regexp.MustCompile("`([a-z0-9/_-]+) (Test[A-Za-z0-9_]+)(/[^`]+)?`")
 	rows := 0
 	for n, line := range strings.Split(string(raw), "\n") {
-		tests := named.FindAllStringSubmatch(line, -1)
-		for _, m := range tests {
-			if !hasTest(t, m[1], m[2], strings.TrimPrefix(m[3], "/")) {
-				t.Errorf("%s:%d: there is no %s", page, n+1, m[0])
-			}
-		}
+		tests := testsIn(t, page, n+1, line)
 		cells := strings.Split(line, "|")
 		if len(cells) != 5 || strings.HasPrefix(strings.TrimSpace(cells[1]), "**") || cells[1] == " feature " || cells[1] == "---" {
 			continue
@@ -43,6 +37,42 @@ func TestFeatures(t *testing.T) {
 	if rows < 40 {
 		t.Errorf("only %d rows", rows)
 	}
+}
+
+// Each row of docs/blocks.md names tests, and each of those tests is there.
+func TestBlocks(t *testing.T) {
+	const page = "../../docs/blocks.md"
+	raw, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for n, line := range strings.Split(string(raw), "\n") {
+		tests := testsIn(t, page, n+1, line)
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| | ") {
+			continue
+		}
+		if rows++; len(tests) == 0 || len(strings.Split(line, "|")) != 6 {
+			t.Errorf("%s:%d: no test shows it, or a cell is missing", page, n+1)
+		}
+	}
+	if rows < 14 {
+		t.Errorf("only %d rows", rows)
+	}
+}
+
+var namedTest = regexp.MustCompile("`([a-z0-9/_-]+) (Test[A-Za-z0-9_]+)(/[^`]+)?`")
+
+// testsIn are the tests that a line of a page names; one that is not there is an error.
+func testsIn(t *testing.T, page string, n int, line string) [][]string {
+	t.Helper()
+	tests := namedTest.FindAllStringSubmatch(line, -1)
+	for _, m := range tests {
+		if !hasTest(t, m[1], m[2], strings.TrimPrefix(m[3], "/")) {
+			t.Errorf("%s:%d: there is no %s", page, n, m[0])
+		}
+	}
+	return tests
 }
 
 // hasTest looks for a test in a package, and for the name of a subtest in its files.
