@@ -569,7 +569,9 @@ type Entry struct {
 	// As in the Send: nobody is to be notified. SPEC §4.22.
 	Silent bool `protobuf:"varint,25,opt,name=silent,proto3" json:"silent,omitempty"`
 	// It was said elsewhere before: the server's word. SPEC §4.23.
-	Forward       *Forward `protobuf:"bytes,26,opt,name=forward,proto3" json:"forward,omitempty"`
+	Forward *Forward `protobuf:"bytes,26,opt,name=forward,proto3" json:"forward,omitempty"`
+	// The user who reads it deleted the message for themselves: it is not shown, and nothing else of it is told than its place, sender and time. SPEC §4.28.
+	Deleted       bool `protobuf:"varint,27,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -784,6 +786,13 @@ func (x *Entry) GetForward() *Forward {
 		return x.Forward
 	}
 	return nil
+}
+
+func (x *Entry) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
 }
 
 // Where what a forwarded message says comes from. Of which conversation it was is never told.
@@ -1739,7 +1748,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xa2\a\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xbc\a\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -1769,7 +1778,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\rgroup_mention\x18\x17 \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x12(\n" +
 	"\x06pinned\x18\x18 \x01(\v2\x10.skein.v1.PinnedR\x06pinned\x12\x16\n" +
 	"\x06silent\x18\x19 \x01(\bR\x06silent\x12+\n" +
-	"\aforward\x18\x1a \x01(\v2\x11.skein.v1.ForwardR\aforward\x1a8\n" +
+	"\aforward\x18\x1a \x01(\v2\x11.skein.v1.ForwardR\aforward\x12\x18\n" +
+	"\adeleted\x18\x1b \x01(\bR\adeleted\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +

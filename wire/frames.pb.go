@@ -2546,7 +2546,9 @@ type MyState struct {
 	// Entries below this seq are not shown to the user any more. It never goes back.
 	ClearedBelow uint64 `protobuf:"varint,7,opt,name=cleared_below,json=clearedBelow,proto3" json:"cleared_below,omitempty"`
 	// Marked as unread by hand.
-	Unread        bool `protobuf:"varint,8,opt,name=unread,proto3" json:"unread,omitempty"`
+	Unread bool `protobuf:"varint,8,opt,name=unread,proto3" json:"unread,omitempty"`
+	// The messages that the user deleted for themselves, ascending; at most 500 stretches. SPEC §4.28.
+	Deleted       []*SeqRange `protobuf:"bytes,9,rep,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2637,6 +2639,66 @@ func (x *MyState) GetUnread() bool {
 	return false
 }
 
+func (x *MyState) GetDeleted() []*SeqRange {
+	if x != nil {
+		return x.Deleted
+	}
+	return nil
+}
+
+// Entries from first to last, both included.
+type SeqRange struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	First         uint64                 `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
+	Last          uint64                 `protobuf:"varint,2,opt,name=last,proto3" json:"last,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SeqRange) Reset() {
+	*x = SeqRange{}
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SeqRange) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SeqRange) ProtoMessage() {}
+
+func (x *SeqRange) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SeqRange.ProtoReflect.Descriptor instead.
+func (*SeqRange) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SeqRange) GetFirst() uint64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *SeqRange) GetLast() uint64 {
+	if x != nil {
+		return x.Last
+	}
+	return 0
+}
+
 // A time of membership that is over, with another one after it.
 type Window struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2652,7 +2714,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2664,7 +2726,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2677,7 +2739,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Window) GetFirstSeq() uint64 {
@@ -2720,7 +2782,7 @@ type Pull struct {
 
 func (x *Pull) Reset() {
 	*x = Pull{}
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2732,7 +2794,7 @@ func (x *Pull) String() string {
 func (*Pull) ProtoMessage() {}
 
 func (x *Pull) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2745,7 +2807,7 @@ func (x *Pull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pull.ProtoReflect.Descriptor instead.
 func (*Pull) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Pull) GetNumber() uint32 {
@@ -2800,7 +2862,7 @@ type Pulls struct {
 
 func (x *Pulls) Reset() {
 	*x = Pulls{}
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2812,7 +2874,7 @@ func (x *Pulls) String() string {
 func (*Pulls) ProtoMessage() {}
 
 func (x *Pulls) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2825,7 +2887,7 @@ func (x *Pulls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pulls.ProtoReflect.Descriptor instead.
 func (*Pulls) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Pulls) GetPulls() []*Pull {
@@ -2858,7 +2920,7 @@ type Range struct {
 
 func (x *Range) Reset() {
 	*x = Range{}
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2870,7 +2932,7 @@ func (x *Range) String() string {
 func (*Range) ProtoMessage() {}
 
 func (x *Range) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2883,7 +2945,7 @@ func (x *Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Range.ProtoReflect.Descriptor instead.
 func (*Range) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Range) GetNumber() uint32 {
@@ -2960,7 +3022,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2972,7 +3034,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2985,7 +3047,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Typing) GetConversation() string {
@@ -3017,7 +3079,7 @@ type Signal struct {
 
 func (x *Signal) Reset() {
 	*x = Signal{}
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3029,7 +3091,7 @@ func (x *Signal) String() string {
 func (*Signal) ProtoMessage() {}
 
 func (x *Signal) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3042,7 +3104,7 @@ func (x *Signal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signal.ProtoReflect.Descriptor instead.
 func (*Signal) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Signal) GetConversation() string {
@@ -3083,7 +3145,7 @@ type Renew struct {
 
 func (x *Renew) Reset() {
 	*x = Renew{}
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3095,7 +3157,7 @@ func (x *Renew) String() string {
 func (*Renew) ProtoMessage() {}
 
 func (x *Renew) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3108,7 +3170,7 @@ func (x *Renew) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renew.ProtoReflect.Descriptor instead.
 func (*Renew) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Renew) GetToken() string {
@@ -3127,7 +3189,7 @@ type Renewed struct {
 
 func (x *Renewed) Reset() {
 	*x = Renewed{}
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3139,7 +3201,7 @@ func (x *Renewed) String() string {
 func (*Renewed) ProtoMessage() {}
 
 func (x *Renewed) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3152,7 +3214,7 @@ func (x *Renewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewed.ProtoReflect.Descriptor instead.
 func (*Renewed) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Renewed) GetTokenExpiresAtMs() int64 {
@@ -3172,7 +3234,7 @@ type Background struct {
 
 func (x *Background) Reset() {
 	*x = Background{}
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3184,7 +3246,7 @@ func (x *Background) String() string {
 func (*Background) ProtoMessage() {}
 
 func (x *Background) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3197,7 +3259,7 @@ func (x *Background) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Background.ProtoReflect.Descriptor instead.
 func (*Background) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Background) GetOn() bool {
@@ -3217,7 +3279,7 @@ type WatchPresence struct {
 
 func (x *WatchPresence) Reset() {
 	*x = WatchPresence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3229,7 +3291,7 @@ func (x *WatchPresence) String() string {
 func (*WatchPresence) ProtoMessage() {}
 
 func (x *WatchPresence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3242,7 +3304,7 @@ func (x *WatchPresence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPresence.ProtoReflect.Descriptor instead.
 func (*WatchPresence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *WatchPresence) GetUsers() []string {
@@ -3264,7 +3326,7 @@ type Presence struct {
 
 func (x *Presence) Reset() {
 	*x = Presence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3276,7 +3338,7 @@ func (x *Presence) String() string {
 func (*Presence) ProtoMessage() {}
 
 func (x *Presence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3289,7 +3351,7 @@ func (x *Presence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Presence.ProtoReflect.Descriptor instead.
 func (*Presence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Presence) GetUser() string {
@@ -3333,7 +3395,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3345,7 +3407,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3358,7 +3420,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Call) GetNumber() uint32 {
@@ -3438,7 +3500,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3450,7 +3512,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3463,7 +3525,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Result) GetNumber() uint32 {
@@ -3542,7 +3604,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3554,7 +3616,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3567,7 +3629,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Ping) GetPosition() string {
@@ -3597,7 +3659,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_skein_v1_frames_proto_msgTypes[35]
+	mi := &file_skein_v1_frames_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3609,7 +3671,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[35]
+	mi := &file_skein_v1_frames_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3622,7 +3684,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{35}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Pong) GetServerTimeMs() int64 {
@@ -3656,7 +3718,7 @@ type Heads struct {
 
 func (x *Heads) Reset() {
 	*x = Heads{}
-	mi := &file_skein_v1_frames_proto_msgTypes[36]
+	mi := &file_skein_v1_frames_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3668,7 +3730,7 @@ func (x *Heads) String() string {
 func (*Heads) ProtoMessage() {}
 
 func (x *Heads) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[36]
+	mi := &file_skein_v1_frames_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3681,7 +3743,7 @@ func (x *Heads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heads.ProtoReflect.Descriptor instead.
 func (*Heads) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{36}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Heads) GetHeads() []*Head {
@@ -3701,7 +3763,7 @@ type Head struct {
 
 func (x *Head) Reset() {
 	*x = Head{}
-	mi := &file_skein_v1_frames_proto_msgTypes[37]
+	mi := &file_skein_v1_frames_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3713,7 +3775,7 @@ func (x *Head) String() string {
 func (*Head) ProtoMessage() {}
 
 func (x *Head) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[37]
+	mi := &file_skein_v1_frames_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3726,7 +3788,7 @@ func (x *Head) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Head.ProtoReflect.Descriptor instead.
 func (*Head) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{37}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Head) GetConversation() string {
@@ -3752,7 +3814,7 @@ type Resync struct {
 
 func (x *Resync) Reset() {
 	*x = Resync{}
-	mi := &file_skein_v1_frames_proto_msgTypes[38]
+	mi := &file_skein_v1_frames_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3764,7 +3826,7 @@ func (x *Resync) String() string {
 func (*Resync) ProtoMessage() {}
 
 func (x *Resync) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[38]
+	mi := &file_skein_v1_frames_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3777,7 +3839,7 @@ func (x *Resync) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resync.ProtoReflect.Descriptor instead.
 func (*Resync) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{38}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{39}
 }
 
 // The server ends this session's connection and tells why; code `replaced` names the device that took its place.
@@ -3793,7 +3855,7 @@ type Kick struct {
 
 func (x *Kick) Reset() {
 	*x = Kick{}
-	mi := &file_skein_v1_frames_proto_msgTypes[39]
+	mi := &file_skein_v1_frames_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3805,7 +3867,7 @@ func (x *Kick) String() string {
 func (*Kick) ProtoMessage() {}
 
 func (x *Kick) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[39]
+	mi := &file_skein_v1_frames_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3818,7 +3880,7 @@ func (x *Kick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kick.ProtoReflect.Descriptor instead.
 func (*Kick) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{39}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Kick) GetError() *Error {
@@ -3852,7 +3914,7 @@ type GoAway struct {
 
 func (x *GoAway) Reset() {
 	*x = GoAway{}
-	mi := &file_skein_v1_frames_proto_msgTypes[40]
+	mi := &file_skein_v1_frames_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3864,7 +3926,7 @@ func (x *GoAway) String() string {
 func (*GoAway) ProtoMessage() {}
 
 func (x *GoAway) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[40]
+	mi := &file_skein_v1_frames_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3877,7 +3939,7 @@ func (x *GoAway) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoAway.ProtoReflect.Descriptor instead.
 func (*GoAway) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{40}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *GoAway) GetRetryAfterMs() uint32 {
@@ -3896,7 +3958,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_skein_v1_frames_proto_msgTypes[41]
+	mi := &file_skein_v1_frames_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3908,7 +3970,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[41]
+	mi := &file_skein_v1_frames_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3921,7 +3983,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{41}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{42}
 }
 
 // What went wrong; the code is from proto/codes.json and its range tells what to do. SPEC §9.
@@ -3944,7 +4006,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_skein_v1_frames_proto_msgTypes[42]
+	mi := &file_skein_v1_frames_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3956,7 +4018,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[42]
+	mi := &file_skein_v1_frames_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3969,7 +4031,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{42}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Error) GetCode() string {
@@ -4238,7 +4300,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04last\x18\x12 \x01(\v2\x10.skein.v1.NewestR\x04last\x12%\n" +
 	"\x04mine\x18\x13 \x01(\v2\x11.skein.v1.MyStateR\x04mine\x12'\n" +
 	"\x0funread_mentions\x18\x14 \x01(\x04R\x0eunreadMentions\x12!\n" +
-	"\fmention_seqs\x18\x15 \x03(\x04R\vmentionSeqs\"\xf2\x01\n" +
+	"\fmention_seqs\x18\x15 \x03(\x04R\vmentionSeqs\"\xa0\x02\n" +
 	"\aMyState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x16\n" +
@@ -4247,7 +4309,11 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x06hidden\x18\x05 \x01(\bR\x06hidden\x12\x14\n" +
 	"\x05draft\x18\x06 \x01(\tR\x05draft\x12#\n" +
 	"\rcleared_below\x18\a \x01(\x04R\fclearedBelow\x12\x16\n" +
-	"\x06unread\x18\b \x01(\bR\x06unread\"Z\n" +
+	"\x06unread\x18\b \x01(\bR\x06unread\x12,\n" +
+	"\adeleted\x18\t \x03(\v2\x12.skein.v1.SeqRangeR\adeleted\"4\n" +
+	"\bSeqRange\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x12\n" +
+	"\x04last\x18\x02 \x01(\x04R\x04last\"Z\n" +
 	"\x06Window\x12\x1b\n" +
 	"\tfirst_seq\x18\x01 \x01(\x04R\bfirstSeq\x12\x1b\n" +
 	"\tuntil_seq\x18\x02 \x01(\x04R\buntilSeq\x12\x16\n" +
@@ -4357,7 +4423,7 @@ func file_skein_v1_frames_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_skein_v1_frames_proto_goTypes = []any{
 	(DeviceClass)(0),          // 0: skein.v1.DeviceClass
 	(*ClientFrame)(nil),       // 1: skein.v1.ClientFrame
@@ -4381,40 +4447,41 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	(*SyncDelta)(nil),         // 19: skein.v1.SyncDelta
 	(*ConversationState)(nil), // 20: skein.v1.ConversationState
 	(*MyState)(nil),           // 21: skein.v1.MyState
-	(*Window)(nil),            // 22: skein.v1.Window
-	(*Pull)(nil),              // 23: skein.v1.Pull
-	(*Pulls)(nil),             // 24: skein.v1.Pulls
-	(*Range)(nil),             // 25: skein.v1.Range
-	(*Typing)(nil),            // 26: skein.v1.Typing
-	(*Signal)(nil),            // 27: skein.v1.Signal
-	(*Renew)(nil),             // 28: skein.v1.Renew
-	(*Renewed)(nil),           // 29: skein.v1.Renewed
-	(*Background)(nil),        // 30: skein.v1.Background
-	(*WatchPresence)(nil),     // 31: skein.v1.WatchPresence
-	(*Presence)(nil),          // 32: skein.v1.Presence
-	(*Call)(nil),              // 33: skein.v1.Call
-	(*Result)(nil),            // 34: skein.v1.Result
-	(*Ping)(nil),              // 35: skein.v1.Ping
-	(*Pong)(nil),              // 36: skein.v1.Pong
-	(*Heads)(nil),             // 37: skein.v1.Heads
-	(*Head)(nil),              // 38: skein.v1.Head
-	(*Resync)(nil),            // 39: skein.v1.Resync
-	(*Kick)(nil),              // 40: skein.v1.Kick
-	(*GoAway)(nil),            // 41: skein.v1.GoAway
-	(*Bye)(nil),               // 42: skein.v1.Bye
-	(*Error)(nil),             // 43: skein.v1.Error
-	nil,                       // 44: skein.v1.Send.ExtraEntry
-	nil,                       // 45: skein.v1.Edit.ExtraEntry
-	(*Content)(nil),           // 46: skein.v1.Content
-	(*Poll)(nil),              // 47: skein.v1.Poll
-	(GroupMention)(0),         // 48: skein.v1.GroupMention
-	(*React)(nil),             // 49: skein.v1.React
-	(*Vote)(nil),              // 50: skein.v1.Vote
-	(*PollEnd)(nil),           // 51: skein.v1.PollEnd
-	(*Pin)(nil),               // 52: skein.v1.Pin
-	(*Entry)(nil),             // 53: skein.v1.Entry
-	(*Newest)(nil),            // 54: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 55: google.protobuf.Struct
+	(*SeqRange)(nil),          // 22: skein.v1.SeqRange
+	(*Window)(nil),            // 23: skein.v1.Window
+	(*Pull)(nil),              // 24: skein.v1.Pull
+	(*Pulls)(nil),             // 25: skein.v1.Pulls
+	(*Range)(nil),             // 26: skein.v1.Range
+	(*Typing)(nil),            // 27: skein.v1.Typing
+	(*Signal)(nil),            // 28: skein.v1.Signal
+	(*Renew)(nil),             // 29: skein.v1.Renew
+	(*Renewed)(nil),           // 30: skein.v1.Renewed
+	(*Background)(nil),        // 31: skein.v1.Background
+	(*WatchPresence)(nil),     // 32: skein.v1.WatchPresence
+	(*Presence)(nil),          // 33: skein.v1.Presence
+	(*Call)(nil),              // 34: skein.v1.Call
+	(*Result)(nil),            // 35: skein.v1.Result
+	(*Ping)(nil),              // 36: skein.v1.Ping
+	(*Pong)(nil),              // 37: skein.v1.Pong
+	(*Heads)(nil),             // 38: skein.v1.Heads
+	(*Head)(nil),              // 39: skein.v1.Head
+	(*Resync)(nil),            // 40: skein.v1.Resync
+	(*Kick)(nil),              // 41: skein.v1.Kick
+	(*GoAway)(nil),            // 42: skein.v1.GoAway
+	(*Bye)(nil),               // 43: skein.v1.Bye
+	(*Error)(nil),             // 44: skein.v1.Error
+	nil,                       // 45: skein.v1.Send.ExtraEntry
+	nil,                       // 46: skein.v1.Edit.ExtraEntry
+	(*Content)(nil),           // 47: skein.v1.Content
+	(*Poll)(nil),              // 48: skein.v1.Poll
+	(GroupMention)(0),         // 49: skein.v1.GroupMention
+	(*React)(nil),             // 50: skein.v1.React
+	(*Vote)(nil),              // 51: skein.v1.Vote
+	(*PollEnd)(nil),           // 52: skein.v1.PollEnd
+	(*Pin)(nil),               // 53: skein.v1.Pin
+	(*Entry)(nil),             // 54: skein.v1.Entry
+	(*Newest)(nil),            // 55: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 56: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
@@ -4422,17 +4489,17 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	14, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
 	15, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
 	18, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
-	23, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
-	26, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
-	31, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
-	33, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
-	35, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
-	36, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
-	42, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
-	24, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
-	27, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
-	28, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
-	30, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
+	24, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
+	27, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
+	32, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
+	34, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
+	36, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
+	37, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
+	43, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
+	25, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
+	28, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
+	29, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
+	31, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
 	10, // 16: skein.v1.ClientFrame.amend:type_name -> skein.v1.Amend
 	5,  // 17: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
 	12, // 18: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
@@ -4440,20 +4507,20 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	17, // 20: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
 	16, // 21: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
 	19, // 22: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
-	25, // 23: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
-	26, // 24: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
-	32, // 25: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
-	34, // 26: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
-	36, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
-	35, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
-	37, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
-	39, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
-	40, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
-	41, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
-	43, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
+	26, // 23: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
+	27, // 24: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
+	33, // 25: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
+	35, // 26: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
+	37, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
+	36, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
+	38, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
+	40, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
+	41, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
+	42, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
+	44, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
 	21, // 34: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
-	27, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
-	29, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
+	28, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
+	30, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
 	0,  // 37: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
 	3,  // 38: skein.v1.Hello.device:type_name -> skein.v1.Device
 	18, // 39: skein.v1.Hello.sync:type_name -> skein.v1.Sync
@@ -4464,44 +4531,45 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	8,  // 44: skein.v1.Limits.reads:type_name -> skein.v1.Rate
 	8,  // 45: skein.v1.Limits.calls:type_name -> skein.v1.Rate
 	8,  // 46: skein.v1.Limits.signals:type_name -> skein.v1.Rate
-	46, // 47: skein.v1.Send.content:type_name -> skein.v1.Content
-	44, // 48: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
-	47, // 49: skein.v1.Send.poll:type_name -> skein.v1.Poll
-	48, // 50: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
+	47, // 47: skein.v1.Send.content:type_name -> skein.v1.Content
+	45, // 48: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
+	48, // 49: skein.v1.Send.poll:type_name -> skein.v1.Poll
+	49, // 50: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
 	11, // 51: skein.v1.Amend.edit:type_name -> skein.v1.Edit
-	49, // 52: skein.v1.Amend.react:type_name -> skein.v1.React
-	50, // 53: skein.v1.Amend.vote:type_name -> skein.v1.Vote
-	51, // 54: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
-	52, // 55: skein.v1.Amend.pin:type_name -> skein.v1.Pin
-	46, // 56: skein.v1.Edit.content:type_name -> skein.v1.Content
-	45, // 57: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
-	48, // 58: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
-	43, // 59: skein.v1.SendError.error:type_name -> skein.v1.Error
-	53, // 60: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	54, // 61: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	50, // 52: skein.v1.Amend.react:type_name -> skein.v1.React
+	51, // 53: skein.v1.Amend.vote:type_name -> skein.v1.Vote
+	52, // 54: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
+	53, // 55: skein.v1.Amend.pin:type_name -> skein.v1.Pin
+	47, // 56: skein.v1.Edit.content:type_name -> skein.v1.Content
+	46, // 57: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
+	49, // 58: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
+	44, // 59: skein.v1.SendError.error:type_name -> skein.v1.Error
+	54, // 60: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	55, // 61: skein.v1.Sync.newest:type_name -> skein.v1.Newest
 	20, // 62: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	43, // 63: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	53, // 64: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	22, // 65: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	53, // 66: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	54, // 67: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	44, // 63: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	54, // 64: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	23, // 65: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	54, // 66: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	55, // 67: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
 	21, // 68: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
-	23, // 69: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
-	53, // 70: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	43, // 71: skein.v1.Range.error:type_name -> skein.v1.Error
-	53, // 72: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	54, // 73: skein.v1.Range.last:type_name -> skein.v1.Newest
-	55, // 74: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	55, // 75: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	43, // 76: skein.v1.Result.error:type_name -> skein.v1.Error
-	38, // 77: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	43, // 78: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 79: skein.v1.Kick.by:type_name -> skein.v1.Device
-	80, // [80:80] is the sub-list for method output_type
-	80, // [80:80] is the sub-list for method input_type
-	80, // [80:80] is the sub-list for extension type_name
-	80, // [80:80] is the sub-list for extension extendee
-	0,  // [0:80] is the sub-list for field type_name
+	22, // 69: skein.v1.MyState.deleted:type_name -> skein.v1.SeqRange
+	24, // 70: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
+	54, // 71: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	44, // 72: skein.v1.Range.error:type_name -> skein.v1.Error
+	54, // 73: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	55, // 74: skein.v1.Range.last:type_name -> skein.v1.Newest
+	56, // 75: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	56, // 76: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	44, // 77: skein.v1.Result.error:type_name -> skein.v1.Error
+	39, // 78: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	44, // 79: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 80: skein.v1.Kick.by:type_name -> skein.v1.Device
+	81, // [81:81] is the sub-list for method output_type
+	81, // [81:81] is the sub-list for method input_type
+	81, // [81:81] is the sub-list for extension type_name
+	81, // [81:81] is the sub-list for extension extendee
+	0,  // [0:81] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -4558,23 +4626,23 @@ func file_skein_v1_frames_proto_init() {
 		(*Amend_EndPoll)(nil),
 		(*Amend_Pin)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[32].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[33].OneofWrappers = []any{
 		(*Call_Body)(nil),
 		(*Call_Json)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[33].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[34].OneofWrappers = []any{
 		(*Result_Body)(nil),
 		(*Result_Json)(nil),
 		(*Result_Error)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[34].OneofWrappers = []any{}
+	file_skein_v1_frames_proto_msgTypes[35].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_frames_proto_rawDesc), len(file_skein_v1_frames_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   45,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -9152,8 +9152,10 @@ type SetMyStateRequest struct {
 	// At most 4,096 bytes.
 	Draft *string `protobuf:"bytes,5,opt,name=draft,proto3,oneof" json:"draft,omitempty"`
 	// At most one more than the last entry.
-	ClearedBelow  *uint64 `protobuf:"varint,6,opt,name=cleared_below,json=clearedBelow,proto3,oneof" json:"cleared_below,omitempty"`
-	Unread        *bool   `protobuf:"varint,7,opt,name=unread,proto3,oneof" json:"unread,omitempty"`
+	ClearedBelow *uint64 `protobuf:"varint,6,opt,name=cleared_below,json=clearedBelow,proto3,oneof" json:"cleared_below,omitempty"`
+	Unread       *bool   `protobuf:"varint,7,opt,name=unread,proto3,oneof" json:"unread,omitempty"`
+	// Messages to delete for the user alone, by their seqs: at most 100, each of them theirs to read. It is not taken back. SPEC §4.28.
+	Delete        []uint64 `protobuf:"varint,8,rep,packed,name=delete,proto3" json:"delete,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9235,6 +9237,13 @@ func (x *SetMyStateRequest) GetUnread() bool {
 		return *x.Unread
 	}
 	return false
+}
+
+func (x *SetMyStateRequest) GetDelete() []uint64 {
+	if x != nil {
+		return x.Delete
+	}
+	return nil
 }
 
 type SetMyStateResponse struct {
@@ -10610,7 +10619,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x0fMarkReadRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x12\n" +
-	"\x10MarkReadResponse\"\xce\x02\n" +
+	"\x10MarkReadResponse\"\xe6\x02\n" +
 	"\x11SetMyStateRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1b\n" +
 	"\x06pinned\x18\x02 \x01(\bH\x00R\x06pinned\x88\x01\x01\x12)\n" +
@@ -10618,7 +10627,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06hidden\x18\x04 \x01(\bH\x02R\x06hidden\x88\x01\x01\x12\x19\n" +
 	"\x05draft\x18\x05 \x01(\tH\x03R\x05draft\x88\x01\x01\x12(\n" +
 	"\rcleared_below\x18\x06 \x01(\x04H\x04R\fclearedBelow\x88\x01\x01\x12\x1b\n" +
-	"\x06unread\x18\a \x01(\bH\x05R\x06unread\x88\x01\x01B\t\n" +
+	"\x06unread\x18\a \x01(\bH\x05R\x06unread\x88\x01\x01\x12\x16\n" +
+	"\x06delete\x18\b \x03(\x04R\x06deleteB\t\n" +
 	"\a_pinnedB\x11\n" +
 	"\x0f_muted_until_msB\t\n" +
 	"\a_hiddenB\b\n" +

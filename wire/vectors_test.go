@@ -277,6 +277,13 @@ func deltaVectors(message *wire.Entry) []frameVector {
 		{"my_state", "SPEC §4.8", wire.NewServerFrame(&wire.MyState{
 			Conversation: "dm:ann:bob", Revision: 3, Pinned: true, MutedUntilMs: 1_900_000_000_123, Hidden: true, Draft: "dear b", ClearedBelow: 5, Unread: true,
 		})},
+		{"my_state_deleted", "SPEC §4.28: what the user deleted for themselves", wire.NewServerFrame(&wire.MyState{
+			Conversation: "dm:ann:bob", Revision: 4, Deleted: []*wire.SeqRange{{First: 2, Last: 2}, {First: 4, Last: big}},
+		})},
+		{"range_deleted", "SPEC §4.28: how such a message is told to them", wire.NewServerFrame(&wire.Range{
+			Number: 4, Conversation: "dm:ann:bob", Head: 9, FirstSeq: 2, LastSeq: 2,
+			Entries: []*wire.Entry{{Conversation: "dm:ann:bob", Seq: 2, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 2, Deleted: true}},
+		})},
 		{"range_stretch", "SPEC §6.8: nothing but amendments, one entry before them touched, the end named", wire.NewServerFrame(&wire.Range{
 			Number: 4, Conversation: "dm:ann:bob", Head: 9, FirstSeq: 8, LastSeq: 9,
 			Touched: []*wire.Entry{{Conversation: "dm:ann:bob", Seq: 2, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE, Count: 2, Recalled: true, Amended: 9}},

@@ -479,6 +479,7 @@ func messageBounds() map[string]Bounds {
 		"SetMyStateRequest.muted_until_ms": number(0, math.MaxInt64),
 		"SetMyStateRequest.draft":          {MaxLength: im.MaxDraft, MaxBytes: im.MaxDraft},
 		"SetMyStateRequest.cleared_below":  seq().format("seq"),
+		"SetMyStateRequest.delete":         list(im.MaxDelete).format("seq"),
 	}
 	for _, m := range []string{"RecallMessage", "ListEdits", "ListReactions", "ListVotes", "ListPins", "ListEntries", "MarkRead", "SetMyState"} {
 		all[m+"Request.conversation"] = matching(anyPattern).required().format("conversation")
@@ -577,6 +578,9 @@ func stateBounds() map[string]Bounds {
 		"MyState.muted_until_ms": number(0, math.MaxInt64),
 		"MyState.draft":          {MaxLength: im.MaxDraft, MaxBytes: im.MaxDraft},
 		"MyState.cleared_below":  seq(),
+		"MyState.deleted":        list(im.MaxDeleted),
+		"SeqRange.first":         someSeq().required(),
+		"SeqRange.last":          someSeq().required(),
 		"Window.first_seq":       seq(),
 		"Window.until_seq":       seq(),
 		"Window.hidden":          count(),

@@ -1,6 +1,8 @@
 package contract
 
 import (
+	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -300,7 +302,25 @@ func MyChange(r *wire.SetMyStateRequest) (im.ConversationID, im.MyChange, error)
 		}
 		change.MutedUntil = &until
 	}
+	if err == nil {
+		change.Delete, err = deletes(r.GetDelete())
+	}
 	return c, change, err
+}
+
+// deletes checks which messages a user wants to delete for themselves.
+func deletes(seqs []uint64) (im.SeqSet, error) {
+	if len(seqs) > im.MaxDelete {
+		return "", im.TooLarge("delete", "has %d seqs; at most %d are allowed", len(seqs), im.MaxDelete)
+	}
+	ranges := make([]im.SeqRange, len(seqs))
+	for i, seq := range seqs {
+		if seq == 0 || seq > math.MaxInt64 {
+			return "", im.Wrong(fmt.Sprintf("delete[%d]", i), "is no seq")
+		}
+		ranges[i] = im.SeqRange{First: seq, Last: seq}
+	}
+	return im.NewSeqSet(ranges...), nil
 }
 
 // PullQuery checks a Pull and translates it.

@@ -20,7 +20,7 @@ func MyState(kept string, c im.ConversationID) (im.MyState, error) {
 		return s, err
 	}
 	s.Revision, s.Pinned, s.Hidden, s.Draft = w.Revision, w.Pinned, w.Hidden, w.Draft
-	s.ClearedBelow, s.Unread = w.ClearedBelow, w.Unread
+	s.ClearedBelow, s.Unread, s.Deleted = w.ClearedBelow, w.Unread, deletedFromWire(w.Deleted)
 	if w.MutedUntilMs != 0 {
 		s.MutedUntil = time.UnixMilli(w.MutedUntilMs).UTC()
 	}
@@ -46,9 +46,34 @@ func SetMyState(kept string, c im.ConversationID, change *im.MyChange) (next str
 	if !s.MutedUntil.IsZero() {
 		w.MutedUntilMs = s.MutedUntil.UnixMilli()
 	}
+	w.Deleted = DeletedToWire(s.Deleted)
 	b, err := w.MarshalVT()
 	return string(b), s, true, err
 }
+
+// DeletedToWire tells which messages a user deleted for themselves.
+func DeletedToWire(s im.SeqSet) (out []*wire.SeqRange) {
+	for r := range s.All() {
+		out = append(out, &wire.SeqRange{First: r.First, Last: r.Last})
+	}
+	return out
+}
+
+func deletedFromWire(list []*wire.SeqRange) im.SeqSet {
+	if len(list) == 0 {
+		return ""
+	}
+	ranges := make([]im.SeqRange, 0, len(list))
+	for _, r := range list {
+		if r.First > 0 && r.First <= r.Last {
+			ranges = append(ranges, im.SeqRange{First: r.First, Last: r.Last})
+		}
+	}
+	return im.NewSeqSet(ranges...)
+}
+
+// Deleted is the body with which a message is told to who deleted it for themselves.
+func Deleted() []byte { return Encode(&wire.Entry{Deleted: true}) }
 
 func decodeMine(kept string) (*wire.MyState, error) {
 	w := &wire.MyState{}

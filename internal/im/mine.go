@@ -15,10 +15,18 @@ type MyState struct {
 	// ClearedBelow is the first seq that is shown to the user; it never goes back.
 	ClearedBelow uint64
 	Unread       bool
+	// Deleted are the messages that are not shown to the user any more (SPEC §4.28).
+	Deleted SeqSet
 }
 
-// MaxDraft is how long a draft may be, in bytes.
-const MaxDraft = 4096
+const (
+	// MaxDraft is how long a draft may be, in bytes.
+	MaxDraft = 4096
+	// MaxDelete is how many messages one change deletes.
+	MaxDelete = 100
+	// MaxDeleted is how many stretches of deleted messages are kept of a conversation.
+	MaxDeleted = 500
+)
 
 // MyChange changes a MyState; what is nil stays.
 type MyChange struct {
@@ -28,6 +36,11 @@ type MyChange struct {
 	Draft        *string
 	ClearedBelow *uint64
 	Unread       *bool
+	// Delete is added to what is deleted; nothing takes it back.
+	Delete SeqSet
+	// Read is up to where the user has read: of what is cleared and read it need not be
+	// kept that it was deleted, too. Whoever makes the change looks it up.
+	Read uint64
 }
 
 // Apply makes the change and reports whether anything is another by it.
@@ -40,6 +53,9 @@ func (c *MyChange) Apply(s *MyState) bool {
 	set(&s.Unread, c.Unread)
 	if c.ClearedBelow != nil {
 		s.ClearedBelow = max(s.ClearedBelow, *c.ClearedBelow)
+	}
+	if c.Delete != "" || c.ClearedBelow != nil {
+		s.Deleted = s.Deleted.With(c.Delete).From(min(s.ClearedBelow, c.Read+1))
 	}
 	return *s != old
 }

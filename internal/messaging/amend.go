@@ -264,7 +264,7 @@ func (s *Service) readable(ctx context.Context, u im.UserID, c im.ConversationID
 // if there is none. Who may read the message may read them; of one that was taken back
 // there are none.
 func (s *Service) Edits(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64, before uint32, limit int) ([]*entrycodec.Version, uint32, error) {
-	e, err := s.readable(ctx, from.User, c, seq)
+	e, err := s.shownTo(ctx, from.User, c, seq)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -9,7 +9,7 @@ import (
 // Message returns a message as it is stored, to whom it is to read: for who takes over
 // what it says.
 func (s *Service) Message(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64) (im.Entry, error) {
-	e, err := s.readable(ctx, from.User, c, seq)
+	e, err := s.shownTo(ctx, from.User, c, seq)
 	switch {
 	case err != nil:
 		return im.Entry{}, err

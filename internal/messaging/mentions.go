@@ -42,7 +42,7 @@ func (s *Service) Mentions(ctx context.Context, from im.Actor, cursor string, li
 	var page []im.Entry
 	bytes := maxListBytes
 	for i, m := range found {
-		got, err := s.readable(ctx, from.User, m.c, m.seq)
+		got, err := s.shownTo(ctx, from.User, m.c, m.seq)
 		if im.CodeOf(err) == im.CodeNotFound {
 			continue // they were removed meanwhile
 		}

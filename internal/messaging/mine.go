@@ -26,6 +26,10 @@ func (s *Service) SetMyState(ctx context.Context, from im.Actor, c im.Conversati
 	if err := checkMine(&change, last); err != nil {
 		return im.MyState{}, err
 	}
+	r := reading{s: s, user: from.User, m: m}
+	if err := r.mayDelete(ctx, change.Delete, last); err != nil {
+		return im.MyState{}, err
+	}
 	key := im.Mark{User: from.User, Conversation: c}
 	lock := s.marking.of(&key)
 	lock.Lock()
@@ -50,9 +54,13 @@ func (s *Service) storeMine(ctx context.Context, key im.Mark, change *im.MyChang
 	if err := s.markStore.Marks(ctx, []im.MarkKey{{User: key.User, Conversation: key.Conversation}}, now[:], false); err != nil {
 		return im.MyState{}, nil, err
 	}
+	change.Read = now[0].Read
 	next, state, changed, err := entrycodec.SetMyState(now[0].Mine, key.Conversation, change)
 	if err != nil || !changed {
 		return state, nil, err
+	}
+	if n := state.Deleted.Len(); n > im.MaxDeleted {
+		return state, nil, im.TooLarge("delete", "makes %d stretches of deleted messages; %d of a conversation are kept, until it is cleared", n, im.MaxDeleted)
 	}
 	key.Mine = next
 	done := make(chan error, 1)

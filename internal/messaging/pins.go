@@ -121,7 +121,8 @@ func (s *Service) pinsOf(ctx context.Context, u im.UserID, c im.ConversationID) 
 	if err := s.markStore.Marks(ctx, []im.MarkKey{{User: u, Conversation: c}}, mark[:], false); err != nil {
 		return nil, err
 	}
-	first := max(s.mine(&mark[0], c).ClearedBelow, 1)
+	mine := s.mine(&mark[0], c)
+	first := max(mine.ClearedBelow, 1)
 	found, err := s.pinned(ctx, im.Span{Conversation: c, After: first - 1, Until: last}, allPins)
 	if err != nil {
 		return nil, err
@@ -131,7 +132,7 @@ func (s *Service) pinsOf(ctx context.Context, u im.UserID, c im.ConversationID) 
 	for _, seq := range found.Seqs {
 		if may, err := r.may(ctx, seq); err != nil {
 			return nil, err
-		} else if !may {
+		} else if !may || mine.Deleted.Has(seq) {
 			continue
 		}
 		got, err := s.journal.Read(ctx, c, seq, false, 1)

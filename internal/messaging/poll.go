@@ -86,7 +86,7 @@ func (s *Service) vote(ctx context.Context, e *im.Entry, m *amending, state *ent
 // the message may read it, unless the poll is anonymous; of one that was taken back there
 // are none.
 func (s *Service) Votes(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64, option string, after im.UserID, limit int) ([]*entrycodec.Voted, bool, error) {
-	e, err := s.readable(ctx, from.User, c, seq)
+	e, err := s.shownTo(ctx, from.User, c, seq)
 	if err != nil {
 		return nil, false, err
 	}

@@ -86,7 +86,7 @@ func (s *Service) bucket(ctx context.Context, c im.ConversationID, seq uint64) (
 // order of its own: at most limit of them behind after, and whether there are more. Who
 // may read the message may read it; of one that was taken back there are none.
 func (s *Service) Reactions(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64, reaction string, after entrycodec.Record, limit int) ([]entrycodec.Record, bool, error) {
-	e, err := s.readable(ctx, from.User, c, seq)
+	e, err := s.shownTo(ctx, from.User, c, seq)
 	if err != nil {
 		return nil, false, err
 	}

@@ -31,6 +31,8 @@ type view struct {
 	head im.Head
 	// active is what the list is ordered by; see Service.activity.
 	active uint64
+	// deleted is what the user deleted for themselves, as their state says.
+	deleted im.SeqSet
 }
 
 // Sync answers what changed since a position, or a page of the list; see im.Logic.
@@ -364,7 +366,7 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since im.Position, w
 		if err != nil {
 			return err
 		}
-		st.MarksOnly = !entries
+		st.MarksOnly, v.deleted = !entries, st.Mine.Deleted
 		if entries && whole {
 			if st.Told, err = s.missed(ctx, u, v, since.At(s.shard(v.m.Conversation)), resumeEntries, budget); err != nil {
 				return err
@@ -422,6 +424,7 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, at im.P
 		if err != nil {
 			return at, err
 		}
+		all[i].deleted = st.Mine.Deleted
 		if st.Told, err = s.lastOne(ctx, u, &all[i], budget); err != nil {
 			return at, err
 		}

@@ -21,6 +21,8 @@ const (
 type recallAsk struct {
 	spans []im.Span
 	of    []int // the conversations, as places in the answer
+	// deleted are the spans, by their number, of which the user deleted every entry.
+	deleted map[int]bool
 }
 
 // add asks for the entries after..until of conversation n of the answer.
@@ -36,8 +38,8 @@ func (s *Service) leaveOut(ctx context.Context, u im.UserID, a *recallAsk, state
 	if len(a.spans) == 0 {
 		return nil
 	}
-	out := make([]im.Recalled, len(a.spans))
-	if err := s.recalls.Recalled(ctx, a.spans, namedRecalls, out); err != nil {
+	out, err := s.recalledOf(ctx, a)
+	if err != nil {
 		return err
 	}
 	left := namedInAll
@@ -62,7 +64,7 @@ func (s *Service) mentioned(ctx context.Context, u im.UserID, a *recallAsk, stat
 	var spans []im.LabelSpan
 	var of []int
 	for i := range a.spans {
-		if states[a.of[i]].Unread == 0 {
+		if states[a.of[i]].Unread == 0 || a.deleted[i] {
 			continue
 		}
 		for _, label := range labelsOf(u, a.spans[i].Conversation) {
@@ -113,7 +115,7 @@ func (s *Service) count(ctx context.Context, v *view, own im.Mark, st *im.Conver
 		return s.countIn(ctx, v, own, st, n, ask)
 	}
 	if st.Unread = v.head.Count - min(own.ReadCount, v.head.Count); st.Unread > 0 {
-		ask.add(n, v.m.Conversation, own.Read, v.head.Seq)
+		ask.addUnread(n, v.m.Conversation, own.Read, v.head.Seq, st.Mine.Deleted)
 	}
 	return nil
 }
@@ -148,7 +150,7 @@ func (s *Service) countIn(ctx context.Context, v *view, own im.Mark, st *im.Conv
 		}
 		if end > start {
 			st.Unread += end - start
-			ask.add(n, c, after, until)
+			ask.addUnread(n, c, after, until, st.Mine.Deleted)
 		}
 		before = end
 	}

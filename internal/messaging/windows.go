@@ -22,6 +22,9 @@ type reading struct {
 	m     im.Membership
 	whole bool // m has the times before the last one
 	out   im.Stretch
+	// deleted are the messages that the user deleted for themselves, once looked is true.
+	deleted im.SeqSet
+	looked  bool
 	// touched are the entries that were amended, by seq; what of them lies in the
 	// stretch is told there.
 	touched map[uint64]im.Entry
@@ -169,14 +172,22 @@ func (r *reading) done(ctx context.Context) error {
 		*o = im.Stretch{}
 		return nil
 	}
+	if err := r.look(ctx); err != nil {
+		return err
+	}
 	for i := range o.Entries {
-		if err := r.present(ctx, &o.Entries[i]); err != nil {
+		if r.deleted.Has(o.Entries[i].Seq) {
+			blank(&o.Entries[i])
+		} else if err := r.present(ctx, &o.Entries[i]); err != nil {
 			return err
 		}
 	}
 	for _, seq := range slices.Sorted(maps.Keys(r.touched)) {
 		if seq >= o.First {
 			break
+		}
+		if r.deleted.Has(seq) {
+			continue
 		}
 		may, err := r.may(ctx, seq)
 		if err != nil {
@@ -255,7 +266,7 @@ func (b *budget) spend(p im.Page) {
 // limit and within the budget, of all times that the user was a member, and what
 // was amended after since.
 func (s *Service) missed(ctx context.Context, u im.UserID, v *view, since uint64, limit int, b *budget) (im.Stretch, error) {
-	r := reading{s: s, user: u, m: v.m, whole: true}
+	r := reading{s: s, user: u, m: v.m, whole: true, deleted: v.deleted, looked: true}
 	r.out.Last = v.head.Seq
 	limit = min(limit, b.entries)
 	w := im.Window{First: v.m.First, Until: v.head.Seq}
@@ -342,10 +353,11 @@ const (
 	lastLimit = 16
 )
 
-// lastOne tells the last entry of a view that amends nothing, and that what lies
-// behind it amends.
+// lastOne tells the last entry of a view that amends nothing and that the user did not
+// delete for themselves, and that what lies behind it does. Of what they deleted at the
+// end so much is told as one looks at.
 func (s *Service) lastOne(ctx context.Context, u im.UserID, v *view, b *budget) (im.Stretch, error) {
-	r := reading{s: s, user: u, m: v.m, whole: true}
+	r := reading{s: s, user: u, m: v.m, whole: true, deleted: v.deleted, looked: true}
 	until := v.head.Seq
 	for i := range lastPages {
 		if until < max(v.m.First, 1) {
@@ -362,15 +374,25 @@ func (s *Service) lastOne(ctx context.Context, u im.UserID, v *view, b *budget) 
 		case err != nil:
 			return im.Stretch{}, err
 		}
-		if n := len(p.Entries); n > 0 {
-			e := p.Entries[n-1]
-			if !b.takes(&e) {
-				break
-			}
-			r.out.First, r.out.Last, r.out.Entries = e.Seq, v.head.Seq, []im.Entry{e}
+		found, fits := r.lastOf(p.Entries, v.head.Seq, b)
+		if found || !fits {
 			break
 		}
 		until = p.First - 1
 	}
 	return r.out, r.done(ctx)
+}
+
+// lastOf adds the entries of a page from its last one on that the user did not delete,
+// and tells whether there is one, and whether they fit.
+func (r *reading) lastOf(es []im.Entry, head uint64, b *budget) (found, fits bool) {
+	for i := len(es) - 1; i >= 0 && !found; i-- {
+		if !b.takes(&es[i]) {
+			return false, false
+		}
+		r.out.First, r.out.Last = es[i].Seq, head
+		r.out.Entries = slices.Insert(r.out.Entries, 0, es[i])
+		found = !r.deleted.Has(es[i].Seq)
+	}
+	return found, true
 }

@@ -259,13 +259,14 @@ func putMyState(b []byte, s *im.MyState) []byte {
 	b = putBool(putBool(putBool(b, s.Pinned), s.Hidden), s.Unread)
 	b = putTime(b, s.MutedUntil)
 	b = putString(b, s.Draft)
-	return binary.AppendUvarint(b, s.ClearedBelow)
+	b = binary.AppendUvarint(b, s.ClearedBelow)
+	return putString(b, s.Deleted)
 }
 
 func (r *reader) myState() im.MyState {
 	return im.MyState{
 		Conversation: im.ConversationID(r.string()), Revision: r.uint(), Pinned: r.bool(), Hidden: r.bool(), Unread: r.bool(),
-		MutedUntil: r.time(), Draft: r.string(), ClearedBelow: r.uint(),
+		MutedUntil: r.time(), Draft: r.string(), ClearedBelow: r.uint(), Deleted: im.SeqSet(r.string()),
 	}
 }
 

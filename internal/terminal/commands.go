@@ -24,6 +24,7 @@ func commands() []command {
 		{"list", "", "your conversations", 0, func(c *Chat, ctx context.Context, _ []string) error { return c.list(ctx) }},
 		{"open", "N | @user | conversation", "show a conversation and write there", 1, (*Chat).openCmd},
 		{"history", "[N]", "earlier messages (default 20)", 0, (*Chat).historyCmd},
+		{"delete", "#N…", "delete messages for yourself alone", 1, (*Chat).deleteCmd},
 		{"goto", "DATE [TIME]", "messages from a date on, like 2026-03-31 or 2026-03-31 14:30", 1, (*Chat).gotoCmd},
 		{"reply", "SEQ text", "answer a message", 2, (*Chat).replyCmd},
 		{"recall", "SEQ", "take a message back", 1, (*Chat).recallCmd},

@@ -42,3 +42,20 @@ func parseDate(s string) (time.Time, error) {
 	}
 	return time.Time{}, fmt.Errorf("%q is not a date like 2026-03-31, or 2026-03-31 14:30", s)
 }
+
+// deleteCmd deletes messages of the open conversation for the user alone.
+func (c *Chat) deleteCmd(ctx context.Context, args []string) error {
+	var seqs []uint64
+	for _, a := range args {
+		seq, err := parseSeq(a)
+		if err != nil {
+			return err
+		}
+		seqs = append(seqs, seq)
+	}
+	if err := c.client.Conversation(c.current()).DeleteForMe(ctx, seqs...); err != nil {
+		return err
+	}
+	c.printf("        · deleted for you\n")
+	return nil
+}

@@ -132,7 +132,7 @@ func (k *core) revise(cv *conv, e *wire.Entry, tell bool) {
 	e = k.ours(e)
 	kept := k.kept(cv, e.Target)
 	if e.Kind == wire.EntryKind_ENTRY_KIND_EDIT && (kept == nil || kept.Amended < e.Seq && !kept.Recalled) {
-		k.noteMention(cv, e.Target, e.Seq, k.mentionsIn(e))
+		k.noteMention(cv, e.Target, e.Seq, k.mentionsIn(e) && !cv.rec.gone(e.Target))
 	}
 	if kept == nil {
 		k.outside(cv, e, e.Target)
@@ -152,7 +152,7 @@ func (k *core) revise(cv *conv, e *wire.Entry, tell bool) {
 func (k *core) retake(cv *conv, e *wire.Entry) {
 	r := &cv.rec
 	switch {
-	case e.GetConversation() != r.ID || e.Amended == 0 || amends(e):
+	case e.GetConversation() != r.ID || e.Amended == 0 || amends(e) || r.hides(e):
 		return
 	case e.Seq > r.High: // the answer that fills the hole may be older
 		if cv.newer == nil {

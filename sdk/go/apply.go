@@ -133,7 +133,7 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	if !amends(e) {
 		k.keep(e)
 		r.Last = e
-		k.noteMention(cv, e.Seq, max(e.Seq, e.Amended), k.mentions(e))
+		k.noteMention(cv, e.Seq, max(e.Seq, e.Amended), k.mentions(e) && !r.gone(e.Seq))
 	}
 	k.reach(cv, e.Seq, newestOf(e))
 	if e.Seq >= r.Head {
@@ -157,10 +157,13 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	case !own:
 		k.received(cv, e, quiet)
 	}
-	if e.Recalled {
+	switch {
+	case r.gone(e.Seq):
+		k.withoutDeleted(cv, false)
+	case e.Recalled:
 		k.recalled(cv, e.Seq, e.Amended)
 	}
-	news := !quiet
+	news := !quiet && (kind == FeedAck || !r.hides(e))
 	switch e.Kind {
 	case wire.EntryKind_ENTRY_KIND_RECALL:
 		news = k.recall(cv, e) && news

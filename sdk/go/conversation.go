@@ -243,7 +243,7 @@ func (v *Conversation) Outbox(ctx context.Context) ([]*Message, error) {
 // from the store and, as far as it does not reach, from the server. Fewer mean
 // that it is the beginning, or that there is no connection. Entries of kind EVENT
 // are among them; recalls and other amendments are not: messages are as they are now.
-// What the user has cleared (SetMyState) is left out.
+// What the user has cleared (SetMyState) or deleted (DeleteForMe) is left out.
 func (v *Conversation) History(ctx context.Context, before uint64, limit int) ([]*Message, error) {
 	if kindOf(v.id) == KindInvalid {
 		return nil, invalid("%q is not a conversation", v.id)
@@ -266,10 +266,10 @@ func (v *Conversation) History(ctx context.Context, before uint64, limit int) ([
 			if before == 1 {
 				return nil, nil
 			}
-			es, err := v.past(ctx, max(before, 1)-1, limit, w.Mine.GetClearedBelow())
+			es, err := v.past(ctx, max(before, 1)-1, limit, w)
 			return v.messages(es, w), err
 		}
-		local, err := v.c.o.store.Entries(ctx, v.id, w.Low, hi, limit)
+		local, err := v.local(ctx, w, hi, limit)
 		older := w.before(w.Low)
 		if err != nil || len(local) >= limit || older == 0 || older < w.Mine.GetClearedBelow() {
 			return v.messages(local, w), err
@@ -281,7 +281,7 @@ func (v *Conversation) History(ctx context.Context, before uint64, limit int) ([
 				continue // the store has more now, or the window began anew
 			}
 			// It moved under us: what the server says is an answer as well.
-			es, err := v.past(ctx, older, limit-len(local), w.Mine.GetClearedBelow())
+			es, err := v.past(ctx, older, limit-len(local), w)
 			return v.messages(append(es, local...), w), err
 		}
 		if len(local) > 0 {
@@ -294,7 +294,7 @@ func (v *Conversation) History(ctx context.Context, before uint64, limit int) ([
 // past asks the server for entries from seq down, 0: the newest, until there are
 // limit of them or it is the beginning, or what is cleared. A page of it may be
 // amendments only.
-func (v *Conversation) past(ctx context.Context, from uint64, limit int, cleared uint64) ([]*wire.Entry, error) {
+func (v *Conversation) past(ctx context.Context, from uint64, limit int, w window) ([]*wire.Entry, error) {
 	var out []*wire.Entry
 	for {
 		f, err := v.older(ctx, from, limit-len(out))
@@ -304,8 +304,8 @@ func (v *Conversation) past(ctx context.Context, from uint64, limit int, cleared
 			}
 			return nil, err
 		}
-		out = append(f.Entries, out...)
-		if len(out) >= limit || f.FirstSeq <= max(cleared, 1) || from != 0 && f.FirstSeq > from {
+		out = append(w.undeleted(f.Entries), out...)
+		if len(out) >= limit || f.FirstSeq <= max(w.Mine.GetClearedBelow(), 1) || from != 0 && f.FirstSeq > from {
 			return out[max(0, len(out)-limit):], nil
 		}
 		from = f.FirstSeq - 1
@@ -484,8 +484,8 @@ func (k *core) summary(cv *conv) Summary {
 	if r.LastAtMs > 0 {
 		s.LastAt = time.UnixMilli(r.LastAtMs)
 	}
-	if r.Last != nil && r.Last.Seq >= s.Mine.ClearedBelow {
-		s.Last = messageOf(r.Last, k.meta.User)
+	if last := k.last(cv); last != nil && last.Seq >= s.Mine.ClearedBelow {
+		s.Last = messageOf(last, k.meta.User)
 		s.Last.tick(r.PeerReceived, r.PeerRead)
 	}
 	return s

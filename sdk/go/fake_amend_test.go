@@ -138,6 +138,12 @@ func (p *page) stretch(conversation string, first, last uint64) stretch {
 	if e := p.f.journal[conversation][last-1]; amends(e) {
 		s.end = newestOf(e)
 	}
+	for i, e := range s.entries {
+		if p.f.gone(e) {
+			s.entries[i] = blank(e)
+		}
+	}
+	s.touched = slices.DeleteFunc(s.touched, p.f.gone)
 	p.f.told += len(s.entries) + len(s.touched)
 	return s
 }
@@ -197,8 +203,13 @@ func (f *fake) news(conversation string, since uint64) *wire.ConversationState {
 func (f *fake) line(conversation string) *wire.ConversationState {
 	w := f.state(conversation)
 	for seq := w.Seq; seq > 0 && seq+200 > w.Seq; seq-- {
-		if e := f.journal[conversation][seq-1]; f.sees(e) && !amends(e) {
+		if e := f.journal[conversation][seq-1]; f.sees(e) && !amends(e) && !f.gone(e) {
 			p := &page{f: f, entries: []*wire.Entry{e}}
+			for _, behind := range f.journal[conversation][seq:w.Seq] {
+				if !amends(behind) {
+					p.entries = append(p.entries, behind)
+				}
+			}
 			return tell(w, p.stretch(conversation, seq, w.Seq))
 		}
 	}

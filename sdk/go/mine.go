@@ -32,16 +32,21 @@ func (v *Conversation) SetMyState(ctx context.Context, change *wire.SetMyStateRe
 // known yet comes with the list, and its state with it.
 func (k *core) onMyState(m *wire.MyState) {
 	if cv := k.convs[m.GetConversation()]; cv != nil {
-		k.takeMine(cv, m)
+		k.takeMine(cv, m, true)
 	}
 }
 
-// takeMine keeps what the user set, unless something newer is known.
-func (k *core) takeMine(cv *conv, m *wire.MyState) {
+// takeMine keeps what the user set, unless something newer is known. ask: what it deletes
+// is not left out of what the server said to be unread.
+func (k *core) takeMine(cv *conv, m *wire.MyState, ask bool) {
 	if m.GetRevision() <= cv.rec.Mine.GetRevision() {
 		return
 	}
+	more := len(m.Deleted) > 0 && !proto.Equal(&wire.MyState{Deleted: cv.rec.Mine.GetDeleted()}, &wire.MyState{Deleted: m.Deleted})
 	cv.rec.Mine = m
+	if more {
+		k.withoutDeleted(cv, ask)
+	}
 	k.touch(cv, true)
 	k.post(passingKey{"mine", cv.rec.ID, ""}, &MyStateEvent{State: m})
 }
@@ -54,11 +59,11 @@ func (r *ConversationRecord) mine() *wire.MyState {
 	return r.Mine
 }
 
-// shown leaves out of entries what the user has cleared.
+// shown leaves out of entries what the user has cleared or deleted.
 func (r *ConversationRecord) shown(es []*wire.Entry) []*wire.Entry {
 	i := slices.IndexFunc(es, func(e *wire.Entry) bool { return e.Seq >= r.Mine.GetClearedBelow() })
 	if i < 0 {
 		return nil
 	}
-	return es[i:]
+	return r.undeleted(es[i:])
 }

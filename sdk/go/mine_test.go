@@ -1,6 +1,7 @@
 package skein
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +32,8 @@ func (r *rig) keepMine() {
 		if q.ClearedBelow != nil {
 			s.ClearedBelow = max(s.ClearedBelow, *q.ClearedBelow)
 		}
+		s.Deleted = append(s.Deleted, ranges(q.Delete...)...)
+		slices.SortFunc(s.Deleted, func(a, b *wire.SeqRange) int { return int(a.First) - int(b.First) })
 		r.mine[q.Conversation] = s
 		body, err := proto.Marshal(&wire.SetMyStateResponse{State: s})
 		if err != nil {

@@ -259,7 +259,7 @@ func (k *core) extend(r *request, f *wire.Range) {
 			continue
 		}
 		k.keep(e)
-		k.noteMention(r.cv, e.Seq, max(e.Seq, e.Amended), k.mentions(e))
+		k.noteMention(r.cv, e.Seq, max(e.Seq, e.Amended), k.mentions(e) && !rec.gone(e.Seq))
 		k.settle(e)
 		if !rec.lastIsKept() && (rec.Last == nil || rec.Last.Seq < e.Seq) {
 			rec.Last = e // all behind it amends

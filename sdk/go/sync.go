@@ -361,7 +361,9 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 	}
 	recalled := r.takeRecalled(s)
 	k.takeMentions(cv, s)
-	k.takeMine(cv, s.Mine)
+	known := r.Mine.GetRevision()
+	k.takeMine(cv, s.Mine, false)
+	k.withoutDeleted(cv, known > s.Mine.GetRevision())
 	r.PeerReceived = max(r.PeerReceived, s.PeerReceived)
 	r.PeerRead = max(r.PeerRead, s.PeerRead)
 	k.touch(cv, true)
@@ -370,7 +372,9 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 		k.takeTold(cv, toldBy(s), cold && !begins, quiet)
 	}
 	for _, seq := range recalled {
-		k.eraseRecalled(cv, seq)
+		if !r.gone(seq) {
+			k.eraseRecalled(cv, seq)
+		}
 	}
 	k.wantPull(cv)
 	return cv

@@ -31,7 +31,7 @@ func (f *fake) state(conversation string) *wire.ConversationState {
 			}
 			switch {
 			case e.Seq <= s.ReadSeq || e.Kind != wire.EntryKind_ENTRY_KIND_MESSAGE:
-			case !e.Recalled:
+			case !e.Recalled && !f.gone(e):
 				seen++
 				if e.Sender != "alice" && (slices.Contains(e.Mentions, "alice") || e.GroupMention == wire.GroupMention_GROUP_MENTION_ALL) {
 					if s.UnreadMentions++; len(s.MentionSeqs) < f.named {

@@ -21,6 +21,16 @@ var clients = []Mutant{
 		Package: wireDir, Test: "TestAReaderForgets",
 	},
 	{
+		Name: "sdk-deleted-ends-history", Breaks: "a page of what the user deleted is not the end of history",
+		Hunks:   []Hunk{{sdkDir + "/deleted.go", "len(es) < want || len(out) >= limit", "len(es) <= want || len(out) >= limit"}},
+		Package: sdkDir, Test: "TestDeleteForMe",
+	},
+	{
+		Name: "sdk-deleted-stays-unread", Breaks: "what the user deletes is not unread at once",
+		Hunks:   []Hunk{{sdkDir + "/mine.go", "\t\tk.withoutDeleted(cv, ask)\n", "\t\t_ = ask\n"}},
+		Package: sdkDir, Test: "TestDeleteForMe",
+	},
+	{
 		Name: "sdk-date-ends-with-a-page", Breaks: "a page of amendments is not the end of what was said since a date",
 		Hunks:   []Hunk{{sdkDir + "/date.go", "resp.LastSeq == 0 ||", "resp.LastSeq == 0 || len(resp.Entries) == 0 ||"}},
 		Package: sdkDir, Test: "TestHistoryAt",

@@ -29,6 +29,21 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestAmendedBetweenTwoTimes",
 	},
 	{
+		Name: "deleted-is-told", Breaks: "what a user deleted for themselves is not told to them",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\t\tblank(&o.Entries[i])\n", ""}},
+		Package: messagingDir, Test: "TestDeletedIsNotTold",
+	},
+	{
+		Name: "deleted-stays-unread", Breaks: "12: what a user deleted for themselves is not unread",
+		Hunks:   []Hunk{{messagingDir + "/deleted.go", "out[i].Count = span.Until - span.After", "out[i].Count = 0"}},
+		Package: messagingDir, Test: "TestDeletedIsNotUnread",
+	},
+	{
+		Name: "deleted-without-bound", Breaks: "what is kept of deletions is bounded",
+		Hunks:   []Hunk{{messagingDir + "/mine.go", "n > im.MaxDeleted {", "n > 2*im.MaxDeleted {"}},
+		Package: messagingDir, Test: "TestDeleteIsBounded",
+	},
+	{
 		Name: "date-begins-behind-it", Breaks: "a pull from a time tells what was stored at that very time",
 		Hunks:   []Hunk{{messagingDir + "/date.go", "!es[0].Stored.Before(at)", "es[0].Stored.After(at)"}},
 		Package: messagingDir, Test: "TestPullFromATime",
