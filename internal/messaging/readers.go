@@ -19,7 +19,7 @@ func (s *Service) Readers(ctx context.Context, from im.Actor, c im.ConversationI
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := s.readable(ctx, from.User, c, seq)
+	e, err := s.shownTo(ctx, from.User, c, seq)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -111,9 +111,11 @@ func (w *walk) lookDevice(ctx context.Context, d *device, full bool) error {
 		if err != nil {
 			return err
 		}
-		got := make([]string, len(es))
-		for i, e := range es {
-			got[i] = lineOf(e)
+		var got []string
+		for _, e := range es {
+			if !c.places[u].gone[e.Seq] { // what is deleted may be there or not
+				got = append(got, lineOf(e))
+			}
 		}
 		want := c.shown(u, low, s.High)
 		if !c.places[u].now() { // nobody tells them what was amended since they left (SPEC §4.3)
@@ -129,6 +131,15 @@ func (w *walk) lookDevice(ctx context.Context, d *device, full bool) error {
 		}
 	}
 	return nil
+}
+
+// lines is what an entry says that its reader was told: nothing where they deleted it. What
+// they cleared as well may be told as it is.
+func (p *place) lines(e *wire.Entry) []string {
+	if p.gone[e.Seq] && (e.Deleted && e.Content == nil || e.Seq < p.mine.ClearedBelow) {
+		return nil
+	}
+	return []string{lineOf(e)}
 }
 
 // authors leaves of lines what no amendment changes: seq, kind and sender.
@@ -208,7 +219,7 @@ func (w *walk) coldList(ctx context.Context, u *user) error {
 			return err
 		}
 		for _, e := range s.Entries {
-			if err := differ(c.id+" in the list", []string{lineOf(e)}, c.shown(u.id, e.Seq, e.Seq)); err != nil {
+			if err := differ(c.id+" in the list", p.lines(e), c.shown(u.id, e.Seq, e.Seq)); err != nil {
 				return err
 			}
 		}
@@ -236,7 +247,7 @@ func (w *walk) coldRead(ctx context.Context, u *user, full bool) error {
 		if err := differ(c.id+" page by page", got, c.shown(u.id, from, last)); err != nil {
 			return err
 		}
-		if seq := 1 + w.looks.Uint64N(max(c.head(), 1)); c.message(u.id, seq) == okay {
+		if seq := 1 + w.looks.Uint64N(max(c.head(), 1)); c.message(u.id, seq) == okay && !p.gone[seq] {
 			if err := w.details(ctx, u, c, seq); err != nil {
 				return err
 			}
@@ -268,7 +279,7 @@ func (w *walk) pages(ctx context.Context, u *user, c *conversation, from, last u
 		var page []string
 		for _, e := range resp.Entries {
 			if e.Seq >= from && e.Seq <= last {
-				page = append(page, lineOf(e))
+				page = append(page, c.places[u.id].lines(e)...)
 			}
 		}
 		if backward {

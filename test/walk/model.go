@@ -115,7 +115,8 @@ type place struct {
 	dark bool
 	// since is the seq of their joining a group.
 	since uint64
-	mine  wire.MyState // Revision is not predicted
+	mine  wire.MyState    // neither Revision nor Deleted is predicted
+	gone  map[uint64]bool // what they deleted for themselves
 }
 
 func (p *place) now() bool {
@@ -160,19 +161,20 @@ func (c *conversation) unread(user string) (n uint64) {
 	p := c.places[user]
 	for seq := c.head(); seq > p.read; seq-- {
 		e := c.at(seq)
-		if e.kind == wire.EntryKind_ENTRY_KIND_MESSAGE && e.sender != user && !e.recalled && p.sees(seq) {
+		if e.kind == wire.EntryKind_ENTRY_KIND_MESSAGE && e.sender != user && !e.recalled && !p.gone[seq] && p.sees(seq) {
 			n++
 		}
 	}
 	return n
 }
 
-// shown is what the user sees of the stretch from … to, newest state, without amendments.
+// shown is what the user sees of the stretch from … to, newest state, without amendments
+// and what they deleted for themselves.
 func (c *conversation) shown(user string, from, to uint64) []string {
 	var out []string
 	p := c.places[user]
 	for seq := max(from, 1); seq <= min(to, c.head()); seq++ {
-		if e := c.at(seq); !e.amends() && p.sees(seq) {
+		if e := c.at(seq); !e.amends() && !p.gone[seq] && p.sees(seq) {
 			out = append(out, e.line(user))
 		}
 	}

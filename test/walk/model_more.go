@@ -128,7 +128,7 @@ func (e *entry) mention(user string) bool {
 func (c *conversation) unreadMentions(user string) (n uint64) {
 	p := c.places[user]
 	for seq := c.head(); seq > p.read; seq-- {
-		if p.sees(seq) && c.at(seq).mention(user) {
+		if p.sees(seq) && !p.gone[seq] && c.at(seq).mention(user) {
 			n++
 		}
 	}
@@ -139,7 +139,7 @@ func (c *conversation) unreadMentions(user string) (n uint64) {
 func (c *conversation) mentioning(user string) (lines []string) {
 	p := c.places[user]
 	for _, e := range c.entries {
-		if p.sees(e.seq) && e.seq >= p.mine.ClearedBelow && e.mention(user) {
+		if p.sees(e.seq) && !p.gone[e.seq] && e.seq >= p.mine.ClearedBelow && e.mention(user) {
 			lines = append(lines, c.id+" "+e.line(user))
 		}
 	}
@@ -151,7 +151,7 @@ func (c *conversation) pinnedFor(user string) (lines []string) {
 	p := c.places[user]
 	var all []*entry
 	for _, e := range c.entries {
-		if e.pinned != "" && p.sees(e.seq) && e.seq >= p.mine.ClearedBelow {
+		if e.pinned != "" && p.sees(e.seq) && !p.gone[e.seq] && e.seq >= p.mine.ClearedBelow {
 			all = append(all, e)
 		}
 	}

@@ -380,7 +380,7 @@ func (w *walk) opMine(u *user) *op {
 	}
 	req := &wire.SetMyStateRequest{Conversation: c.id}
 	on := w.rng.IntN(2) == 0
-	switch w.rng.IntN(6) {
+	switch w.rng.IntN(8) {
 	case 0:
 		req.Pinned = &on
 	case 1:
@@ -393,6 +393,8 @@ func (w *walk) opMine(u *user) *op {
 		req.Draft = &draft
 	case 4:
 		req.Unread = &on
+	case 5, 6:
+		return w.opDelete(u, c)
 	default:
 		below := p.last(c.head()) + 1 - min(p.last(c.head()), uint64(w.rng.IntN(100)))
 		req.ClearedBelow = &below
@@ -400,6 +402,34 @@ func (w *walk) opMine(u *user) *op {
 	return &op{
 		text: fmt.Sprintf("%s sets %v", u.id, req), do: w.either(u, "MessageService/SetMyState", req, &wire.SetMyStateResponse{}),
 		done: func() error { setMine(&p.mine, req); return nil },
+	}
+}
+
+// opDelete deletes some messages for a user alone.
+func (w *walk) opDelete(u *user, c *conversation) *op {
+	req := &wire.SetMyStateRequest{Conversation: c.id}
+	p, want := c.places[u.id], okay
+	if len(p.gone) > 450 {
+		return nil // more is refused, unless some of them touch
+	}
+	for range 1 + w.rng.IntN(3) {
+		seq := w.target(c, "")
+		if code := c.message(u.id, seq); code != okay {
+			want = code
+		}
+		req.Delete = append(req.Delete, seq)
+	}
+	return &op{
+		text: fmt.Sprintf("%s deletes %v of %s", u.id, req.Delete, c.id), want: want, do: w.either(u, "MessageService/SetMyState", req, &wire.SetMyStateResponse{}),
+		done: func() error {
+			if p.gone == nil {
+				p.gone = map[uint64]bool{}
+			}
+			for _, seq := range req.Delete {
+				p.gone[seq] = true
+			}
+			return nil
+		},
 	}
 }
 

@@ -241,7 +241,7 @@ func (w *walk) opForward(u *user) *op {
 		}
 		seq := w.target(c, "")
 		e := c.at(seq)
-		if len(e.text) > maxMergedText {
+		if len(e.text) > maxMergedText || c.places[u.id].gone[seq] {
 			return nil
 		}
 		if code := c.message(u.id, seq); code != okay {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 
 	skein "github.com/skein-im/skein/sdk/go"
@@ -24,7 +25,8 @@ func (d *driver) view(ctx context.Context, v *skein.Conversation) (object, error
 	}
 	ms := []object{}
 	for _, e := range es {
-		if e.Kind != wire.EntryKind_ENTRY_KIND_MESSAGE {
+		gone := slices.ContainsFunc(s.Mine.GetDeleted(), func(r *wire.SeqRange) bool { return r.First <= e.Seq && e.Seq <= r.Last })
+		if e.Kind != wire.EntryKind_ENTRY_KIND_MESSAGE || e.Deleted || gone {
 			continue
 		}
 		m := object{
