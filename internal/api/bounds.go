@@ -479,7 +479,7 @@ func messageBounds() map[string]Bounds {
 		"SetMyStateRequest.muted_until_ms": number(0, math.MaxInt64),
 		"SetMyStateRequest.draft":          {MaxLength: im.MaxDraft, MaxBytes: im.MaxDraft},
 		"SetMyStateRequest.cleared_below":  seq().format("seq"),
-		"SetMyStateRequest.delete":         list(im.MaxDelete).format("seq"),
+		"SetMyStateRequest.delete":         Bounds{Min: 1, Max: math.MaxUint64, MaxItems: im.MaxDelete}.format("seq"),
 	}
 	for _, m := range []string{"RecallMessage", "ListEdits", "ListReactions", "ListVotes", "ListPins", "ListEntries", "MarkRead", "SetMyState"} {
 		all[m+"Request.conversation"] = matching(anyPattern).required().format("conversation")

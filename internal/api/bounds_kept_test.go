@@ -128,7 +128,11 @@ func edges(b Bounds, f protoreflect.FieldDescriptor) (outside, inside []any) {
 	if f.IsList() && b.MaxItems > 0 {
 		many := func(n int) (all []string) {
 			for i := range n {
-				all = append(all, fmt.Sprint("u", i))
+				item := fmt.Sprint("u", i)
+				if f.Kind() == protoreflect.Uint64Kind {
+					item = fmt.Sprint(i + 1)
+				}
+				all = append(all, item)
 			}
 			return all
 		}

@@ -69,7 +69,7 @@ func (r *rig) checkDeleted(what string, n uint64, gone ...uint64) {
 		r.t.Errorf("%s: the last one is %v, %v; want %v", what, s.Last, err, want)
 	}
 	r.do(func() {
-		if st := r.state(grp); s.Unread != st.Unread || s.UnreadMentions != st.UnreadMentions {
+		if st := r.fake.state(grp); s.Unread != st.Unread || s.UnreadMentions != st.UnreadMentions {
 			r.t.Errorf("%s: %d unread, %d mentions; the server says %d and %d", what, s.Unread, s.UnreadMentions, st.Unread, st.UnreadMentions)
 		}
 	})
