@@ -57,7 +57,7 @@ func fill(m protoreflect.Message, choice int) {
 			continue
 		}
 		switch {
-		case slices.Contains([]protoreflect.FullName{"skein.v1.Entry.event", "skein.v1.Entry.react", "skein.v1.Entry.reactions", "skein.v1.Entry.group_mention", "skein.v1.Send.group_mention", "skein.v1.Entry.poll", "skein.v1.Entry.vote", "skein.v1.Send.poll", "skein.v1.Entry.pinned", "skein.v1.Entry.silent", "skein.v1.Entry.forward", "skein.v1.Send.silent"}, f.FullName()), f.IsMap(): // protojson's
+		case slices.Contains([]protoreflect.FullName{"skein.v1.Entry.event", "skein.v1.Entry.react", "skein.v1.Entry.reactions", "skein.v1.Entry.group_mention", "skein.v1.Send.group_mention", "skein.v1.Entry.poll", "skein.v1.Entry.vote", "skein.v1.Send.poll", "skein.v1.Entry.pinned", "skein.v1.Entry.silent", "skein.v1.Entry.forward", "skein.v1.Entry.deleted", "skein.v1.Send.silent"}, f.FullName()), f.IsMap(): // protojson's
 		case f.IsList() && f.Message() != nil:
 			for range 2 {
 				fill(m.Mutable(f).List().AppendMutable().Message(), choice)

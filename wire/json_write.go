@@ -226,7 +226,7 @@ func (w *jsonWriter) push(m *Push) {
 }
 
 func (w *jsonWriter) entry(e *Entry) {
-	if e == nil || e.Event != nil || len(e.Extra) > 0 || e.React != nil || len(e.Reactions) > 0 || e.Poll != nil || e.Vote != nil || e.GroupMention != 0 || e.Pinned != nil || e.Silent || e.Forward != nil {
+	if e == nil || e.Event != nil || len(e.Extra) > 0 || e.React != nil || len(e.Reactions) > 0 || e.Poll != nil || e.Vote != nil || e.GroupMention != 0 || e.Pinned != nil || e.Silent || e.Forward != nil || e.Deleted {
 		w.odd = true
 		return
 	}
