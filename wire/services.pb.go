@@ -3433,7 +3433,9 @@ type ListMembersRequest struct {
 	// `next` of the page before.
 	Cursor string `protobuf:"bytes,3,opt,name=cursor,proto3" json:"cursor,omitempty"`
 	// Only members of this role; unspecified: all.
-	Role          Role `protobuf:"varint,4,opt,name=role,proto3,enum=skein.v1.Role" json:"role,omitempty"`
+	Role Role `protobuf:"varint,4,opt,name=role,proto3,enum=skein.v1.Role" json:"role,omitempty"`
+	// Only members whose nickname, display name or username begins with it, without case and width: at most 64 characters. Empty: all.
+	Query         string `protobuf:"bytes,5,opt,name=query,proto3" json:"query,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3494,6 +3496,13 @@ func (x *ListMembersRequest) GetRole() Role {
 		return x.Role
 	}
 	return Role_ROLE_UNSPECIFIED
+}
+
+func (x *ListMembersRequest) GetQuery() string {
+	if x != nil {
+		return x.Query
+	}
+	return ""
 }
 
 type ListMembersResponse struct {
@@ -10260,12 +10269,13 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"_muted_allB\x0e\n" +
 	"\f_slow_mode_s\"<\n" +
 	"\x13UpdateGroupResponse\x12%\n" +
-	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"\x8a\x01\n" +
+	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"\xa0\x01\n" +
 	"\x12ListMembersRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x14\n" +
 	"\x05limit\x18\x02 \x01(\rR\x05limit\x12\x16\n" +
 	"\x06cursor\x18\x03 \x01(\tR\x06cursor\x12\"\n" +
-	"\x04role\x18\x04 \x01(\x0e2\x0e.skein.v1.RoleR\x04role\"U\n" +
+	"\x04role\x18\x04 \x01(\x0e2\x0e.skein.v1.RoleR\x04role\x12\x14\n" +
+	"\x05query\x18\x05 \x01(\tR\x05query\"U\n" +
 	"\x13ListMembersResponse\x12*\n" +
 	"\amembers\x18\x01 \x03(\v2\x10.skein.v1.MemberR\amembers\x12\x12\n" +
 	"\x04next\x18\x02 \x01(\tR\x04next\"M\n" +

@@ -298,6 +298,7 @@ func groupBounds() map[string]Bounds {
 		"RenameGroupResponse.group":     {Required: true},
 		"UpdateGroupResponse.group":     {Required: true},
 		"ListMembersRequest.limit":      page(200, maxMembers),
+		"ListMembersRequest.query":      line(group.MaxQuery),
 		"ListMembersRequest.cursor":     matching(group.CursorPattern),
 		"ListMembersResponse.members":   list(maxMembers),
 		"ListMembersResponse.next":      matching(group.CursorPattern),

@@ -112,7 +112,7 @@ func (c *Calls) listMembers(ctx context.Context, actor im.Actor, r *wire.ListMem
 	if err := first(err, errLimit, errCursor, knownEnum("role", r.GetRole(), wire.Role_name)); err != nil {
 		return nil, err
 	}
-	members, next, err := c.Groups.List(ctx, actor, conv, im.Role(r.GetRole()), limit, after)
+	members, next, err := c.Groups.List(ctx, actor, conv, im.Role(r.GetRole()), r.GetQuery(), limit, after)
 	if err != nil {
 		return nil, err
 	}

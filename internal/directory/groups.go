@@ -181,30 +181,6 @@ func (d *DB) Roster(ctx context.Context, c im.ConversationID, each func(m im.Mem
 	return g, d.failed("read", rows.Err())
 }
 
-// MembersPage returns at most limit members after a place: of the one role, or, if
-// that is RoleNone, of all, those of greater roles first. It costs as much as it
-// returns, however large the group is.
-func (d *DB) MembersPage(ctx context.Context, c im.ConversationID, role im.Role, after im.MemberPlace, limit int) (all []im.Member, err error) {
-	for r := im.RoleOwner; r >= im.RoleMember && len(all) < limit; r-- {
-		if role != im.RoleNone && r != role || after.Role != im.RoleNone && r > after.Role {
-			continue
-		}
-		from := im.MemberPlace{} // before all of this role
-		if r == after.Role {
-			from = after
-		}
-		part, err := list(ctx, d, scanMember, `
-			SELECT user_id, role, muted_until, joined_at, nickname FROM memberships
-			WHERE conversation = $1 AND role = $2 AND role <> 0 AND (joined_at, user_id) > ($3, $4)
-			ORDER BY joined_at, user_id LIMIT $5`, c, int64(r), msOf(from.Joined), from.User, limit-len(all))
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, part...)
-	}
-	return all, nil
-}
-
 // Readers returns at most limit members of a group, in the order of their ids, with the
 // seq since which each is one: all of them, where there are fewer than limit.
 func (d *DB) Readers(ctx context.Context, c im.ConversationID, limit int) ([]im.Reader, error) {
@@ -217,14 +193,6 @@ func (d *DB) Readers(ctx context.Context, c im.ConversationID, limit int) ([]im.
 	}, "SELECT user_id, first_seq FROM memberships WHERE conversation = $1 AND role <> 0 LIMIT $2", c, limit)
 	slices.SortFunc(all, func(a, b im.Reader) int { return cmp.Compare(a.User, b.User) })
 	return all, err
-}
-
-func scanMember(r *sql.Rows) (im.Member, error) {
-	var m im.Member
-	var muted, joined int64
-	err := r.Scan(&m.User, &m.Role, &muted, &joined, &m.Nickname)
-	m.MutedUntil, m.Joined = timeOf(muted), timeOf(joined)
-	return m, err
 }
 
 // Addable returns those of users who exist and have not blocked the actor, with

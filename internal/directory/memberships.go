@@ -207,7 +207,7 @@ func applyRoster(tx *writeTx, p im.Promise, seq uint64) error {
 		return exec("UPDATE memberships SET muted_until = $1 WHERE user_id = $2 AND conversation = $3 AND role <> 0",
 			msOf(e.Until), e.Users[0], c)
 	case im.EventMemberNicknamed:
-		return exec("UPDATE memberships SET nickname = $1 WHERE user_id = $2 AND conversation = $3 AND role <> 0", e.Text, e.Users[0], c)
+		return exec("UPDATE memberships SET nickname = $1, nick_search = $4 WHERE user_id = $2 AND conversation = $3 AND role <> 0", e.Text, e.Users[0], c, searched(e.Text))
 	case im.EventOwnerChanged:
 		if err := exec("UPDATE groups SET owner = $1 WHERE conversation = $2", e.Users[0], c); err != nil {
 			return err
@@ -218,6 +218,14 @@ func applyRoster(tx *writeTx, p im.Promise, seq uint64) error {
 		return setRole(tx, c, p.Sender, im.RoleAdmin)
 	}
 	return fmt.Errorf("promise %s: event type %d changes no roster", p.ID, e.Type)
+}
+
+// searched is a nickname as it is searched, by its bytes, nil for none.
+func searched(nickname string) any {
+	if nickname == "" {
+		return nil
+	}
+	return []byte(folded(nickname))
 }
 
 func setRole(tx *writeTx, c im.ConversationID, user im.UserID, role im.Role) error {
@@ -256,7 +264,7 @@ func join(tx *writeTx, p im.Promise, seq uint64) error {
 		n, err := tx.Exec(`
 			INSERT INTO memberships (user_id, conversation, first_seq, joined_at, role, earlier, read_to) VALUES `+values.String()+`
 			ON CONFLICT (user_id, conversation) DO UPDATE SET first_seq = excluded.first_seq, until_seq = 0,
-				joined_at = excluded.joined_at, role = excluded.role, muted_until = 0, title = '', nickname = ''`+update+`
+				joined_at = excluded.joined_at, role = excluded.role, muted_until = 0, nick_search = NULL, title = '', nickname = ''`+update+`
 			WHERE memberships.role = 0`, args...)
 		joined += n
 		if err != nil {

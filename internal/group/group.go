@@ -74,6 +74,10 @@ const (
 	// DefaultPage and MaxPage are the limits of a page of members.
 	DefaultPage = 200
 	MaxPage     = 1000
+	// MaxQuery is the longest beginning of a name in characters.
+	MaxQuery = 64
+	// maxLooks is how many names are looked at for one page of who has such a name.
+	maxLooks = 2000
 )
 
 // attempts is how often a change is decided again because the roster moved.
@@ -93,9 +97,10 @@ type Store interface {
 	// revision, the name and the settings, as of one moment. A group that does not
 	// exist has revision 0.
 	Roster(ctx context.Context, c im.ConversationID, each func(m im.Member, first uint64)) (im.GroupInfo, error)
-	// MembersPage returns at most limit members after a place: of the one role, or,
-	// if that is RoleNone, of all, those of greater roles first.
-	MembersPage(ctx context.Context, c im.ConversationID, role im.Role, after im.MemberPlace, limit int) ([]im.Member, error)
+	// MembersPage returns members after a place, those of greater roles first. looked is
+	// not zero where it looked at as many as it may (im.MemberQuery.Looks) and found fewer
+	// than the limit: the last place that it looked at.
+	MembersPage(ctx context.Context, c im.ConversationID, q im.MemberQuery) (all []im.Member, looked im.MemberPlace, err error)
 	// PromiseRoster stores a promise if the group's revision is p.IfRoster and
 	// nothing else is promised; otherwise it stores nothing and returns false.
 	PromiseRoster(ctx context.Context, p im.Promise) (bool, error)

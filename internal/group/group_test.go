@@ -50,7 +50,7 @@ func TestLife(t *testing.T) {
 	if !reflect.DeepEqual(g, want) {
 		t.Fatalf("in the end %+v", g)
 	}
-	list, next, err := w.List(t.Context(), actor("c"), c, im.RoleNone, 0, "")
+	list, next, err := w.List(t.Context(), actor("c"), c, im.RoleNone, "", 0, "")
 	if err != nil || next != "" || !reflect.DeepEqual(list, []group.Member{
 		{User: "c", Role: im.RoleOwner, Joined: w.now}, {User: "a", Role: im.RoleAdmin, Joined: w.now},
 	}) {
@@ -87,7 +87,7 @@ func TestBadArguments(t *testing.T) {
 		return err
 	}
 	list := func(limit int, cursor string) error {
-		_, _, err := w.List(t.Context(), actor("o"), c, im.RoleNone, limit, cursor)
+		_, _, err := w.List(t.Context(), actor("o"), c, im.RoleNone, "", limit, cursor)
 		return err
 	}
 	get := func(c im.ConversationID) error {
@@ -176,7 +176,7 @@ func TestThousandsInOneCall(t *testing.T) {
 	}
 	var listed []im.UserID
 	for cursor, more := "", true; more; more = cursor != "" {
-		page, next, err := w.List(t.Context(), actor("o"), whole, im.RoleNone, 333, cursor)
+		page, next, err := w.List(t.Context(), actor("o"), whole, im.RoleNone, "", 333, cursor)
 		w.ok(err)
 		for _, m := range page {
 			listed = append(listed, m.User)

@@ -16,10 +16,12 @@ import (
 const MaxNickname = 64
 
 // List returns a page of the members, of one role or, with RoleNone, of all: the
-// owner, then admins, then the others, each as they joined. next is the cursor of the
-// next page, "" after the last. Who joins or leaves meanwhile moves nobody else; who
-// gets another role may be in two pages, or in none.
-func (s *Service) List(ctx context.Context, actor im.Actor, c im.ConversationID, role im.Role, limit int, cursor string) (list []Member, next string, err error) {
+// owner, then admins, then the others, each as they joined. With a query those alone
+// whose nickname, display name or username begins with it. next is the cursor of the
+// next page, "" after the last; with a query a page may be short, or empty, before it.
+// Who joins or leaves meanwhile moves nobody else; who gets another role may be in two
+// pages, or in none.
+func (s *Service) List(ctx context.Context, actor im.Actor, c im.ConversationID, role im.Role, query string, limit int, cursor string) (list []Member, next string, err error) {
 	after, ok := parsePlace(cursor)
 	if limit, err = im.PageSize(ok, limit, MaxPage, DefaultPage); err != nil {
 		return nil, "", err
@@ -27,16 +29,22 @@ func (s *Service) List(ctx context.Context, actor im.Actor, c im.ConversationID,
 	if role > im.RoleOwner {
 		return nil, "", im.Wrong("role", "is not known")
 	}
+	if err := checkLine("query", query, MaxQuery); err != nil {
+		return nil, "", err
+	}
 	if _, err := s.Get(ctx, actor, c); err != nil {
 		return nil, "", err
 	}
-	list, err = s.store.MembersPage(ctx, c, role, after, limit+1)
+	list, looked, err := s.store.MembersPage(ctx, c, im.MemberQuery{Role: role, Prefix: query, After: after, Limit: limit + 1, Looks: maxLooks})
 	if err != nil {
 		return nil, "", fmt.Errorf("list members: %w", err)
 	}
-	if len(list) > limit {
+	switch {
+	case len(list) > limit:
 		list = list[:limit]
-		next = formatPlace(&list[limit-1])
+		next = formatPlace(list[limit-1].Place())
+	case looked.Role != im.RoleNone:
+		next = formatPlace(looked)
 	}
 	return list, next, nil
 }
@@ -45,8 +53,8 @@ func (s *Service) List(ctx context.Context, actor im.Actor, c im.ConversationID,
 // milliseconds), and who it is.
 const CursorPattern = `^([123]\.[0-9]{1,15}\.[A-Za-z0-9_-]{1,64})?$`
 
-func formatPlace(m *Member) string {
-	return fmt.Sprintf("%d.%d.%s", m.Role, m.Joined.UnixMilli(), m.User)
+func formatPlace(p im.MemberPlace) string {
+	return fmt.Sprintf("%d.%d.%s", p.Role, p.Joined.UnixMilli(), p.User)
 }
 
 func parsePlace(cursor string) (p im.MemberPlace, ok bool) {
@@ -65,7 +73,7 @@ func parsePlace(cursor string) (p im.MemberPlace, ok bool) {
 // Nickname sets what a member is called in the group, "": by their own name. Admins
 // do it to members of a lower role, too. Who is muted does not, for it is told to all.
 func (s *Service) Nickname(ctx context.Context, actor im.Actor, c im.ConversationID, user im.UserID, nickname string) error {
-	if err := checkNickname(nickname); err != nil {
+	if err := checkLine("nickname", nickname, MaxNickname); err != nil {
 		return err
 	}
 	if strings.TrimSpace(nickname) == "" { // space is none
@@ -112,12 +120,12 @@ func (s *Service) named(ctx context.Context, c im.ConversationID, user im.UserID
 	return &im.Event{Type: im.EventMemberNicknamed, Users: []im.UserID{user}, Text: nickname}, nil
 }
 
-func checkNickname(name string) error {
+func checkLine(field, text string, most int) error {
 	switch {
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		return im.Wrong("nickname", "must be text without control characters")
-	case utf8.RuneCountInString(name) > MaxNickname:
-		return im.TooLarge("nickname", "may have at most %d characters", MaxNickname)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
+		return im.Wrong(field, "must be text without control characters")
+	case utf8.RuneCountInString(text) > most:
+		return im.TooLarge(field, "may have at most %d characters", most)
 	}
 	return nil
 }

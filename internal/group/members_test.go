@@ -1,6 +1,7 @@
 package group_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -91,7 +92,7 @@ func TestListByRole(t *testing.T) {
 		for limit := 1; limit < 8; limit++ {
 			var got []im.UserID
 			for cursor, more := "", true; more; more = cursor != "" {
-				page, next, err := w.List(t.Context(), actor("b"), c, role, limit, cursor)
+				page, next, err := w.List(t.Context(), actor("b"), c, role, "", limit, cursor)
 				w.ok(err)
 				if len(page) > limit {
 					t.Fatalf("a page of %d", len(page))
@@ -110,11 +111,59 @@ func TestListByRole(t *testing.T) {
 		}
 	}
 	for _, cursor := range []string{"b", "0.1.b", "4.1.b", "1..b", "1.-1.b", "1.1.", "1.1.b c", "1.1", "11.1.b", "1.9999999999999999.b"} {
-		if _, _, err := w.List(t.Context(), actor("o"), c, im.RoleNone, 0, cursor); im.CodeOf(err) != im.CodeInvalidArgument {
+		if _, _, err := w.List(t.Context(), actor("o"), c, im.RoleNone, "", 0, cursor); im.CodeOf(err) != im.CodeInvalidArgument {
 			t.Errorf("cursor %q: %v", cursor, err)
 		}
 	}
-	if _, _, err := w.List(t.Context(), actor("o"), c, 4, 0, ""); im.CodeOf(err) != im.CodeInvalidArgument {
+	for query, want := range map[string]im.Code{"a\x00": im.CodeInvalidArgument, "\xff": im.CodeInvalidArgument, strings.Repeat("ä", 65): im.CodeTooLarge, strings.Repeat("ä", 64): ""} {
+		if _, _, err := w.List(t.Context(), actor("o"), c, im.RoleNone, query, 0, ""); im.CodeOf(err) != want || err != nil && im.Public(err).Field != "query" {
+			t.Errorf("query %q: %v", query, err)
+		}
+	}
+	if _, _, err := w.List(t.Context(), actor("o"), c, 4, "", 0, ""); im.CodeOf(err) != im.CodeInvalidArgument {
 		t.Errorf("role 4: %v", err)
+	}
+}
+
+// Of a group where more members have such a name than are looked at in one go all are
+// found, each once, by pages some of which are short; of one where few have it a page
+// holds them all. Nicknames count, and so do display names.
+func TestFindMembers(t *testing.T) {
+	users := []im.UserID{"o"}
+	for i := range 2500 {
+		users = append(users, im.UserID(fmt.Sprintf("u%04d", i)))
+	}
+	w := newWorld(t, group.Options{}, users...) // each is called as their id
+	c := w.create("o")
+	for part := range slices.Chunk(users[1:], group.MaxUsers) {
+		_, _, err := w.Add(t.Context(), actor("o"), c, part)
+		w.ok(err)
+	}
+	w.ok(w.Nickname(t.Context(), actor("o"), c, "u2321", "Cake"))
+	find := func(query string, limit int) (got []im.UserID, pages int) {
+		for cursor, more := "", true; more; more = cursor != "" {
+			page, next, err := w.List(t.Context(), actor("u0001"), c, im.RoleNone, query, limit, cursor)
+			w.ok(err)
+			for _, m := range page {
+				got = append(got, m.User)
+			}
+			if pages++; pages > 100 {
+				t.Fatal("it goes on for ever")
+			}
+			cursor = next
+		}
+		return got, pages
+	}
+	if got, _ := find("U", 900); !slices.Equal(got, users[1:]) {
+		t.Errorf("%d of those whose names begin with u", len(got))
+	}
+	if got, pages := find("u23", 200); !slices.Equal(got, users[2301:2401]) || pages != 1 {
+		t.Errorf("%d pages: %v", pages, got)
+	}
+	if got, pages := find("cake", 1); !slices.Equal(got, []im.UserID{"u2321"}) || pages != 1 {
+		t.Errorf("%d pages: %v", pages, got)
+	}
+	if got, pages := find("nobody", 0); got != nil || pages != 1 {
+		t.Errorf("%d pages: %v", pages, got)
 	}
 }

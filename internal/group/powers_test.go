@@ -43,7 +43,7 @@ func groupPowers() []power {
 			return err
 		}},
 		{"list", "+++NN", func(ctx context.Context, s *group.Service, by im.Actor, c im.ConversationID) error {
-			_, _, err := s.List(ctx, by, c, im.RoleNone, 0, "")
+			_, _, err := s.List(ctx, by, c, im.RoleNone, "", 0, "")
 			return err
 		}},
 		{"send", "+++NN", func(ctx context.Context, s *group.Service, by im.Actor, c im.ConversationID) error {

@@ -59,12 +59,29 @@ type Member struct {
 	Nickname string
 }
 
+// Place is where a list of members has them.
+func (m *Member) Place() MemberPlace { return MemberPlace{m.Role, m.Joined, m.User} }
+
 // MemberPlace is where a list of members goes on: the owner, then admins, then the
 // others, each as they joined. The zero place is before all.
 type MemberPlace struct {
 	Role   Role
 	Joined time.Time
 	User   UserID
+}
+
+// MemberQuery asks for members of a group in their order.
+type MemberQuery struct {
+	// Role: of this one alone; RoleNone: of all.
+	Role Role
+	// Prefix: those alone whose nickname, display name or username begins with it, without
+	// case and width. Empty: all.
+	Prefix string
+	After  MemberPlace
+	Limit  int
+	// Looks bounds, with a Prefix, at how many members' names is looked at most, unless no
+	// more than that have such a name: then those alone are looked at.
+	Looks int
 }
 
 // Addable is a user whom somebody may add to a group, or ask.

@@ -63,7 +63,7 @@ func commands() []command {
 		{"block", "@user", "hear nothing of somebody", 1, onUser(func(c *Chat, ctx context.Context, id string) error { return c.client.Contacts().Block(ctx, id) })},
 		{"unblock", "@user", "end a block", 1, onUser(func(c *Chat, ctx context.Context, id string) error { return c.client.Contacts().Unblock(ctx, id) })},
 		{"group", "NAME @user…", "make a group and open it", 1, (*Chat).groupCmd},
-		{"members", "", "members of the open group", 0, (*Chat).membersCmd},
+		{"members", "[BEGINNING OF A NAME]", "members of the open group", 0, (*Chat).membersCmd},
 		{"invite", "@user…", "add to the open group", 1, (*Chat).inviteCmd},
 		{"kick", "@user…", "remove from the open group", 1, (*Chat).kickCmd},
 		{"nick", "[@user] [NAME]", "what you are called in the open group, or, for admins, a member; without a name: no more", 0, (*Chat).nickCmd},

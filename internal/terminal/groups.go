@@ -34,12 +34,17 @@ func (c *Chat) group() (string, error) {
 	return open, nil
 }
 
-func (c *Chat) membersCmd(ctx context.Context, _ []string) error {
+func (c *Chat) membersCmd(ctx context.Context, args []string) error {
 	g, err := c.group()
 	if err != nil {
 		return err
 	}
-	all, err := c.client.Groups().Members(ctx, g)
+	var all []*wire.Member
+	if len(args) == 0 {
+		all, err = c.client.Groups().Members(ctx, g)
+	} else {
+		all, err = c.namedMembers(ctx, g, strings.TrimPrefix(strings.Join(args, " "), "@"))
+	}
 	if err != nil {
 		return err
 	}
@@ -47,6 +52,24 @@ func (c *Chat) membersCmd(ctx context.Context, _ []string) error {
 		c.printf("  %-20s %s%s\n", c.name(ctx, m.User), strings.ToLower(strings.TrimPrefix(m.Role.String(), "ROLE_")), called(m.Nickname))
 	}
 	return nil
+}
+
+// namedMembers are the first members with such a name: a screen of them, of few pages.
+func (c *Chat) namedMembers(ctx context.Context, g, name string) (all []*wire.Member, err error) {
+	cursor := ""
+	for range 20 {
+		var some []*wire.Member
+		if some, cursor, err = c.client.Groups().Find(ctx, g, name, cursor, 50); err != nil {
+			return nil, err
+		}
+		if all = append(all, some...); cursor == "" || len(all) >= 50 {
+			break
+		}
+	}
+	if len(all) == 0 {
+		return nil, errors.New("no member has a name that begins like this")
+	}
+	return all, nil
 }
 
 func called(nickname string) string {

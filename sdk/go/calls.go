@@ -228,6 +228,17 @@ func (g Groups) Members(ctx context.Context, conversation string) ([]*wire.Membe
 	}
 }
 
+// Find returns at most limit members (0: 200, at most 1,000) whose nickname, display name
+// or username begins with query, without case and width, in the order of Members. next
+// is the cursor of the next page, "" after the last; in a very large group a page may be
+// short, or empty, before it.
+func (g Groups) Find(ctx context.Context, conversation, query, cursor string, limit int) (members []*wire.Member, next string, err error) {
+	req := &wire.ListMembersRequest{Conversation: conversation, Query: query, Cursor: cursor, Limit: uint32(max(limit, 0))}
+	var resp wire.ListMembersResponse
+	err = g.c.Call(ctx, groupService+"ListMembers", req, &resp)
+	return resp.Members, resp.Next, err
+}
+
 // Add adds users and returns those who are new. Who wants to be asked is invited
 // instead, and gets an InvitationEvent.
 func (g Groups) Add(ctx context.Context, conversation string, users ...string) ([]string, error) {

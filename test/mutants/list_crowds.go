@@ -84,7 +84,22 @@ var crowds = []Mutant{
 	},
 	{
 		Name: "page-forgets-the-role", Breaks: "a page of members goes on where the one before ended",
-		Hunks:   []Hunk{{"internal/directory/groups.go", "if r == after.Role {", "if r == after.Role && role != im.RoleNone {"}},
+		Hunks:   []Hunk{{"internal/directory/members.go", "if r == q.After.Role {", "if r == q.After.Role && q.Role != im.RoleNone {"}},
 		Package: "internal/group", Test: "TestListByRole",
+	},
+	{
+		Name: "search-ends-where-it-looked", Breaks: "who looks for a member in a very large group finds them",
+		Hunks:   []Hunk{{"internal/group/members.go", "\t\tnext = formatPlace(looked)\n", ""}},
+		Package: "internal/group", Test: "TestFindMembers",
+	},
+	{
+		Name: "search-looks-at-some", Breaks: "who looks for a member in a very large group finds them",
+		Hunks:   []Hunk{{"internal/directory/members.go", "if len(few) <= q.Looks {", "if len(few) > 0 {"}},
+		Package: "internal/group", Test: "TestFindMembers",
+	},
+	{
+		Name: "nickname-is-not-found", Breaks: "a member is found by what they are called in the group",
+		Hunks:   []Hunk{{"internal/directory/memberships.go", "\treturn []byte(folded(nickname))", "\treturn nil"}},
+		Package: "internal/group", Test: "TestFindMembers",
 	},
 }

@@ -401,6 +401,9 @@ func (w *walk) roster(ctx context.Context, u *user, c *conversation) error {
 	if err := differ("members of "+c.id, got, want); err != nil {
 		return err
 	}
+	if err := w.named(ctx, u, c); err != nil {
+		return err
+	}
 	if c.group.power(u.id, wire.Role_ROLE_ADMIN, "") != okay {
 		return nil
 	}

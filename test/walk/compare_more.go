@@ -102,6 +102,35 @@ func (w *walk) mentions(ctx context.Context, u *user) error {
 	return differ("mentions of "+u.id, got, want)
 }
 
+// named compares who is found in a group by the beginning of a name.
+func (w *walk) named(ctx context.Context, u *user, c *conversation) error {
+	all := c.group.sorted()
+	v := all[w.looks.IntN(len(all))]
+	name := w.model.profiles[v].name
+	if nick := c.group.members[v].nickname; nick != "" && w.looks.IntN(2) == 0 {
+		name = nick
+	}
+	query := strings.ToUpper(name[:1+w.looks.IntN(len(name))])
+	var resp wire.ListMembersResponse
+	if err := w.post(ctx, u, "GroupService/ListMembers", &wire.ListMembersRequest{Conversation: c.id, Query: query}, &resp); err != nil {
+		return err
+	}
+	var got, want []string
+	for _, m := range resp.Members {
+		got = append(got, m.User)
+	}
+	for _, v := range all {
+		for _, name := range []string{w.model.profiles[v].name, c.group.members[v].nickname} {
+			if strings.HasPrefix(strings.ToUpper(name), query) {
+				want = append(want, v)
+				break
+			}
+		}
+	}
+	slices.Sort(got)
+	return differ(fmt.Sprintf("members of %s whose name begins with %s", c.id, query), got, want)
+}
+
 // scheduled compares what a user has scheduled.
 func (w *walk) scheduled(ctx context.Context, u *user) error {
 	var resp wire.ListScheduledResponse

@@ -48,6 +48,9 @@ func members(t *teller) {
 	var list wire.ListMembersResponse
 	t.call(t.carol, "GroupService/ListMembers", &wire.ListMembersRequest{Conversation: t.tea}, &list)
 	t.check(len(list.Members) == 3 && list.Members[0].User == t.ann.id && list.Members[1].User == t.bob.id && list.Members[2].Nickname == "The cake", "three members, by role", list.Members)
+	list.Reset()
+	t.call(t.carol, "GroupService/ListMembers", &wire.ListMembersRequest{Conversation: t.tea, Query: "the C"}, &list)
+	t.check(len(list.Members) == 1 && list.Members[0].User == t.carol.id, "a member is found by the beginning of the nickname", list.Members)
 	t.call(t.carol, "GroupService/LeaveGroup", &wire.LeaveGroupRequest{Conversation: t.tea}, new(wire.LeaveGroupResponse))
 	t.hears("member left by carol carol", all...)
 	t.call(t.ann, "GroupService/TransferOwnership", &wire.TransferOwnershipRequest{Conversation: t.tea, User: t.bob.id}, new(wire.TransferOwnershipResponse))

@@ -50,6 +50,7 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"GroupLife", groupLife},
 		{"GroupBoundsOfReading", groupBoundsOfReading},
 		{"GroupPages", groupPages},
+		{"GroupSearch", groupSearch},
 		{"GroupOfThousands", groupOfThousands},
 		{"GroupRevisions", groupRevisions},
 		{"GroupRestored", groupRestored},

@@ -175,7 +175,7 @@ func groupLife(p *people) {
 	slices.SortFunc(members, func(x, y im.Member) int { return int(x.User[0]) - int(y.User[0]) })
 	want := []im.Member{member("a", im.RoleOwner), b, member("o", im.RoleAdmin)}
 	equal(p, "members", members, want)
-	page, err := p.db.MembersPage(p.ctx, c, im.RoleNone, im.MemberPlace{}, 10)
+	page, _, err := p.db.MembersPage(p.ctx, c, im.MemberQuery{Limit: 10})
 	p.ok(err)
 	equal(p, "page", page, []im.Member{want[0], want[2], want[1]})
 	rev, roles := p.roster(c)
@@ -241,11 +241,11 @@ func groupPages(p *people) {
 	p.change(c, "z", 3, 4, im.Event{Type: im.EventMemberNicknamed, Users: []im.UserID{"ghost"}, Text: "Boo"})
 	pages := func(role im.Role) (got []im.UserID) {
 		for after := (im.MemberPlace{}); ; {
-			page, err := p.db.MembersPage(p.ctx, c, role, after, 2)
+			page, _, err := p.db.MembersPage(p.ctx, c, im.MemberQuery{Role: role, After: after, Limit: 2})
 			p.ok(err)
 			for _, m := range page {
 				got = append(got, m.User)
-				after = im.MemberPlace{Role: m.Role, Joined: m.Joined, User: m.User}
+				after = m.Place()
 			}
 			if len(page) < 2 {
 				return got
@@ -258,7 +258,7 @@ func groupPages(p *people) {
 	nickname := func() string {
 		_, members, err := p.db.Group(p.ctx, c, []im.UserID{"a"})
 		p.ok(err)
-		page, err := p.db.MembersPage(p.ctx, c, im.RoleMember, im.MemberPlace{Role: im.RoleMember, Joined: members[0].Joined, User: "Z"}, 9)
+		page, _, err := p.db.MembersPage(p.ctx, c, im.MemberQuery{Role: im.RoleMember, After: im.MemberPlace{Role: im.RoleMember, Joined: members[0].Joined, User: "Z"}, Limit: 9})
 		p.ok(err)
 		equal(p, "the same", page, members)
 		return members[0].Nickname

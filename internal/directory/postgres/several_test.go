@@ -110,7 +110,7 @@ func TestOrderOfBytes(t *testing.T) {
 		return ids, err
 	})
 	page("members", func(after im.UserID) (ids []im.UserID, err error) {
-		list, err := d.MembersPage(t.Context(), im.Group("gA"), im.RoleMember, im.MemberPlace{Role: im.RoleMember, Joined: at, User: after}, 3)
+		list, _, err := d.MembersPage(t.Context(), im.Group("gA"), im.MemberQuery{Role: im.RoleMember, After: im.MemberPlace{Role: im.RoleMember, Joined: at, User: after}, Limit: 3})
 		for _, x := range list {
 			ids = append(ids, x.User)
 		}
