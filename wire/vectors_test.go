@@ -226,6 +226,14 @@ func newerVectors(failure *wire.Error, s func(*wire.Entry) *wire.ServerFrame) []
 		{"sync_delta_extra", "", wire.NewServerFrame(&wire.SyncDelta{Number: 6, Timeline: "t-7", Position: "1a.2c", Conversations: []*wire.ConversationState{{
 			Conversation: "grp:g1", Seq: 8, FromSeq: 8, Entries: []*wire.Entry{{Conversation: "grp:g1", Seq: 8, Extra: map[string]string{"b": "2", "a": "1"}}},
 		}}})},
+		{"push_event_nickname", "what a member is called in the group", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 5, Id: id(9), Sender: "ann", StoredAtMs: 6, Kind: wire.EntryKind_ENTRY_KIND_EVENT,
+			Event: &wire.Event{Type: wire.EventType_EVENT_TYPE_MEMBER_NICKNAMED, Users: []string{"bob"}, Text: "茶 ☕"},
+		})},
+		{"push_event_nickname_ends", "they are called by their own name again", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 6, Id: id(10), Sender: "bob", StoredAtMs: 7, Kind: wire.EntryKind_ENTRY_KIND_EVENT,
+			Event: &wire.Event{Type: wire.EventType_EVENT_TYPE_MEMBER_NICKNAMED, Users: []string{"bob"}},
+		})},
 		{"signal", "", wire.NewServerFrame(&wire.Signal{Conversation: "grp:g1", User: "bob", Type: "com.example.cursor", Data: []byte{1, 0xff}})},
 		{"renewed", "", wire.NewServerFrame(&wire.Renewed{TokenExpiresAtMs: 1_760_000_900_123})},
 	}

@@ -39,6 +39,9 @@ func (c *Calls) forwardMessages(ctx context.Context, actor im.Actor, r *wire.For
 	if err := c.fill(ctx, actor, f, stored); err != nil {
 		return nil, err
 	}
+	if err := c.Limiter.more(ClassSend, actor, missing(stored)-1); err != nil {
+		return nil, err
+	}
 	out := &wire.ForwardMessagesResponse{}
 	for i := range f.store {
 		ack := acks[i]
@@ -54,6 +57,16 @@ func (c *Calls) forwardMessages(ctx context.Context, actor im.Actor, r *wire.For
 		out.Forwarded = append(out.Forwarded, &wire.Forwarded{Id: f.store[i].ID[:], Seq: ack.Seq, StoredAtMs: contract.Millis(ack.Stored)})
 	}
 	return out, nil
+}
+
+// missing is how many are not stored.
+func missing(stored []bool) (n int) {
+	for _, is := range stored {
+		if !is {
+			n++
+		}
+	}
+	return n
 }
 
 // forwarding checks the shape of a request.

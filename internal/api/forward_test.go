@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/limits"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -48,6 +49,47 @@ func TestForward(t *testing.T) {
 	req.Messages[0].Id = id[:]
 	if code := w.call(s.me.token, "MessageService/ForwardMessages", req, nil); code != im.CodeTooLate {
 		t.Errorf("what was taken back is forwarded: %q", code)
+	}
+}
+
+// So many copies are so many sends: who has fewer left stores none of them, is told how
+// long to wait, and sends them then. What is stored already costs nothing more.
+func TestForwardCountsAsSends(t *testing.T) {
+	w := newWorld(t)
+	s := w.scene(asMember)
+	now := time.Now()
+	devices := limits.NewDevices(limits.Rates{Sends: limits.Rate{PerSecond: 1, Burst: 3}})
+	w.calls.Limiter = NewLimiter(LimiterOptions{Devices: devices, Now: func() time.Time { return now }})
+	forward := func(n int, salt byte) (*wire.ForwardMessagesRequest, im.Code) {
+		req := &wire.ForwardMessagesRequest{Conversation: s.group}
+		for i := range n {
+			id := im.NewMessageID(time.Now(), [10]byte{salt, byte(i)})
+			req.Messages = append(req.Messages, &wire.ForwardSource{Conversation: s.group, Seq: s.mine, Id: id[:]})
+		}
+		return req, w.call(s.me.token, "MessageService/ForwardMessages", req, nil)
+	}
+	first, code := forward(3, 1)
+	if code != "" {
+		t.Fatalf("three: %q", code)
+	}
+	var page wire.ListEntriesResponse
+	entries := func() uint64 {
+		w.must(s.me.token, "MessageService/ListEntries", &wire.ListEntriesRequest{Conversation: s.group, From: 1, Limit: 1}, &page)
+		return page.Head
+	}
+	before := entries()
+	if _, code := forward(3, 2); code != im.CodeRateLimited || entries() != before {
+		t.Errorf("three more at once: %q, %d entries, %d before", code, entries(), before)
+	}
+	if code := w.call(s.me.token, "MessageService/ForwardMessages", first, nil); code != "" {
+		t.Errorf("the first ones again: %q", code)
+	}
+	if _, code := forward(1, 3); code != "" {
+		t.Errorf("one is counted at the door: %q", code)
+	}
+	now = now.Add(3 * time.Second)
+	if _, code := forward(3, 4); code != "" {
+		t.Errorf("when it is time: %q", code)
 	}
 }
 

@@ -123,6 +123,21 @@ func (c Class) of() limits.Class {
 	return limits.None
 }
 
+// more counts n further requests of a class for a call that was admitted as one of
+// them, by a device.
+func (l *Limiter) more(class Class, actor im.Actor, n int) error {
+	if l.devices == nil || actor.User == "" || n <= 0 {
+		return nil
+	}
+	wait := l.devices.More(actor.User, actor.Device.ID, class.of(), n, l.now().UnixNano())
+	if wait == 0 {
+		return nil
+	}
+	e := im.Errorf(im.CodeRateLimited, "these are %d requests of this kind, and too many were made just now", n+1)
+	e.RetryAfter = wait
+	return e
+}
+
 // OfDevice is what a call of a method counts as in a device's buckets when it comes
 // over a connection: there every call is one of the device's.
 func OfDevice() func(method string) limits.Class {

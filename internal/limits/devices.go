@@ -254,6 +254,25 @@ func (d *Devices) Take(a *Allowance, c Class, now int64) (wait time.Duration, fl
 	return wait, flood
 }
 
+// More asks for n further tokens for a request that has one, all or none of them: of
+// more than a bucket holds as many as that. When they are not there it tells how long to
+// wait for them.
+func (d *Devices) More(u im.UserID, device string, c Class, n int, now int64) (wait time.Duration) {
+	a, r := d.Enter(u, device), &d.rules[c]
+	defer d.Leave(a, now)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	b := &a.buckets[c]
+	all := min(int64(n)*r.interval, r.depth)
+	full := max(b.full, now)
+	// Its own token was taken a moment ago: with it a full bucket is enough.
+	if over := full + all - now - max(r.depth, all+r.interval); over > 0 {
+		return time.Duration(over)
+	}
+	b.full = min(full+all, now+r.depth)
+	return 0
+}
+
 // Quota is what a device is told of a bucket.
 type Quota struct {
 	Rate

@@ -178,3 +178,35 @@ func TestFullDevicesAreForgotten(t *testing.T) {
 		}
 	})
 }
+
+// A request that counts as several takes all of them or none; who asks for more than a
+// bucket holds gets it when it is full. What was taken is gone at both doors.
+func TestMore(t *testing.T) {
+	d := slow(Rate{PerSecond: 1, Burst: 4})
+	now := int64(1e18)
+	a := d.Enter("ann", "1")
+	d.Take(a, Sends, now)
+	if wait := d.More("ann", "1", Sends, 2, now); wait != 0 {
+		t.Errorf("two more: %v", wait)
+	}
+	if wait := d.More("ann", "1", Sends, 2, now); wait != time.Second {
+		t.Errorf("two where one is left: %v", wait)
+	}
+	if wait, _ := d.Take(a, Sends, now); wait != 0 {
+		t.Errorf("the one that is left: %v", wait)
+	}
+	if wait, _ := d.Take(a, Sends, now); wait != time.Second {
+		t.Errorf("one where none is left: %v", wait)
+	}
+	if wait := d.More("ann", "2", Sends, 100, now); wait != 0 {
+		t.Errorf("more than a bucket holds: %v", wait)
+	}
+	if q := d.Ask("ann", "2", Sends, now); q.Wait == 0 || q.Left != 0 {
+		t.Errorf("behind them: %+v", q)
+	}
+	d.Ask("ann", "3", Sends, now)
+	d.Ask("ann", "3", Sends, now)
+	if wait := d.More("ann", "3", Sends, 100, now); wait != time.Second {
+		t.Errorf("more than a bucket holds that is not full: %v", wait)
+	}
+}

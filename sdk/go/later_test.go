@@ -2,6 +2,9 @@ package skein
 
 import (
 	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/skein-im/skein/wire"
 )
@@ -20,6 +23,27 @@ func TestScheduledEvent(t *testing.T) {
 		got := eventsOf[*ScheduledEvent](r.events)
 		if len(got) != 1 || got[0].Conversation != dm {
 			t.Errorf("%v", got)
+		}
+	})
+}
+
+// What is sent later says all that a message says.
+func TestSendLaterSaysAll(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		var asked wire.ScheduleMessageRequest
+		r.onCall = func(m *wire.Call) *wire.Result {
+			if err := proto.Unmarshal(m.GetBody(), &asked); err != nil {
+				t.Error(err)
+			}
+			return &wire.Result{Response: &wire.Result_Body{}}
+		}
+		r.dial()
+		if _, err := r.c.Conversation(dm).SendLater(bg, time.Now().Add(time.Hour), "good morning", Silent(), ReplyTo(3), Mention("bob"), Extra("k", "v"), ContentType("text")); err != nil {
+			t.Fatal(err)
+		}
+		m := asked.Message
+		if !m.GetSilent() || m.GetReplyTo() != 3 || len(m.GetMentions()) != 1 || m.GetExtra()["k"] != "v" || m.GetContent().GetText() != "good morning" {
+			t.Errorf("asked for %v", m)
 		}
 	})
 }

@@ -102,4 +102,14 @@ var crowds = []Mutant{
 		Hunks:   []Hunk{{"internal/directory/memberships.go", "\treturn []byte(folded(nickname))", "\treturn nil"}},
 		Package: "internal/group", Test: "TestFindMembers",
 	},
+	{
+		Name: "copies-count-as-one", Breaks: "who forwards many messages sends as many",
+		Hunks:   []Hunk{{"internal/api/forward.go", "missing(stored)-1)", "0)"}},
+		Package: "internal/api", Test: "TestForwardCountsAsSends",
+	},
+	{
+		Name: "later-is-not-silent", Breaks: "a scheduled message says all that it was to say",
+		Hunks:   []Hunk{{"sdk/go/later.go", ", Silent: s.Silent,", ","}},
+		Package: "sdk/go", Test: "TestSendLaterSaysAll",
+	},
 }
