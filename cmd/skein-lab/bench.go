@@ -27,6 +27,8 @@ type benchCmd struct {
 	Store     benchStoreCmd     `cmd:"" help:"The journal alone: appends, resends, reads, reopening."`
 	Backup    benchBackupCmd    `cmd:"" help:"Backups of a server under load: time, size, what they cost others; drill, restore."`
 	Storm     benchStormCmd     `cmd:"" help:"A storm of reactions and messages in a large group: frames and bytes per device, and what direct chats beside it take."`
+	Group     benchGroupCmd     `cmd:"" help:"What the members of a large group cost: join, leave, kick, a page of members, finding one, mentioning all."`
+	Amend     benchAmendCmd     `cmd:"" help:"Edits and reactions beside plain messages: server CPU and acks; a page of messages with 500 reactions."`
 	Stall     benchStallCmd     `cmd:"" help:"Direct chats while strangers are refused, a large group changes, a row is locked: acks, as ratios."`
 	Floor     benchFloorCmd     `cmd:"" help:"What the machine allows: the bare server under the load of chat or broadcast."`
 

@@ -35,3 +35,40 @@ func (c *benchStormCmd) Run(ctx context.Context) error {
 	r, err := bench.Storm(ctx, o, c.start)
 	return c.print(r, err)
 }
+
+type benchGroupCmd struct {
+	benchFlags `embed:""`
+	Members    int `default:"10000" help:"Members of the group, none of them online."`
+	Rounds     int `default:"200" help:"How often each thing is done, one after the other."`
+}
+
+func (c *benchGroupCmd) Run(ctx context.Context) error {
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	o.GroupSize, o.Rounds = c.Members, c.Rounds
+	r, err := bench.Roster(ctx, o, c.start)
+	return c.print(r, err)
+}
+
+type benchAmendCmd struct {
+	benchFlags `embed:""`
+	Members    int           `default:"10" help:"Members of the group, all online; an even number."`
+	Rate       float64       `default:"500" help:"Entries per second, from all members."`
+	Payload    int           `default:"100" help:"Bytes of a message's text."`
+	Duration   time.Duration `default:"5s" help:"How long each kind goes on."`
+}
+
+func (c *benchAmendCmd) Run(ctx context.Context) error {
+	o, err := c.options()
+	if err != nil {
+		return err
+	}
+	if c.Payload < 0 || c.Duration <= 0 {
+		return errors.New("bench amend: want a duration, nothing negative")
+	}
+	o.GroupSize, o.StormRate, o.Payload, o.Duration = c.Members, c.Rate, c.Payload, c.Duration
+	r, err := bench.Amend(ctx, o, c.start)
+	return c.print(r, err)
+}

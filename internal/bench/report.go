@@ -122,6 +122,8 @@ type Report struct {
 	Backup   *BackupReport   `json:"backup,omitempty"`
 	Stall    *StallReport    `json:"stall,omitempty"`
 	Storm    *StormReport    `json:"storm,omitempty"`
+	Roster   *RosterReport   `json:"roster,omitempty"`
+	Amend    *AmendReport    `json:"amend,omitempty"`
 
 	Server ServerReport `json:"server"`
 	// ClientCPU is the load generator's µs of CPU per message: it shares the cores.

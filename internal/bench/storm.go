@@ -134,8 +134,8 @@ func (r *run) surges(ctx context.Context, alone *stats) error {
 }
 
 // storm has this worker's members of the group send their share of the storm, at
-// random times. No member sends twice before all have sent.
-func (t *traffic) storm() {
+// random times. No member sends twice before all have sent. made is what it is made of.
+func (t *traffic) storm(made string) {
 	o := &t.plan.Options
 	var members []*user
 	for _, u := range t.users {
@@ -149,11 +149,17 @@ func (t *traffic) storm() {
 	for i := range n {
 		u := members[i%len(members)]
 		what := (*user).say
-		if rand.Float64() < o.Reactions {
+		switch {
+		case made == stormReacts:
+			what = (*user).reactTo
+		case made == stormEdits:
+			what = (*user).reword
+		case made == "" && rand.Float64() < o.Reactions:
 			what = (*user).react
 		}
 		t.times.add(u, now.Add(time.Duration(rand.Int64N(int64(o.Duration)))), what)
 	}
+	t.remember.Store(made == stormSays)
 	t.loop.ring()
 }
 

@@ -93,6 +93,7 @@ type traffic struct {
 	sent, acked, rejected, delivered, pulled, overtaken, duplicated, disordered, frames, pings, resyncs atomic.Uint64
 
 	heard, heardBytes, stormed, reacted atomic.Uint64
+	remember                            atomic.Bool // who says what keeps its seq, to edit it
 
 	failed chan error
 }
@@ -429,4 +430,6 @@ const (
 	ScenarioBackup    = "backup"
 	ScenarioStall     = "stall"
 	ScenarioStorm     = "storm"
+	ScenarioRoster    = "group"
+	ScenarioAmend     = "amend"
 )

@@ -37,10 +37,11 @@ type user struct {
 	friends []*stream
 	groups  []*stream
 	body    []byte
-	n       uint32 // messages sent
-	lastMs  int64  // the time in the last id
-	same    uint16 // ids with that time before the last
-	left    int    // still to send, -1: no end
+	n       uint32   // messages sent
+	own     []uint64 // seqs of them, if they are to be edited
+	lastMs  int64    // the time in the last id
+	same    uint16   // ids with that time before the last
+	left    int      // still to send, -1: no end
 	wait    []sending
 	free    int         // closed loop: sends that may go now
 	owed    []time.Time // open loop: messages that were meant to go by now and may not yet
@@ -268,6 +269,9 @@ func (u *user) onAck(a *ack, now time.Time) {
 	}
 	id := identity(a.id)
 	m.to.topic.promise(a.seq, id)
+	if u.t.remember.Load() && len(u.own) < keepOwn {
+		u.own = append(u.own, a.seq)
+	}
 	if v := m.to.take(a.seq, id); v.disordered {
 		u.t.disordered.Add(1)
 	}

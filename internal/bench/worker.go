@@ -28,6 +28,8 @@ type command struct {
 	Plan *plan `json:"plan,omitempty"`
 	// pace: messages per second of all; 0: a closed loop
 	Rate float64 `json:"rate,omitempty"`
+	// storm: what it is made of
+	What string `json:"what,omitempty"`
 	// arm: the number of the message to watch for
 	Number uint32 `json:"number,omitempty"`
 	// lost: what all workers were told of the groups
@@ -116,7 +118,7 @@ func (l *local) drive(ctx context.Context, c command) (*answer, error) {
 		s.Lost = t.lost(c.Promised)
 		return &answer{Stats: s}, nil
 	case doStorm:
-		t.storm()
+		t.storm(c.What)
 	case doArm:
 		t.arm(c.Number)
 	case doFire:
