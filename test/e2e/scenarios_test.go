@@ -30,6 +30,7 @@ func scenarios() []scenario {
 		{"links and requests to join", terms{}, joining},
 		{"recall", terms{}, recall},
 		{"recalled is not unread", terms{}, recalledIsRead},
+		{"edits, reactions, votes, mentions, pins and copies come to all", terms{}, changesEverywhere},
 		{"unread and read marks on two devices", terms{}, twoDevices},
 		{"contacts and blocks", terms{}, contacts},
 		{"restart under clients", terms{}, restart},
