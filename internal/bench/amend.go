@@ -54,7 +54,6 @@ const (
 // own, then messages again.
 func Amend(ctx context.Context, o Options, start Starter) (*Report, error) {
 	o.Scenario, o.Friends, o.Groups, o.GroupOnline, o.Connections = ScenarioAmend, 1, 1, o.GroupSize, o.GroupSize
-	o.Rate = 1 // nobody chats on their own
 	if o.GroupSize < reactionsOn || o.GroupSize%2 != 0 || o.StormRate <= 0 {
 		return nil, fmt.Errorf("want an even number of members, %d or more, and a rate", reactionsOn)
 	}
@@ -71,6 +70,9 @@ func (r *run) amends(ctx context.Context) error {
 		return err
 	}
 	if err := r.connect(ctx, users, []groupPlan{{Conversation: name, Online: len(users)}}, nil); err != nil {
+		return err
+	}
+	if err := r.offer(ctx, 0.001, 0); err != nil { // nobody chats on their own
 		return err
 	}
 	if _, err := r.all(ctx, func(int) command { return command{Do: doArm} }); err != nil {
