@@ -519,7 +519,7 @@ func (Role) EnumDescriptor() ([]byte, []int) {
 // One entry of a conversation's journal.
 type Entry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// `dm:<a>:<b>` (a < b), `grp:<id>` or `me:<user>`. SPEC §2.
+	// `dm:<a>:<b>` (a ≤ b), `grp:<id>` or `me:<user>`. SPEC §2.
 	Conversation string `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	// 1, 2, 3 … without a gap in a conversation.
 	Seq uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`

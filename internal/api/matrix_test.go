@@ -46,6 +46,7 @@ const (
 	groupMgr = "NT   NF       NF     NF      NF PD     ok    ok    NF   PD"
 	ownerFor = "NT   NF       NF     NF      NF PD     PD    ok    NF   PD"
 	friends  = "NT   NF       ok     NF      NF NF     NF    NF    NF   PD"
+	own      = "NT   ok       ok     ok      ok ok     ok    ok    ok   PD"
 	nobody   = "NT   NF       NF     NF      NF NF     NF    NF    NF   PD"
 	denied   = "PD   PD       PD     PD      PD PD     PD    PD    PD   PD"
 	feed     = "NT   PD       PD     PD      PD PD     PD    PD    PD   PD"
@@ -207,6 +208,18 @@ var matrix = []cell{
 	}},
 	{"MessageService/SendMessage", "others' chat", friends, func(s *scene) proto.Message {
 		return &wire.SendMessageRequest{Conversation: s.chat, Content: text("hi")}
+	}},
+	{"MessageService/SendMessage", "own notes", own, func(s *scene) proto.Message {
+		return &wire.SendMessageRequest{Conversation: string(im.Saved(im.UserID(cmpOr(s.me.id, "x")))), Content: text("hi")}
+	}},
+	{"MessageService/SendMessage", "others' notes", nobody, func(s *scene) proto.Message {
+		return &wire.SendMessageRequest{Conversation: string(im.Saved(im.UserID(s.bob.id))), Content: text("hi")}
+	}},
+	{"MessageService/ListEntries", "own notes", own, func(s *scene) proto.Message {
+		return &wire.ListEntriesRequest{Conversation: string(im.Saved(im.UserID(cmpOr(s.me.id, "x"))))}
+	}},
+	{"MessageService/ListEntries", "others' notes", nobody, func(s *scene) proto.Message {
+		return &wire.ListEntriesRequest{Conversation: string(im.Saved(im.UserID(s.bob.id)))}
 	}},
 	{"MessageService/SendMessage", "own feed", feed, func(s *scene) proto.Message {
 		return &wire.SendMessageRequest{Conversation: "me:" + cmpOr(s.me.id, "x"), Content: text("hi")}

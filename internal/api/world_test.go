@@ -93,6 +93,9 @@ func (m *worldMembers) MaySend(ctx context.Context, u im.UserID, c im.Conversati
 	if c.Kind() == im.KindGroup {
 		return m.groups.MaySend(ctx, u, c)
 	}
+	if owner, saved := c.SavedBy(); saved && owner == u {
+		return 0, nil
+	}
 	peer, ok := c.Peer(u)
 	if !ok {
 		return 0, errStranger
@@ -109,6 +112,9 @@ func (m *worldMembers) MaySendNow(u im.UserID, c im.ConversationID, kind im.Entr
 	}
 	if c.Kind() == im.KindGroup {
 		return m.groups.MaySendNow(u, c)
+	}
+	if owner, saved := c.SavedBy(); saved {
+		return 0, owner == u, nil
 	}
 	peer, ok := c.Peer(u)
 	if !ok {
@@ -138,7 +144,8 @@ func (m *worldMembers) MayRecall(ctx context.Context, u im.UserID, c im.Conversa
 
 func (m *worldMembers) Membership(ctx context.Context, u im.UserID, c im.ConversationID, _ uint64) (im.Membership, error) {
 	_, inDM := c.Peer(u)
-	if owner, _ := c.MeUser(); inDM || owner == u && u != "" {
+	notes, _ := c.SavedBy()
+	if owner, _ := c.MeUser(); inDM || u != "" && (owner == u || notes == u) {
 		return im.Membership{Conversation: c, First: 1}, nil
 	}
 	got, ok, err := m.DB.Membership(ctx, u, c)

@@ -24,9 +24,18 @@ type members struct {
 
 var errNoConversation = im.Errorf(im.CodeNotFound, "no such conversation")
 
+// isSaved tells whether a conversation is the one of a user with themselves.
+func isSaved(c im.ConversationID, u im.UserID) bool {
+	owner, ok := c.SavedBy()
+	return ok && owner == u
+}
+
 func (m *members) MaySend(ctx context.Context, u im.UserID, c im.ConversationID, kind im.EntryKind) (uint64, error) {
 	switch c.Kind() {
 	case im.KindDM:
+		if isSaved(c, u) {
+			return 0, nil // no policy, nobody who could have blocked them
+		}
 		peer, ok := c.Peer(u)
 		if !ok {
 			return 0, errNoConversation
@@ -47,6 +56,9 @@ func (m *members) MaySend(ctx context.Context, u im.UserID, c im.ConversationID,
 func (m *members) MaySendNow(u im.UserID, c im.ConversationID, kind im.EntryKind) (roster uint64, known bool, err error) {
 	switch c.Kind() {
 	case im.KindDM:
+		if isSaved(c, u) {
+			return 0, true, nil
+		}
 		if peer, ok := c.Peer(u); ok {
 			known, err = m.contacts.MaySendNow(u, peer)
 		}
@@ -84,7 +96,7 @@ func (m *members) Membership(ctx context.Context, u im.UserID, c im.Conversation
 	whole := im.Membership{Conversation: c, First: 1}
 	switch c.Kind() {
 	case im.KindDM: // both may always read all of it
-		if _, ok := c.Peer(u); ok {
+		if _, ok := c.Peer(u); ok || isSaved(c, u) {
 			return whole, nil
 		}
 	case im.KindMe:

@@ -123,8 +123,8 @@ func (d *DB) Membership(ctx context.Context, user im.UserID, c im.ConversationID
 	return m, err == nil, d.failed("read", err)
 }
 
-// OpenDM makes a direct chat appear in the conversation lists of both. Opening
-// it again does nothing.
+// OpenDM makes a direct chat appear in the conversation lists of both, or of the one who
+// is both. Opening it again does nothing.
 func (d *DB) OpenDM(ctx context.Context, c im.ConversationID) error {
 	a, b, ok := c.DMMembers()
 	if !ok {
@@ -139,7 +139,7 @@ func (d *DB) OpenDM(ctx context.Context, c im.ConversationID) error {
 	}
 	var rows int
 	err := d.queryRow(ctx, "SELECT COUNT(*) FROM memberships WHERE conversation = $1 AND user_id IN ($2, $3)", c, a, b).Scan(&rows)
-	if err != nil || rows == 2 {
+	if err != nil || rows == 2 || rows == 1 && a == b {
 		return d.failed("read", err)
 	}
 	defer d.moved(a, b)

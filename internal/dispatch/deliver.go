@@ -86,6 +86,10 @@ func (d *Dispatcher) send(c im.ConversationID, p im.Parcel, to *[2]im.UserID) {
 	switch c.Kind() {
 	case im.KindDM:
 		to[0], to[1], _ = c.DMMembers()
+		if to[0] == to[1] { // a user's notes to themselves
+			d.gateways.ToUsers(to[:1], p)
+			return
+		}
 		d.gateways.ToUsers(to[:], p)
 	case im.KindGroup:
 		d.gateways.ToGroup(c, p)

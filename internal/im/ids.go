@@ -17,7 +17,7 @@ type SessionID string
 // ConnectionID names one socket while it lives, unique over all gateways.
 type ConnectionID string
 
-// ConversationID is `dm:<a>:<b>` with a < b, `grp:<id>` or `me:<user>`.
+// ConversationID is `dm:<a>:<b>` with a ≤ b, `grp:<id>` or `me:<user>`.
 type ConversationID string
 
 // MessageID is a UUIDv7 made by the sender; unique per sender for ever.
@@ -95,7 +95,7 @@ func ParseUserID(s string) (UserID, error) {
 func ParseConversationID(s string) (ConversationID, error) {
 	c := ConversationID(s)
 	if c.Kind() == KindInvalid {
-		return "", Wrong("conversation", "must be dm:<a>:<b> with a < b, grp:<id> or me:<user>, ids [A-Za-z0-9_-]{1,64}")
+		return "", Wrong("conversation", "must be dm:<a>:<b> with a <= b, grp:<id> or me:<user>, ids [A-Za-z0-9_-]{1,64}")
 	}
 	return c, nil
 }
@@ -120,22 +120,31 @@ func (c ConversationID) Kind() ConversationKind {
 	return KindInvalid
 }
 
-// pair reads <a>:<b> with a < b.
+// pair reads <a>:<b> with a ≤ b.
 func pair(s string) (a, b string, ok bool) {
 	n := idBytes(s)
 	if n == 0 || n > MaxID || n == len(s) || s[n] != ':' {
 		return "", "", false
 	}
 	a, b = s[:n], s[n+1:]
-	return a, b, ValidID(b) && a < b
+	return a, b, ValidID(b) && a <= b
 }
 
-// DM returns the direct chat of two different users.
+// DM returns the direct chat of two users; of one with themselves it is Saved.
 func DM(a, b UserID) ConversationID {
 	if a > b {
 		a, b = b, a
 	}
 	return ConversationID("dm:" + string(a) + ":" + string(b))
+}
+
+// Saved returns the conversation of a user with themselves: their notes (SPEC §4.29).
+func Saved(u UserID) ConversationID { return DM(u, u) }
+
+// SavedBy returns whose notes it has; ok is false for other conversations.
+func (c ConversationID) SavedBy() (u UserID, ok bool) {
+	a, b, ok := c.DMMembers()
+	return a, ok && a == b
 }
 
 // Group returns the conversation of a group id.
@@ -144,7 +153,8 @@ func Group(id string) ConversationID { return ConversationID("grp:" + id) }
 // Me returns a user's own feed.
 func Me(u UserID) ConversationID { return ConversationID("me:" + string(u)) }
 
-// DMMembers returns the two members of a dm; ok is false for other kinds.
+// DMMembers returns the two members of a dm, the same one twice where it is a user's with
+// themselves; ok is false for other kinds.
 func (c ConversationID) DMMembers() (a, b UserID, ok bool) {
 	if !strings.HasPrefix(string(c), "dm:") {
 		return "", "", false
@@ -156,11 +166,11 @@ func (c ConversationID) DMMembers() (a, b UserID, ok bool) {
 	return UserID(x), UserID(y), true
 }
 
-// Peer returns the other member of a dm; ok is false when u is not in it.
+// Peer returns the other member of a dm; ok is false when u is not in it, or alone.
 func (c ConversationID) Peer(u UserID) (peer UserID, ok bool) {
 	a, b, ok := c.DMMembers()
 	switch {
-	case !ok:
+	case !ok || a == b:
 		return "", false
 	case u == a:
 		return b, true

@@ -17,7 +17,7 @@ func TestConversationIDs(t *testing.T) {
 	long := strings.Repeat("x", im.MaxID)
 	for s, want := range map[string]im.ConversationKind{
 		"dm:a:b": im.KindDM, "dm:" + long + ":y": im.KindDM, "dm:A:a": im.KindDM, "grp:g": im.KindGroup, "me:a_-Z9": im.KindMe,
-		"": im.KindInvalid, "dm:b:a": im.KindInvalid, "dm:a:a": im.KindInvalid, "dm:a": im.KindInvalid, "dm:a:b:c": im.KindInvalid,
+		"": im.KindInvalid, "dm:b:a": im.KindInvalid, "dm:a:a": im.KindDM, "dm:a": im.KindInvalid, "dm:a:b:c": im.KindInvalid,
 		"dm::b": im.KindInvalid, "grp:": im.KindInvalid, "grp:a:b": im.KindInvalid, "grp:a.b": im.KindInvalid, "grp:*": im.KindInvalid,
 		"grp:>": im.KindInvalid, "me:é": im.KindInvalid, "me:a b": im.KindInvalid, "me:" + long + "x": im.KindInvalid,
 		"DM:a:b": im.KindInvalid, "grp:a\x00": im.KindInvalid, "grp:a\n": im.KindInvalid,

@@ -241,6 +241,9 @@ func mix(x uint64) uint64 {
 func members(c im.ConversationID, to *[2]im.UserID) []im.UserID {
 	if a, b, ok := c.DMMembers(); ok {
 		to[0], to[1] = a, b
+		if a == b {
+			return to[:1]
+		}
 		return to[:]
 	}
 	if u, ok := c.MeUser(); ok {

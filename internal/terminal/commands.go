@@ -25,6 +25,7 @@ func commands() []command {
 		{"open", "N | @user | conversation", "show a conversation and write there", 1, (*Chat).openCmd},
 		{"history", "[N]", "earlier messages (default 20)", 0, (*Chat).historyCmd},
 		{"delete", "#N…", "delete messages for yourself alone", 1, (*Chat).deleteCmd},
+		{"saved", "[text]", "open your notes to yourself, or add one", 0, (*Chat).savedCmd},
 		{"goto", "DATE [TIME]", "messages from a date on, like 2026-03-31 or 2026-03-31 14:30", 1, (*Chat).gotoCmd},
 		{"reply", "SEQ text", "answer a message", 2, (*Chat).replyCmd},
 		{"recall", "SEQ", "take a message back", 1, (*Chat).recallCmd},
@@ -252,7 +253,7 @@ func (c *Chat) openCmd(ctx context.Context, args []string) error {
 	return c.openID(ctx, id)
 }
 
-// named is the conversation that a number of /list, @user or its id names.
+// named is the conversation that a number of /list, @user, "saved" or its id names.
 func (c *Chat) named(ctx context.Context, id string) (string, error) {
 	if n, err := strconv.Atoi(id); err == nil {
 		c.mu.Lock()
@@ -268,6 +269,8 @@ func (c *Chat) named(ctx context.Context, id string) (string, error) {
 			return "", err
 		}
 		id = c.client.DM(user).ID()
+	} else if id == "saved" {
+		id = c.client.Saved().ID()
 	}
 	return id, nil
 }

@@ -59,3 +59,15 @@ func (c *Chat) deleteCmd(ctx context.Context, args []string) error {
 	c.printf("        · deleted for you\n")
 	return nil
 }
+
+// savedCmd opens the user's notes to themselves, or adds one to them.
+func (c *Chat) savedCmd(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		return c.openID(ctx, c.client.Saved().ID())
+	}
+	if _, err := c.client.Saved().SendAsync(ctx, strings.Join(args, " ")); err != nil {
+		return err
+	}
+	c.printf("        · saved\n")
+	return nil
+}

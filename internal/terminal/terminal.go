@@ -221,6 +221,9 @@ func (c *Chat) title(ctx context.Context, id string) string {
 	}
 	if rest, ok := strings.CutPrefix(id, "dm:"); ok {
 		a, b, _ := strings.Cut(rest, ":")
+		if a == b {
+			return "your notes"
+		}
 		if a == c.client.User() {
 			a = b
 		}

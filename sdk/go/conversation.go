@@ -23,6 +23,12 @@ func (c *Client) Conversation(id string) *Conversation { return &Conversation{c,
 // client does not know its own user, it is invalid.
 func (c *Client) DM(user string) *Conversation { return &Conversation{c, DM(c.userID(), user)} }
 
+// Saved returns the user's conversation with themselves: notes, and what they forward
+// there. Nobody else can read it or write in it, nothing in it is unread, and all their
+// devices have it. Before the first connect, when the client does not know its own user,
+// it is invalid. SPEC §4.29.
+func (c *Client) Saved() *Conversation { return c.DM(c.userID()) }
+
 // ID returns the conversation's id.
 func (v *Conversation) ID() string { return v.id }
 

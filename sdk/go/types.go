@@ -147,7 +147,7 @@ func kindOf(id string) Kind {
 	switch kind {
 	case "dm":
 		a, b, ok := strings.Cut(rest, ":")
-		if ok && validID(a) && validID(b) && a < b {
+		if ok && validID(a) && validID(b) && a <= b {
 			return KindDM
 		}
 	case "grp":
@@ -173,7 +173,8 @@ func validID(s string) bool {
 	return len(s) > 0 && len(s) <= 64
 }
 
-// DM returns the id of the direct chat of two users.
+// DM returns the id of the direct chat of two users; of one with themselves it has their
+// notes (Client.Saved).
 func DM(a, b string) string {
 	if a > b {
 		a, b = b, a
@@ -186,7 +187,10 @@ func peerOf(conversation, user string) string {
 		return ""
 	}
 	a, b, _ := strings.Cut(conversation[3:], ":")
-	if a == user {
+	switch {
+	case a == b:
+		return "" // one's notes
+	case a == user:
 		return b
 	}
 	return a

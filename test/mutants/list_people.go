@@ -12,6 +12,11 @@ const (
 // people are bugs of accounts, groups, contacts and what keeps them.
 var people = []Mutant{
 	{
+		Name: "saved-is-anybodys", Breaks: "nobody else reads or writes in a user's notes to themselves",
+		Hunks:   []Hunk{{"internal/app/members.go", "return ok && owner == u", "return ok && owner != \"\""}},
+		Package: "internal/app", Test: "TestSaved",
+	},
+	{
 		Name: "no-while-promised", Breaks: "24: nobody is refused for good while a change that concerns them is promised",
 		Hunks:   []Hunk{{groupDir + "/roster.go", "if no != nil && promised {", "if no != nil && promised && len(users) > 1 {"}},
 		Package: groupDir, Test: "TestNoWhilePromised",

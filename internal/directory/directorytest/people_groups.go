@@ -218,10 +218,14 @@ func groupBoundsOfReading(p *people) {
 
 	p.group("grp:a", "other", "m")
 	p.ok(p.db.OpenDM(p.ctx, im.DM("m", "o")))
+	for range 2 {
+		p.ok(p.db.OpenDM(p.ctx, im.Saved("m")))
+	}
 	p.change(c, "m", 5, 40, im.Event{Type: im.EventMemberLeft, Users: []im.UserID{"m"}})
 	all, _, err := p.db.Memberships(p.ctx, "m")
 	p.ok(err)
 	equal(p, "all of m's", all, []im.Membership{
+		{Conversation: "dm:m:m", First: 1},
 		{Conversation: "dm:m:o", First: 1},
 		{Conversation: "grp:a", First: 1, Title: "other"},
 		{Conversation: c, First: 30, Until: 40, Title: "two", Earlier: []im.Window{{First: 1, Until: 10}}},
