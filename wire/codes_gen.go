@@ -90,6 +90,8 @@ const (
 	CodeClockSkew Code = "clock_skew"
 	// The server fails at this very request, and would again; its log has the detail under the given reference. Nothing was stored.
 	CodeUnprocessable Code = "unprocessable"
+	// The server does not have what the streamed message says before this part: say all of it (content).
+	CodePartMissing Code = "part_missing"
 )
 
 // Action is what a client does about a code.
@@ -162,6 +164,7 @@ func Codes() []CodeInfo {
 		{CodeUnauthenticated, 4811, 401, ActionFix},
 		{CodeClockSkew, 4812, 400, ActionFix},
 		{CodeUnprocessable, 4813, 500, ActionFix},
+		{CodePartMissing, 4814, 409, ActionFix},
 	}
 }
 
@@ -252,6 +255,8 @@ func (c Code) Info() CodeInfo {
 		return CodeInfo{c, 4812, 400, ActionFix}
 	case CodeUnprocessable:
 		return CodeInfo{c, 4813, 500, ActionFix}
+	case CodePartMissing:
+		return CodeInfo{c, 4814, 409, ActionFix}
 	}
 	return CodeInfo{c, 4204, 500, ActionReconnect}
 }

@@ -44,6 +44,8 @@ const (
 	EntryKind_ENTRY_KIND_POLL_END EntryKind = 8
 	// The entry `target` was pinned, or is not any more: see `pinned`.
 	EntryKind_ENTRY_KIND_PIN EntryKind = 6
+	// The author of the streamed message `target` went on with it, or it has ended. The entry carries what the target says now. SPEC §4.26.
+	EntryKind_ENTRY_KIND_STREAM EntryKind = 9
 )
 
 // Enum value maps for EntryKind.
@@ -58,6 +60,7 @@ var (
 		7: "ENTRY_KIND_VOTE",
 		8: "ENTRY_KIND_POLL_END",
 		6: "ENTRY_KIND_PIN",
+		9: "ENTRY_KIND_STREAM",
 	}
 	EntryKind_value = map[string]int32{
 		"ENTRY_KIND_UNSPECIFIED": 0,
@@ -69,6 +72,7 @@ var (
 		"ENTRY_KIND_VOTE":        7,
 		"ENTRY_KIND_POLL_END":    8,
 		"ENTRY_KIND_PIN":         6,
+		"ENTRY_KIND_STREAM":      9,
 	}
 )
 
@@ -571,7 +575,13 @@ type Entry struct {
 	// It was said elsewhere before: the server's word. SPEC §4.23.
 	Forward *Forward `protobuf:"bytes,26,opt,name=forward,proto3" json:"forward,omitempty"`
 	// The user who reads it deleted the message for themselves: it is not shown, and nothing else of it is told than its place, sender and time. SPEC §4.28.
-	Deleted       bool `protobuf:"varint,27,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	Deleted bool `protobuf:"varint,27,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// The message is being said: more of it comes. STREAM: what the target is by then, and so for the next two. SPEC §4.26.
+	Streaming bool `protobuf:"varint,28,opt,name=streaming,proto3" json:"streaming,omitempty"`
+	// How often all that a streamed message said was replaced: see Part.
+	Replaced uint32 `protobuf:"varint,29,opt,name=replaced,proto3" json:"replaced,omitempty"`
+	// The server ended the streamed message, because its author was silent.
+	CutOff        bool `protobuf:"varint,30,opt,name=cut_off,json=cutOff,proto3" json:"cut_off,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -791,6 +801,27 @@ func (x *Entry) GetForward() *Forward {
 func (x *Entry) GetDeleted() bool {
 	if x != nil {
 		return x.Deleted
+	}
+	return false
+}
+
+func (x *Entry) GetStreaming() bool {
+	if x != nil {
+		return x.Streaming
+	}
+	return false
+}
+
+func (x *Entry) GetReplaced() uint32 {
+	if x != nil {
+		return x.Replaced
+	}
+	return 0
+}
+
+func (x *Entry) GetCutOff() bool {
+	if x != nil {
+		return x.CutOff
 	}
 	return false
 }
@@ -1748,7 +1779,7 @@ var File_skein_v1_entry_proto protoreflect.FileDescriptor
 
 const file_skein_v1_entry_proto_rawDesc = "" +
 	"\n" +
-	"\x14skein/v1/entry.proto\x12\bskein.v1\"\xbc\a\n" +
+	"\x14skein/v1/entry.proto\x12\bskein.v1\"\x8f\b\n" +
 	"\x05Entry\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
@@ -1779,7 +1810,10 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x06pinned\x18\x18 \x01(\v2\x10.skein.v1.PinnedR\x06pinned\x12\x16\n" +
 	"\x06silent\x18\x19 \x01(\bR\x06silent\x12+\n" +
 	"\aforward\x18\x1a \x01(\v2\x11.skein.v1.ForwardR\aforward\x12\x18\n" +
-	"\adeleted\x18\x1b \x01(\bR\adeleted\x1a8\n" +
+	"\adeleted\x18\x1b \x01(\bR\adeleted\x12\x1c\n" +
+	"\tstreaming\x18\x1c \x01(\bR\tstreaming\x12\x1a\n" +
+	"\breplaced\x18\x1d \x01(\rR\breplaced\x12\x17\n" +
+	"\acut_off\x18\x1e \x01(\bR\x06cutOff\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -1864,7 +1898,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\r_announcementB\f\n" +
 	"\n" +
 	"_muted_allB\x0e\n" +
-	"\f_slow_mode_s*\xe2\x01\n" +
+	"\f_slow_mode_s*\xf3\x01\n" +
 	"\tEntryKind\x12\x1a\n" +
 	"\x16ENTRY_KIND_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12ENTRY_KIND_MESSAGE\x10\x01\x12\x15\n" +
@@ -1874,7 +1908,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x13ENTRY_KIND_REACTION\x10\x05\x12\x13\n" +
 	"\x0fENTRY_KIND_VOTE\x10\a\x12\x17\n" +
 	"\x13ENTRY_KIND_POLL_END\x10\b\x12\x12\n" +
-	"\x0eENTRY_KIND_PIN\x10\x06\"\x04\b\t\x10\t*\\\n" +
+	"\x0eENTRY_KIND_PIN\x10\x06\x12\x15\n" +
+	"\x11ENTRY_KIND_STREAM\x10\t*\\\n" +
 	"\fGroupMention\x12\x1d\n" +
 	"\x19GROUP_MENTION_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11GROUP_MENTION_ALL\x10\x01\x12\x16\n" +

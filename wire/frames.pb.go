@@ -431,6 +431,7 @@ type ServerFrame struct {
 	//	*ServerFrame_MyState
 	//	*ServerFrame_Signal
 	//	*ServerFrame_Renewed
+	//	*ServerFrame_Part
 	Frame         isServerFrame_Frame `protobuf_oneof:"frame"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -653,6 +654,15 @@ func (x *ServerFrame) GetRenewed() *Renewed {
 	return nil
 }
 
+func (x *ServerFrame) GetPart() *Part {
+	if x != nil {
+		if x, ok := x.Frame.(*ServerFrame_Part); ok {
+			return x.Part
+		}
+	}
+	return nil
+}
+
 type isServerFrame_Frame interface {
 	isServerFrame_Frame()
 }
@@ -737,6 +747,10 @@ type ServerFrame_Renewed struct {
 	Renewed *Renewed `protobuf:"bytes,20,opt,name=renewed,proto3,oneof"`
 }
 
+type ServerFrame_Part struct {
+	Part *Part `protobuf:"bytes,21,opt,name=part,proto3,oneof"`
+}
+
 func (*ServerFrame_Welcome) isServerFrame_Frame() {}
 
 func (*ServerFrame_SendAck) isServerFrame_Frame() {}
@@ -776,6 +790,8 @@ func (*ServerFrame_MyState) isServerFrame_Frame() {}
 func (*ServerFrame_Signal) isServerFrame_Frame() {}
 
 func (*ServerFrame_Renewed) isServerFrame_Frame() {}
+
+func (*ServerFrame_Part) isServerFrame_Frame() {}
 
 // One installation of a client.
 type Device struct {
@@ -1132,7 +1148,7 @@ type Limits struct {
 	InFlight uint32 `protobuf:"varint,5,opt,name=in_flight,json=inFlight,proto3" json:"in_flight,omitempty"`
 	// What this device may ask of the node it is connected to, over all its connections there and over HTTP.
 	// A Call counts as what its method does. SPEC §1.5.
-	// Send, Amend, SendMessage, EditMessage, ReactToMessage, VoteInPoll, EndPoll, PinMessage, ForwardMessages, RecallMessage …
+	// Send, Amend, SendMessage, EditMessage, ReactToMessage, VoteInPoll, EndPoll, PinMessage, ForwardMessages, StreamMessage, RecallMessage …
 	Sends *Rate `protobuf:"bytes,6,opt,name=sends,proto3" json:"sends,omitempty"`
 	// … Received, Read, MarkRead …
 	Marks *Rate `protobuf:"bytes,7,opt,name=marks,proto3" json:"marks,omitempty"`
@@ -1404,7 +1420,9 @@ type Send struct {
 	// In groups only: who may, says Group.who_may_mention_all. SPEC §4.17.
 	GroupMention GroupMention `protobuf:"varint,9,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
 	// It counts as unread, and nobody is to be notified of it. SPEC §4.22.
-	Silent        bool `protobuf:"varint,10,opt,name=silent,proto3" json:"silent,omitempty"`
+	Silent bool `protobuf:"varint,10,opt,name=silent,proto3" json:"silent,omitempty"`
+	// It goes on by StreamMessage. The content is text then, and there is no poll. SPEC §4.26.
+	Streaming     bool `protobuf:"varint,11,opt,name=streaming,proto3" json:"streaming,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1505,6 +1523,13 @@ func (x *Send) GetGroupMention() GroupMention {
 func (x *Send) GetSilent() bool {
 	if x != nil {
 		return x.Silent
+	}
+	return false
+}
+
+func (x *Send) GetStreaming() bool {
+	if x != nil {
+		return x.Streaming
 	}
 	return false
 }
@@ -3064,6 +3089,95 @@ func (x *Typing) GetUser() string {
 	return ""
 }
 
+// The next part of a streamed message, for those who are connected; it may be lost, and comes in no order with entries. Who says so far as many bytes as `offset` and has the message with the same `replaced` adds the text; others wait for the next STREAM entry, which says all. SPEC §4.26.
+type Part struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// Its author.
+	User string `protobuf:"bytes,2,opt,name=user,proto3" json:"user,omitempty"`
+	// The message's.
+	Seq uint64 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
+	// As in the Entry.
+	Replaced uint32 `protobuf:"varint,4,opt,name=replaced,proto3" json:"replaced,omitempty"`
+	// Bytes of text before it.
+	Offset        uint64 `protobuf:"varint,5,opt,name=offset,proto3" json:"offset,omitempty"`
+	Text          string `protobuf:"bytes,6,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Part) Reset() {
+	*x = Part{}
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Part) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Part) ProtoMessage() {}
+
+func (x *Part) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Part.ProtoReflect.Descriptor instead.
+func (*Part) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Part) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *Part) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *Part) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *Part) GetReplaced() uint32 {
+	if x != nil {
+		return x.Replaced
+	}
+	return 0
+}
+
+func (x *Part) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *Part) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // What is told to those who are connected, and not kept: the same rules as for Typing. Client: to the others of the conversation. Server: `user` said it. SPEC §6.9.
 type Signal struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -3079,7 +3193,7 @@ type Signal struct {
 
 func (x *Signal) Reset() {
 	*x = Signal{}
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3091,7 +3205,7 @@ func (x *Signal) String() string {
 func (*Signal) ProtoMessage() {}
 
 func (x *Signal) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3104,7 +3218,7 @@ func (x *Signal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signal.ProtoReflect.Descriptor instead.
 func (*Signal) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Signal) GetConversation() string {
@@ -3145,7 +3259,7 @@ type Renew struct {
 
 func (x *Renew) Reset() {
 	*x = Renew{}
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3157,7 +3271,7 @@ func (x *Renew) String() string {
 func (*Renew) ProtoMessage() {}
 
 func (x *Renew) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3170,7 +3284,7 @@ func (x *Renew) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renew.ProtoReflect.Descriptor instead.
 func (*Renew) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Renew) GetToken() string {
@@ -3189,7 +3303,7 @@ type Renewed struct {
 
 func (x *Renewed) Reset() {
 	*x = Renewed{}
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3201,7 +3315,7 @@ func (x *Renewed) String() string {
 func (*Renewed) ProtoMessage() {}
 
 func (x *Renewed) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3214,7 +3328,7 @@ func (x *Renewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewed.ProtoReflect.Descriptor instead.
 func (*Renewed) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Renewed) GetTokenExpiresAtMs() int64 {
@@ -3234,7 +3348,7 @@ type Background struct {
 
 func (x *Background) Reset() {
 	*x = Background{}
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3246,7 +3360,7 @@ func (x *Background) String() string {
 func (*Background) ProtoMessage() {}
 
 func (x *Background) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3259,7 +3373,7 @@ func (x *Background) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Background.ProtoReflect.Descriptor instead.
 func (*Background) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Background) GetOn() bool {
@@ -3279,7 +3393,7 @@ type WatchPresence struct {
 
 func (x *WatchPresence) Reset() {
 	*x = WatchPresence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3291,7 +3405,7 @@ func (x *WatchPresence) String() string {
 func (*WatchPresence) ProtoMessage() {}
 
 func (x *WatchPresence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3304,7 +3418,7 @@ func (x *WatchPresence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPresence.ProtoReflect.Descriptor instead.
 func (*WatchPresence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *WatchPresence) GetUsers() []string {
@@ -3326,7 +3440,7 @@ type Presence struct {
 
 func (x *Presence) Reset() {
 	*x = Presence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3338,7 +3452,7 @@ func (x *Presence) String() string {
 func (*Presence) ProtoMessage() {}
 
 func (x *Presence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3351,7 +3465,7 @@ func (x *Presence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Presence.ProtoReflect.Descriptor instead.
 func (*Presence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Presence) GetUser() string {
@@ -3395,7 +3509,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3407,7 +3521,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3420,7 +3534,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Call) GetNumber() uint32 {
@@ -3500,7 +3614,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3512,7 +3626,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3525,7 +3639,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Result) GetNumber() uint32 {
@@ -3604,7 +3718,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_skein_v1_frames_proto_msgTypes[35]
+	mi := &file_skein_v1_frames_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3616,7 +3730,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[35]
+	mi := &file_skein_v1_frames_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3629,7 +3743,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{35}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Ping) GetPosition() string {
@@ -3659,7 +3773,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_skein_v1_frames_proto_msgTypes[36]
+	mi := &file_skein_v1_frames_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3671,7 +3785,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[36]
+	mi := &file_skein_v1_frames_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3684,7 +3798,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{36}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Pong) GetServerTimeMs() int64 {
@@ -3718,7 +3832,7 @@ type Heads struct {
 
 func (x *Heads) Reset() {
 	*x = Heads{}
-	mi := &file_skein_v1_frames_proto_msgTypes[37]
+	mi := &file_skein_v1_frames_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3730,7 +3844,7 @@ func (x *Heads) String() string {
 func (*Heads) ProtoMessage() {}
 
 func (x *Heads) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[37]
+	mi := &file_skein_v1_frames_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3743,7 +3857,7 @@ func (x *Heads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heads.ProtoReflect.Descriptor instead.
 func (*Heads) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{37}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Heads) GetHeads() []*Head {
@@ -3763,7 +3877,7 @@ type Head struct {
 
 func (x *Head) Reset() {
 	*x = Head{}
-	mi := &file_skein_v1_frames_proto_msgTypes[38]
+	mi := &file_skein_v1_frames_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3775,7 +3889,7 @@ func (x *Head) String() string {
 func (*Head) ProtoMessage() {}
 
 func (x *Head) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[38]
+	mi := &file_skein_v1_frames_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3788,7 +3902,7 @@ func (x *Head) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Head.ProtoReflect.Descriptor instead.
 func (*Head) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{38}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Head) GetConversation() string {
@@ -3814,7 +3928,7 @@ type Resync struct {
 
 func (x *Resync) Reset() {
 	*x = Resync{}
-	mi := &file_skein_v1_frames_proto_msgTypes[39]
+	mi := &file_skein_v1_frames_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3826,7 +3940,7 @@ func (x *Resync) String() string {
 func (*Resync) ProtoMessage() {}
 
 func (x *Resync) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[39]
+	mi := &file_skein_v1_frames_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3839,7 +3953,7 @@ func (x *Resync) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resync.ProtoReflect.Descriptor instead.
 func (*Resync) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{39}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{40}
 }
 
 // The server ends this session's connection and tells why; code `replaced` names the device that took its place.
@@ -3855,7 +3969,7 @@ type Kick struct {
 
 func (x *Kick) Reset() {
 	*x = Kick{}
-	mi := &file_skein_v1_frames_proto_msgTypes[40]
+	mi := &file_skein_v1_frames_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3867,7 +3981,7 @@ func (x *Kick) String() string {
 func (*Kick) ProtoMessage() {}
 
 func (x *Kick) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[40]
+	mi := &file_skein_v1_frames_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3880,7 +3994,7 @@ func (x *Kick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kick.ProtoReflect.Descriptor instead.
 func (*Kick) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{40}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Kick) GetError() *Error {
@@ -3914,7 +4028,7 @@ type GoAway struct {
 
 func (x *GoAway) Reset() {
 	*x = GoAway{}
-	mi := &file_skein_v1_frames_proto_msgTypes[41]
+	mi := &file_skein_v1_frames_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3926,7 +4040,7 @@ func (x *GoAway) String() string {
 func (*GoAway) ProtoMessage() {}
 
 func (x *GoAway) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[41]
+	mi := &file_skein_v1_frames_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3939,7 +4053,7 @@ func (x *GoAway) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoAway.ProtoReflect.Descriptor instead.
 func (*GoAway) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{41}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *GoAway) GetRetryAfterMs() uint32 {
@@ -3958,7 +4072,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_skein_v1_frames_proto_msgTypes[42]
+	mi := &file_skein_v1_frames_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3970,7 +4084,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[42]
+	mi := &file_skein_v1_frames_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3983,7 +4097,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{42}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{43}
 }
 
 // What went wrong; the code is from proto/codes.json and its range tells what to do. SPEC §9.
@@ -4006,7 +4120,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_skein_v1_frames_proto_msgTypes[43]
+	mi := &file_skein_v1_frames_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4018,7 +4132,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[43]
+	mi := &file_skein_v1_frames_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4031,7 +4145,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{43}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Error) GetCode() string {
@@ -4109,7 +4223,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"background\x18\x10 \x01(\v2\x14.skein.v1.BackgroundH\x00R\n" +
 	"background\x12'\n" +
 	"\x05amend\x18\x11 \x01(\v2\x0f.skein.v1.AmendH\x00R\x05amendB\a\n" +
-	"\x05frame\"\x91\a\n" +
+	"\x05frame\"\xb7\a\n" +
 	"\vServerFrame\x12-\n" +
 	"\awelcome\x18\x01 \x01(\v2\x11.skein.v1.WelcomeH\x00R\awelcome\x12.\n" +
 	"\bsend_ack\x18\x02 \x01(\v2\x11.skein.v1.SendAckH\x00R\asendAck\x124\n" +
@@ -4133,7 +4247,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05error\x18\x11 \x01(\v2\x0f.skein.v1.ErrorH\x00R\x05error\x12.\n" +
 	"\bmy_state\x18\x12 \x01(\v2\x11.skein.v1.MyStateH\x00R\amyState\x12*\n" +
 	"\x06signal\x18\x13 \x01(\v2\x10.skein.v1.SignalH\x00R\x06signal\x12-\n" +
-	"\arenewed\x18\x14 \x01(\v2\x11.skein.v1.RenewedH\x00R\arenewedB\a\n" +
+	"\arenewed\x18\x14 \x01(\v2\x11.skein.v1.RenewedH\x00R\arenewed\x12$\n" +
+	"\x04part\x18\x15 \x01(\v2\x0e.skein.v1.PartH\x00R\x04partB\a\n" +
 	"\x05frame\"Y\n" +
 	"\x06Device\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12+\n" +
@@ -4197,7 +4312,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04Rate\x12\x14\n" +
 	"\x05burst\x18\x01 \x01(\rR\x05burst\x12\x1d\n" +
 	"\n" +
-	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xa1\x03\n" +
+	"per_second\x18\x02 \x01(\x01R\tperSecond\"\xbf\x03\n" +
 	"\x04Send\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -4210,7 +4325,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04poll\x18\b \x01(\v2\x0e.skein.v1.PollR\x04poll\x12;\n" +
 	"\rgroup_mention\x18\t \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x12\x16\n" +
 	"\x06silent\x18\n" +
-	" \x01(\bR\x06silent\x1a8\n" +
+	" \x01(\bR\x06silent\x12\x1c\n" +
+	"\tstreaming\x18\v \x01(\bR\tstreaming\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -4339,7 +4455,14 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04last\x18\t \x01(\v2\x10.skein.v1.NewestR\x04last\"@\n" +
 	"\x06Typing\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
-	"\x04user\x18\x02 \x01(\tR\x04user\"h\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\"\x98\x01\n" +
+	"\x04Part\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
+	"\x04user\x18\x02 \x01(\tR\x04user\x12\x10\n" +
+	"\x03seq\x18\x03 \x01(\x04R\x03seq\x12\x1a\n" +
+	"\breplaced\x18\x04 \x01(\rR\breplaced\x12\x16\n" +
+	"\x06offset\x18\x05 \x01(\x04R\x06offset\x12\x12\n" +
+	"\x04text\x18\x06 \x01(\tR\x04text\"h\n" +
 	"\x06Signal\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\x12\x12\n" +
@@ -4423,7 +4546,7 @@ func file_skein_v1_frames_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
 var file_skein_v1_frames_proto_goTypes = []any{
 	(DeviceClass)(0),          // 0: skein.v1.DeviceClass
 	(*ClientFrame)(nil),       // 1: skein.v1.ClientFrame
@@ -4453,35 +4576,36 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	(*Pulls)(nil),             // 25: skein.v1.Pulls
 	(*Range)(nil),             // 26: skein.v1.Range
 	(*Typing)(nil),            // 27: skein.v1.Typing
-	(*Signal)(nil),            // 28: skein.v1.Signal
-	(*Renew)(nil),             // 29: skein.v1.Renew
-	(*Renewed)(nil),           // 30: skein.v1.Renewed
-	(*Background)(nil),        // 31: skein.v1.Background
-	(*WatchPresence)(nil),     // 32: skein.v1.WatchPresence
-	(*Presence)(nil),          // 33: skein.v1.Presence
-	(*Call)(nil),              // 34: skein.v1.Call
-	(*Result)(nil),            // 35: skein.v1.Result
-	(*Ping)(nil),              // 36: skein.v1.Ping
-	(*Pong)(nil),              // 37: skein.v1.Pong
-	(*Heads)(nil),             // 38: skein.v1.Heads
-	(*Head)(nil),              // 39: skein.v1.Head
-	(*Resync)(nil),            // 40: skein.v1.Resync
-	(*Kick)(nil),              // 41: skein.v1.Kick
-	(*GoAway)(nil),            // 42: skein.v1.GoAway
-	(*Bye)(nil),               // 43: skein.v1.Bye
-	(*Error)(nil),             // 44: skein.v1.Error
-	nil,                       // 45: skein.v1.Send.ExtraEntry
-	nil,                       // 46: skein.v1.Edit.ExtraEntry
-	(*Content)(nil),           // 47: skein.v1.Content
-	(*Poll)(nil),              // 48: skein.v1.Poll
-	(GroupMention)(0),         // 49: skein.v1.GroupMention
-	(*React)(nil),             // 50: skein.v1.React
-	(*Vote)(nil),              // 51: skein.v1.Vote
-	(*PollEnd)(nil),           // 52: skein.v1.PollEnd
-	(*Pin)(nil),               // 53: skein.v1.Pin
-	(*Entry)(nil),             // 54: skein.v1.Entry
-	(*Newest)(nil),            // 55: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 56: google.protobuf.Struct
+	(*Part)(nil),              // 28: skein.v1.Part
+	(*Signal)(nil),            // 29: skein.v1.Signal
+	(*Renew)(nil),             // 30: skein.v1.Renew
+	(*Renewed)(nil),           // 31: skein.v1.Renewed
+	(*Background)(nil),        // 32: skein.v1.Background
+	(*WatchPresence)(nil),     // 33: skein.v1.WatchPresence
+	(*Presence)(nil),          // 34: skein.v1.Presence
+	(*Call)(nil),              // 35: skein.v1.Call
+	(*Result)(nil),            // 36: skein.v1.Result
+	(*Ping)(nil),              // 37: skein.v1.Ping
+	(*Pong)(nil),              // 38: skein.v1.Pong
+	(*Heads)(nil),             // 39: skein.v1.Heads
+	(*Head)(nil),              // 40: skein.v1.Head
+	(*Resync)(nil),            // 41: skein.v1.Resync
+	(*Kick)(nil),              // 42: skein.v1.Kick
+	(*GoAway)(nil),            // 43: skein.v1.GoAway
+	(*Bye)(nil),               // 44: skein.v1.Bye
+	(*Error)(nil),             // 45: skein.v1.Error
+	nil,                       // 46: skein.v1.Send.ExtraEntry
+	nil,                       // 47: skein.v1.Edit.ExtraEntry
+	(*Content)(nil),           // 48: skein.v1.Content
+	(*Poll)(nil),              // 49: skein.v1.Poll
+	(GroupMention)(0),         // 50: skein.v1.GroupMention
+	(*React)(nil),             // 51: skein.v1.React
+	(*Vote)(nil),              // 52: skein.v1.Vote
+	(*PollEnd)(nil),           // 53: skein.v1.PollEnd
+	(*Pin)(nil),               // 54: skein.v1.Pin
+	(*Entry)(nil),             // 55: skein.v1.Entry
+	(*Newest)(nil),            // 56: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 57: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
@@ -4491,15 +4615,15 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	18, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
 	24, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
 	27, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
-	32, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
-	34, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
-	36, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
-	37, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
-	43, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
+	33, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
+	35, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
+	37, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
+	38, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
+	44, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
 	25, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
-	28, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
-	29, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
-	31, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
+	29, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
+	30, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
+	32, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
 	10, // 16: skein.v1.ClientFrame.amend:type_name -> skein.v1.Amend
 	5,  // 17: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
 	12, // 18: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
@@ -4509,67 +4633,68 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	19, // 22: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
 	26, // 23: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
 	27, // 24: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
-	33, // 25: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
-	35, // 26: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
-	37, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
-	36, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
-	38, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
-	40, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
-	41, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
-	42, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
-	44, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
+	34, // 25: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
+	36, // 26: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
+	38, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
+	37, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
+	39, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
+	41, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
+	42, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
+	43, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
+	45, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
 	21, // 34: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
-	28, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
-	30, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
-	0,  // 37: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
-	3,  // 38: skein.v1.Hello.device:type_name -> skein.v1.Device
-	18, // 39: skein.v1.Hello.sync:type_name -> skein.v1.Sync
-	6,  // 40: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
-	7,  // 41: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
-	8,  // 42: skein.v1.Limits.sends:type_name -> skein.v1.Rate
-	8,  // 43: skein.v1.Limits.marks:type_name -> skein.v1.Rate
-	8,  // 44: skein.v1.Limits.reads:type_name -> skein.v1.Rate
-	8,  // 45: skein.v1.Limits.calls:type_name -> skein.v1.Rate
-	8,  // 46: skein.v1.Limits.signals:type_name -> skein.v1.Rate
-	47, // 47: skein.v1.Send.content:type_name -> skein.v1.Content
-	45, // 48: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
-	48, // 49: skein.v1.Send.poll:type_name -> skein.v1.Poll
-	49, // 50: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
-	11, // 51: skein.v1.Amend.edit:type_name -> skein.v1.Edit
-	50, // 52: skein.v1.Amend.react:type_name -> skein.v1.React
-	51, // 53: skein.v1.Amend.vote:type_name -> skein.v1.Vote
-	52, // 54: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
-	53, // 55: skein.v1.Amend.pin:type_name -> skein.v1.Pin
-	47, // 56: skein.v1.Edit.content:type_name -> skein.v1.Content
-	46, // 57: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
-	49, // 58: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
-	44, // 59: skein.v1.SendError.error:type_name -> skein.v1.Error
-	54, // 60: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	55, // 61: skein.v1.Sync.newest:type_name -> skein.v1.Newest
-	20, // 62: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	44, // 63: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	54, // 64: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	23, // 65: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	54, // 66: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	55, // 67: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
-	21, // 68: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
-	22, // 69: skein.v1.MyState.deleted:type_name -> skein.v1.SeqRange
-	24, // 70: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
-	54, // 71: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	44, // 72: skein.v1.Range.error:type_name -> skein.v1.Error
-	54, // 73: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	55, // 74: skein.v1.Range.last:type_name -> skein.v1.Newest
-	56, // 75: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	56, // 76: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	44, // 77: skein.v1.Result.error:type_name -> skein.v1.Error
-	39, // 78: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	44, // 79: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 80: skein.v1.Kick.by:type_name -> skein.v1.Device
-	81, // [81:81] is the sub-list for method output_type
-	81, // [81:81] is the sub-list for method input_type
-	81, // [81:81] is the sub-list for extension type_name
-	81, // [81:81] is the sub-list for extension extendee
-	0,  // [0:81] is the sub-list for field type_name
+	29, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
+	31, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
+	28, // 37: skein.v1.ServerFrame.part:type_name -> skein.v1.Part
+	0,  // 38: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
+	3,  // 39: skein.v1.Hello.device:type_name -> skein.v1.Device
+	18, // 40: skein.v1.Hello.sync:type_name -> skein.v1.Sync
+	6,  // 41: skein.v1.Welcome.heartbeat:type_name -> skein.v1.Heartbeat
+	7,  // 42: skein.v1.Welcome.limits:type_name -> skein.v1.Limits
+	8,  // 43: skein.v1.Limits.sends:type_name -> skein.v1.Rate
+	8,  // 44: skein.v1.Limits.marks:type_name -> skein.v1.Rate
+	8,  // 45: skein.v1.Limits.reads:type_name -> skein.v1.Rate
+	8,  // 46: skein.v1.Limits.calls:type_name -> skein.v1.Rate
+	8,  // 47: skein.v1.Limits.signals:type_name -> skein.v1.Rate
+	48, // 48: skein.v1.Send.content:type_name -> skein.v1.Content
+	46, // 49: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
+	49, // 50: skein.v1.Send.poll:type_name -> skein.v1.Poll
+	50, // 51: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
+	11, // 52: skein.v1.Amend.edit:type_name -> skein.v1.Edit
+	51, // 53: skein.v1.Amend.react:type_name -> skein.v1.React
+	52, // 54: skein.v1.Amend.vote:type_name -> skein.v1.Vote
+	53, // 55: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
+	54, // 56: skein.v1.Amend.pin:type_name -> skein.v1.Pin
+	48, // 57: skein.v1.Edit.content:type_name -> skein.v1.Content
+	47, // 58: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
+	50, // 59: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
+	45, // 60: skein.v1.SendError.error:type_name -> skein.v1.Error
+	55, // 61: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	56, // 62: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	20, // 63: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
+	45, // 64: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	55, // 65: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	23, // 66: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	55, // 67: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	56, // 68: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	21, // 69: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
+	22, // 70: skein.v1.MyState.deleted:type_name -> skein.v1.SeqRange
+	24, // 71: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
+	55, // 72: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	45, // 73: skein.v1.Range.error:type_name -> skein.v1.Error
+	55, // 74: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	56, // 75: skein.v1.Range.last:type_name -> skein.v1.Newest
+	57, // 76: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	57, // 77: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	45, // 78: skein.v1.Result.error:type_name -> skein.v1.Error
+	40, // 79: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	45, // 80: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 81: skein.v1.Kick.by:type_name -> skein.v1.Device
+	82, // [82:82] is the sub-list for method output_type
+	82, // [82:82] is the sub-list for method input_type
+	82, // [82:82] is the sub-list for extension type_name
+	82, // [82:82] is the sub-list for extension extendee
+	0,  // [0:82] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -4618,6 +4743,7 @@ func file_skein_v1_frames_proto_init() {
 		(*ServerFrame_MyState)(nil),
 		(*ServerFrame_Signal)(nil),
 		(*ServerFrame_Renewed)(nil),
+		(*ServerFrame_Part)(nil),
 	}
 	file_skein_v1_frames_proto_msgTypes[9].OneofWrappers = []any{
 		(*Amend_Edit)(nil),
@@ -4626,23 +4752,23 @@ func file_skein_v1_frames_proto_init() {
 		(*Amend_EndPoll)(nil),
 		(*Amend_Pin)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[33].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[34].OneofWrappers = []any{
 		(*Call_Body)(nil),
 		(*Call_Json)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[34].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[35].OneofWrappers = []any{
 		(*Result_Body)(nil),
 		(*Result_Json)(nil),
 		(*Result_Error)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[35].OneofWrappers = []any{}
+	file_skein_v1_frames_proto_msgTypes[36].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_frames_proto_rawDesc), len(file_skein_v1_frames_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   46,
+			NumMessages:   47,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

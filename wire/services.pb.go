@@ -6214,7 +6214,9 @@ type SendMessageRequest struct {
 	Poll         *Poll        `protobuf:"bytes,7,opt,name=poll,proto3" json:"poll,omitempty"`
 	GroupMention GroupMention `protobuf:"varint,8,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
 	// As in the Send. SPEC §4.22.
-	Silent        bool `protobuf:"varint,9,opt,name=silent,proto3" json:"silent,omitempty"`
+	Silent bool `protobuf:"varint,9,opt,name=silent,proto3" json:"silent,omitempty"`
+	// As in the Send. SPEC §4.26.
+	Streaming     bool `protobuf:"varint,10,opt,name=streaming,proto3" json:"streaming,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -6312,6 +6314,13 @@ func (x *SendMessageRequest) GetSilent() bool {
 	return false
 }
 
+func (x *SendMessageRequest) GetStreaming() bool {
+	if x != nil {
+		return x.Streaming
+	}
+	return false
+}
+
 type SendMessageResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -6372,6 +6381,157 @@ func (x *SendMessageResponse) GetStoredAtMs() int64 {
 	return 0
 }
 
+type StreamMessageRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// The message's.
+	Seq uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	// As in SendMessage: of the STREAM entry, if one is stored.
+	Id []byte `protobuf:"bytes,3,opt,name=id,proto3" json:"id,omitempty"`
+	// How many bytes of text the message has before this part …
+	Offset uint64 `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
+	// … which is put there. Empty: nothing is.
+	Text string `protobuf:"bytes,5,opt,name=text,proto3" json:"text,omitempty"`
+	// All that the message says from now on, in the place of what it said; without offset and text.
+	Content *Content `protobuf:"bytes,6,opt,name=content,proto3" json:"content,omitempty"`
+	// This was the last part.
+	End           bool `protobuf:"varint,7,opt,name=end,proto3" json:"end,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamMessageRequest) Reset() {
+	*x = StreamMessageRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[110]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamMessageRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamMessageRequest) ProtoMessage() {}
+
+func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[110]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamMessageRequest.ProtoReflect.Descriptor instead.
+func (*StreamMessageRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
+}
+
+func (x *StreamMessageRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *StreamMessageRequest) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *StreamMessageRequest) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *StreamMessageRequest) GetOffset() uint64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *StreamMessageRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *StreamMessageRequest) GetContent() *Content {
+	if x != nil {
+		return x.Content
+	}
+	return nil
+}
+
+func (x *StreamMessageRequest) GetEnd() bool {
+	if x != nil {
+		return x.End
+	}
+	return false
+}
+
+type StreamMessageResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    []byte                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Seq of the STREAM entry by which all of it is durable; 0: it is told to who is here, and durable a little later.
+	Seq           uint64 `protobuf:"varint,2,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamMessageResponse) Reset() {
+	*x = StreamMessageResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[111]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamMessageResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamMessageResponse) ProtoMessage() {}
+
+func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[111]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamMessageResponse.ProtoReflect.Descriptor instead.
+func (*StreamMessageResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
+}
+
+func (x *StreamMessageResponse) GetId() []byte {
+	if x != nil {
+		return x.Id
+	}
+	return nil
+}
+
+func (x *StreamMessageResponse) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
 type RecallMessageRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
@@ -6382,7 +6542,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6394,7 +6554,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6407,7 +6567,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -6434,7 +6594,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6446,7 +6606,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6459,7 +6619,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -6486,7 +6646,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6498,7 +6658,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6511,7 +6671,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -6575,7 +6735,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6587,7 +6747,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6600,7 +6760,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -6638,7 +6798,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6650,7 +6810,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6663,7 +6823,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -6705,7 +6865,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6717,7 +6877,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6730,7 +6890,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -6764,7 +6924,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6776,7 +6936,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6789,7 +6949,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -6849,7 +7009,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6861,7 +7021,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6874,7 +7034,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -6923,7 +7083,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6935,7 +7095,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6948,7 +7108,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -6981,7 +7141,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6993,7 +7153,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7006,7 +7166,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -7055,7 +7215,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7067,7 +7227,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7080,7 +7240,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -7108,7 +7268,7 @@ type ListReadersRequest struct {
 
 func (x *ListReadersRequest) Reset() {
 	*x = ListReadersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7120,7 +7280,7 @@ func (x *ListReadersRequest) String() string {
 func (*ListReadersRequest) ProtoMessage() {}
 
 func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7133,7 +7293,7 @@ func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersRequest.ProtoReflect.Descriptor instead.
 func (*ListReadersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *ListReadersRequest) GetConversation() string {
@@ -7162,7 +7322,7 @@ type ListReadersResponse struct {
 
 func (x *ListReadersResponse) Reset() {
 	*x = ListReadersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7174,7 +7334,7 @@ func (x *ListReadersResponse) String() string {
 func (*ListReadersResponse) ProtoMessage() {}
 
 func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7187,7 +7347,7 @@ func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersResponse.ProtoReflect.Descriptor instead.
 func (*ListReadersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *ListReadersResponse) GetRead() []string {
@@ -7215,7 +7375,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7227,7 +7387,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7240,7 +7400,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *Reacted) GetUser() string {
@@ -7271,7 +7431,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7283,7 +7443,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7296,7 +7456,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -7338,7 +7498,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7350,7 +7510,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7363,7 +7523,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -7391,7 +7551,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7403,7 +7563,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7416,7 +7576,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -7451,7 +7611,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7463,7 +7623,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7476,7 +7636,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -7509,7 +7669,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7521,7 +7681,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7534,7 +7694,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -7583,7 +7743,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7595,7 +7755,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7608,7 +7768,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -7641,7 +7801,7 @@ type ForwardMessagesRequest struct {
 
 func (x *ForwardMessagesRequest) Reset() {
 	*x = ForwardMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7653,7 +7813,7 @@ func (x *ForwardMessagesRequest) String() string {
 func (*ForwardMessagesRequest) ProtoMessage() {}
 
 func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7666,7 +7826,7 @@ func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *ForwardMessagesRequest) GetConversation() string {
@@ -7709,7 +7869,7 @@ type ForwardSource struct {
 
 func (x *ForwardSource) Reset() {
 	*x = ForwardSource{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7721,7 +7881,7 @@ func (x *ForwardSource) String() string {
 func (*ForwardSource) ProtoMessage() {}
 
 func (x *ForwardSource) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7734,7 +7894,7 @@ func (x *ForwardSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardSource.ProtoReflect.Descriptor instead.
 func (*ForwardSource) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *ForwardSource) GetConversation() string {
@@ -7770,7 +7930,7 @@ type ForwardMerge struct {
 
 func (x *ForwardMerge) Reset() {
 	*x = ForwardMerge{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7782,7 +7942,7 @@ func (x *ForwardMerge) String() string {
 func (*ForwardMerge) ProtoMessage() {}
 
 func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7795,7 +7955,7 @@ func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMerge.ProtoReflect.Descriptor instead.
 func (*ForwardMerge) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *ForwardMerge) GetTitle() string {
@@ -7824,7 +7984,7 @@ type ForwardMessagesResponse struct {
 
 func (x *ForwardMessagesResponse) Reset() {
 	*x = ForwardMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7836,7 +7996,7 @@ func (x *ForwardMessagesResponse) String() string {
 func (*ForwardMessagesResponse) ProtoMessage() {}
 
 func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7849,7 +8009,7 @@ func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *ForwardMessagesResponse) GetForwarded() []*Forwarded {
@@ -7877,7 +8037,7 @@ type Forwarded struct {
 
 func (x *Forwarded) Reset() {
 	*x = Forwarded{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7889,7 +8049,7 @@ func (x *Forwarded) String() string {
 func (*Forwarded) ProtoMessage() {}
 
 func (x *Forwarded) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7902,7 +8062,7 @@ func (x *Forwarded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
 func (*Forwarded) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *Forwarded) GetId() []byte {
@@ -7939,7 +8099,7 @@ type PinMessageRequest struct {
 
 func (x *PinMessageRequest) Reset() {
 	*x = PinMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7951,7 +8111,7 @@ func (x *PinMessageRequest) String() string {
 func (*PinMessageRequest) ProtoMessage() {}
 
 func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7964,7 +8124,7 @@ func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
 func (*PinMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *PinMessageRequest) GetConversation() string {
@@ -8006,7 +8166,7 @@ type PinMessageResponse struct {
 
 func (x *PinMessageResponse) Reset() {
 	*x = PinMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8018,7 +8178,7 @@ func (x *PinMessageResponse) String() string {
 func (*PinMessageResponse) ProtoMessage() {}
 
 func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8031,7 +8191,7 @@ func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
 func (*PinMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *PinMessageResponse) GetId() []byte {
@@ -8061,7 +8221,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8073,7 +8233,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8086,7 +8246,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *ListPinsRequest) GetConversation() string {
@@ -8122,7 +8282,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8134,7 +8294,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8147,7 +8307,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *ListPinsResponse) GetEntries() []*Entry {
@@ -8176,7 +8336,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8188,7 +8348,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8201,7 +8361,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -8227,7 +8387,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8239,7 +8399,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8252,7 +8412,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -8278,7 +8438,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8290,7 +8450,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8303,7 +8463,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -8353,7 +8513,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8365,7 +8525,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8378,7 +8538,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -8406,7 +8566,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8418,7 +8578,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8431,7 +8591,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -8461,7 +8621,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8473,7 +8633,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8486,7 +8646,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -8518,7 +8678,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8530,7 +8690,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8543,7 +8703,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 type CancelScheduledRequest struct {
@@ -8555,7 +8715,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8567,7 +8727,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8580,7 +8740,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -8598,7 +8758,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8610,7 +8770,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8623,7 +8783,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 // What a user chose.
@@ -8638,7 +8798,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8650,7 +8810,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8663,7 +8823,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *Voted) GetUser() string {
@@ -8691,7 +8851,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8703,7 +8863,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8716,7 +8876,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -8745,7 +8905,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8757,7 +8917,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8770,7 +8930,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -8802,7 +8962,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8814,7 +8974,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8827,7 +8987,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -8879,7 +9039,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8891,7 +9051,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8904,7 +9064,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -8956,7 +9116,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8968,7 +9128,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8981,7 +9141,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -9028,7 +9188,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9040,7 +9200,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9053,7 +9213,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -9073,7 +9233,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9085,7 +9245,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9098,7 +9258,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -9123,7 +9283,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9135,7 +9295,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9148,7 +9308,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 type SetMyStateRequest struct {
@@ -9171,7 +9331,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9183,7 +9343,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9196,7 +9356,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -9264,7 +9424,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9276,7 +9436,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9289,7 +9449,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -9310,7 +9470,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9322,7 +9482,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9335,7 +9495,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -9368,7 +9528,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9380,7 +9540,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9393,7 +9553,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -9419,7 +9579,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9431,7 +9591,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9444,7 +9604,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -9484,7 +9644,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9496,7 +9656,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9509,7 +9669,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -9530,7 +9690,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9542,7 +9702,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9555,7 +9715,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -9588,7 +9748,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9600,7 +9760,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9613,7 +9773,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -9634,7 +9794,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9646,7 +9806,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9659,7 +9819,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -9686,7 +9846,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9698,7 +9858,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9711,7 +9871,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -9737,7 +9897,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9749,7 +9909,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9762,7 +9922,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -9781,7 +9941,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9793,7 +9953,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9806,7 +9966,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -9827,7 +9987,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9839,7 +9999,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9852,7 +10012,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -9878,7 +10038,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9890,7 +10050,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9903,7 +10063,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -9930,7 +10090,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9942,7 +10102,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9955,7 +10115,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -10002,7 +10162,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10014,7 +10174,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10027,7 +10187,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -10425,7 +10585,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11RefuseJoinRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x12\n" +
 	"\x04user\x18\x02 \x01(\tR\x04user\"\x14\n" +
-	"\x12RefuseJoinResponse\"\x9e\x03\n" +
+	"\x12RefuseJoinResponse\"\xbc\x03\n" +
 	"\x12SendMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\fR\x02id\x12+\n" +
@@ -10435,7 +10595,9 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x05extra\x18\x06 \x03(\v2'.skein.v1.SendMessageRequest.ExtraEntryR\x05extra\x12\"\n" +
 	"\x04poll\x18\a \x01(\v2\x0e.skein.v1.PollR\x04poll\x12;\n" +
 	"\rgroup_mention\x18\b \x01(\x0e2\x16.skein.v1.GroupMentionR\fgroupMention\x12\x16\n" +
-	"\x06silent\x18\t \x01(\bR\x06silent\x1a8\n" +
+	"\x06silent\x18\t \x01(\bR\x06silent\x12\x1c\n" +
+	"\tstreaming\x18\n" +
+	" \x01(\bR\tstreaming\x1a8\n" +
 	"\n" +
 	"ExtraEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
@@ -10444,7 +10606,18 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\fR\x02id\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12 \n" +
 	"\fstored_at_ms\x18\x03 \x01(\x03R\n" +
-	"storedAtMs\"L\n" +
+	"storedAtMs\"\xc7\x01\n" +
+	"\x14StreamMessageRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x0e\n" +
+	"\x02id\x18\x03 \x01(\fR\x02id\x12\x16\n" +
+	"\x06offset\x18\x04 \x01(\x04R\x06offset\x12\x12\n" +
+	"\x04text\x18\x05 \x01(\tR\x04text\x12+\n" +
+	"\acontent\x18\x06 \x01(\v2\x11.skein.v1.ContentR\acontent\x12\x10\n" +
+	"\x03end\x18\a \x01(\bR\x03end\"9\n" +
+	"\x15StreamMessageResponse\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\fR\x02id\x12\x10\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"L\n" +
 	"\x14RecallMessageRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\")\n" +
@@ -10779,7 +10952,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x10ListJoinRequests\x12!.skein.v1.ListJoinRequestsRequest\x1a\".skein.v1.ListJoinRequestsResponse\x12J\n" +
 	"\vApproveJoin\x12\x1c.skein.v1.ApproveJoinRequest\x1a\x1d.skein.v1.ApproveJoinResponse\x12G\n" +
 	"\n" +
-	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xc5\r\n" +
+	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\x97\x0e\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -10795,7 +10968,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\n" +
 	"PinMessage\x12\x1b.skein.v1.PinMessageRequest\x1a\x1c.skein.v1.PinMessageResponse\x12A\n" +
 	"\bListPins\x12\x19.skein.v1.ListPinsRequest\x1a\x1a.skein.v1.ListPinsResponse\x12V\n" +
-	"\x0fForwardMessages\x12 .skein.v1.ForwardMessagesRequest\x1a!.skein.v1.ForwardMessagesResponse\x12M\n" +
+	"\x0fForwardMessages\x12 .skein.v1.ForwardMessagesRequest\x1a!.skein.v1.ForwardMessagesResponse\x12P\n" +
+	"\rStreamMessage\x12\x1e.skein.v1.StreamMessageRequest\x1a\x1f.skein.v1.StreamMessageResponse\x12M\n" +
 	"\fListMentions\x12\x1d.skein.v1.ListMentionsRequest\x1a\x1e.skein.v1.ListMentionsResponse\x12V\n" +
 	"\x0fScheduleMessage\x12 .skein.v1.ScheduleMessageRequest\x1a!.skein.v1.ScheduleMessageResponse\x12P\n" +
 	"\rListScheduled\x12\x1e.skein.v1.ListScheduledRequest\x1a\x1f.skein.v1.ListScheduledResponse\x12V\n" +
@@ -10830,7 +11004,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 180)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 182)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
@@ -10948,107 +11122,109 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*RefuseJoinResponse)(nil),        // 113: skein.v1.RefuseJoinResponse
 	(*SendMessageRequest)(nil),        // 114: skein.v1.SendMessageRequest
 	(*SendMessageResponse)(nil),       // 115: skein.v1.SendMessageResponse
-	(*RecallMessageRequest)(nil),      // 116: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),     // 117: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),        // 118: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),       // 119: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),          // 120: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),         // 121: skein.v1.ListEditsResponse
-	(*Edited)(nil),                    // 122: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),     // 123: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),    // 124: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),      // 125: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),     // 126: skein.v1.ListReactionsResponse
-	(*ListReadersRequest)(nil),        // 127: skein.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),       // 128: skein.v1.ListReadersResponse
-	(*Reacted)(nil),                   // 129: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),         // 130: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),        // 131: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),            // 132: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),           // 133: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),          // 134: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),         // 135: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),    // 136: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),             // 137: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),              // 138: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),   // 139: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                 // 140: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),         // 141: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),        // 142: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),           // 143: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),          // 144: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),    // 145: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),   // 146: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                 // 147: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),      // 148: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),     // 149: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),    // 150: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),   // 151: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),    // 152: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),   // 153: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                     // 154: skein.v1.Voted
-	(*ListMentionsRequest)(nil),       // 155: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),      // 156: skein.v1.ListMentionsResponse
-	(*ListEntriesRequest)(nil),        // 157: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 158: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 159: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 160: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 161: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 162: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 163: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 164: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 165: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 166: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 167: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 168: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 169: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 170: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 171: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 172: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 173: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 174: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 175: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 176: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 177: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 178: skein.v1.CreateGroupForResponse
-	nil,                               // 179: skein.v1.User.ExtraEntry
-	nil,                               // 180: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                               // 181: skein.v1.Group.ExtraEntry
-	nil,                               // 182: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 183: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 184: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 185: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 186: skein.v1.Device
-	(Role)(0),                         // 187: skein.v1.Role
-	(GroupPower)(0),                   // 188: skein.v1.GroupPower
-	(JoinMode)(0),                     // 189: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 190: skein.v1.GroupHistory
-	(*Content)(nil),                   // 191: skein.v1.Content
-	(*Poll)(nil),                      // 192: skein.v1.Poll
-	(GroupMention)(0),                 // 193: skein.v1.GroupMention
-	(*Error)(nil),                     // 194: skein.v1.Error
-	(*Entry)(nil),                     // 195: skein.v1.Entry
-	(*Newest)(nil),                    // 196: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 197: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 198: skein.v1.MyState
-	(*GroupChange)(nil),               // 199: skein.v1.GroupChange
+	(*StreamMessageRequest)(nil),      // 116: skein.v1.StreamMessageRequest
+	(*StreamMessageResponse)(nil),     // 117: skein.v1.StreamMessageResponse
+	(*RecallMessageRequest)(nil),      // 118: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),     // 119: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),        // 120: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),       // 121: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),          // 122: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),         // 123: skein.v1.ListEditsResponse
+	(*Edited)(nil),                    // 124: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),     // 125: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),    // 126: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),      // 127: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),     // 128: skein.v1.ListReactionsResponse
+	(*ListReadersRequest)(nil),        // 129: skein.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),       // 130: skein.v1.ListReadersResponse
+	(*Reacted)(nil),                   // 131: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),         // 132: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),        // 133: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),            // 134: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),           // 135: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),          // 136: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),         // 137: skein.v1.ListVotesResponse
+	(*ForwardMessagesRequest)(nil),    // 138: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),             // 139: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),              // 140: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),   // 141: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                 // 142: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),         // 143: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),        // 144: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),           // 145: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),          // 146: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),    // 147: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),   // 148: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                 // 149: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),      // 150: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),     // 151: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),    // 152: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),   // 153: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),    // 154: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),   // 155: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                     // 156: skein.v1.Voted
+	(*ListMentionsRequest)(nil),       // 157: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),      // 158: skein.v1.ListMentionsResponse
+	(*ListEntriesRequest)(nil),        // 159: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 160: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 161: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 162: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 163: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 164: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 165: skein.v1.SetMyStateRequest
+	(*SetMyStateResponse)(nil),        // 166: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 167: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 168: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 169: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 170: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 171: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 172: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 173: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 174: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 175: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 176: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 177: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 178: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 179: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 180: skein.v1.CreateGroupForResponse
+	nil,                               // 181: skein.v1.User.ExtraEntry
+	nil,                               // 182: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                               // 183: skein.v1.Group.ExtraEntry
+	nil,                               // 184: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 185: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 186: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 187: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 188: skein.v1.Device
+	(Role)(0),                         // 189: skein.v1.Role
+	(GroupPower)(0),                   // 190: skein.v1.GroupPower
+	(JoinMode)(0),                     // 191: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 192: skein.v1.GroupHistory
+	(*Content)(nil),                   // 193: skein.v1.Content
+	(*Poll)(nil),                      // 194: skein.v1.Poll
+	(GroupMention)(0),                 // 195: skein.v1.GroupMention
+	(*Error)(nil),                     // 196: skein.v1.Error
+	(*Entry)(nil),                     // 197: skein.v1.Entry
+	(*Newest)(nil),                    // 198: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 199: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 200: skein.v1.MyState
+	(*GroupChange)(nil),               // 201: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	186, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	188, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	6,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	186, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	188, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	6,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	6,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	17,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	186, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	179, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	188, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	181, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
 	22,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	22,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	22,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 11: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	3,   // 12: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 13: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	180, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	182, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	2,   // 15: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
 	22,  // 16: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 17: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
@@ -11060,29 +11236,29 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	31,  // 23: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	31,  // 24: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	31,  // 25: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	187, // 26: skein.v1.Group.role:type_name -> skein.v1.Role
-	181, // 27: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	188, // 28: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	188, // 29: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	188, // 30: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	189, // 31: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	190, // 32: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	188, // 33: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	187, // 34: skein.v1.Member.role:type_name -> skein.v1.Role
+	189, // 26: skein.v1.Group.role:type_name -> skein.v1.Role
+	183, // 27: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	190, // 28: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	190, // 29: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	190, // 30: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	191, // 31: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	192, // 32: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	190, // 33: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	189, // 34: skein.v1.Member.role:type_name -> skein.v1.Role
 	50,  // 35: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	50,  // 36: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	50,  // 37: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	182, // 38: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	188, // 39: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	188, // 40: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	188, // 41: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	189, // 42: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	190, // 43: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	188, // 44: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	184, // 38: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	190, // 39: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	190, // 40: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	190, // 41: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	191, // 42: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	192, // 43: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	190, // 44: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
 	50,  // 45: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	187, // 46: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	189, // 46: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
 	51,  // 47: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	187, // 48: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	189, // 48: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
 	78,  // 49: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
 	85,  // 50: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
 	50,  // 51: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
@@ -11090,205 +11266,208 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	92,  // 53: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
 	50,  // 54: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
 	103, // 55: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	191, // 56: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	183, // 57: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	192, // 58: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	193, // 59: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	191, // 60: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	184, // 61: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	193, // 62: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	122, // 63: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	191, // 64: skein.v1.Edited.content:type_name -> skein.v1.Content
-	185, // 65: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	193, // 66: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	129, // 67: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	154, // 68: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	137, // 69: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	138, // 70: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	140, // 71: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	194, // 72: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	195, // 73: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	114, // 74: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	114, // 75: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	5,   // 76: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	194, // 77: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	147, // 78: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	114, // 79: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	195, // 80: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	195, // 81: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	195, // 82: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	196, // 83: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	197, // 84: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	198, // 85: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	6,   // 86: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	186, // 87: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	6,   // 88: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	22,  // 89: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	22,  // 90: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	17,  // 91: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	199, // 92: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	50,  // 93: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	7,   // 94: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	9,   // 95: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	11,  // 96: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	13,  // 97: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	15,  // 98: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	18,  // 99: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	20,  // 100: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	23,  // 101: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	25,  // 102: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	27,  // 103: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	29,  // 104: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	32,  // 105: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	34,  // 106: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	36,  // 107: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	38,  // 108: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	40,  // 109: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	42,  // 110: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	44,  // 111: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	46,  // 112: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	48,  // 113: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	52,  // 114: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	54,  // 115: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	56,  // 116: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	58,  // 117: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	60,  // 118: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	62,  // 119: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	64,  // 120: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	66,  // 121: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	68,  // 122: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	70,  // 123: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	72,  // 124: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	74,  // 125: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	76,  // 126: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	79,  // 127: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	81,  // 128: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	83,  // 129: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	86,  // 130: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	88,  // 131: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	90,  // 132: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	93,  // 133: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	95,  // 134: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	97,  // 135: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	99,  // 136: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	101, // 137: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	104, // 138: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	106, // 139: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	108, // 140: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	110, // 141: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	112, // 142: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	114, // 143: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	116, // 144: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	118, // 145: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	120, // 146: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	123, // 147: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	125, // 148: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	127, // 149: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
-	130, // 150: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	132, // 151: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	134, // 152: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	141, // 153: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	143, // 154: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	136, // 155: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	155, // 156: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	145, // 157: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	148, // 158: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	150, // 159: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	152, // 160: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	157, // 161: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	159, // 162: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	161, // 163: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	163, // 164: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	165, // 165: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	167, // 166: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	169, // 167: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	171, // 168: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	173, // 169: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	175, // 170: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	177, // 171: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	8,   // 172: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	10,  // 173: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	12,  // 174: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	14,  // 175: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	16,  // 176: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	19,  // 177: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	21,  // 178: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	24,  // 179: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	26,  // 180: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	28,  // 181: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	30,  // 182: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	33,  // 183: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	35,  // 184: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	37,  // 185: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	39,  // 186: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	41,  // 187: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	43,  // 188: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	45,  // 189: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	47,  // 190: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	49,  // 191: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	53,  // 192: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	55,  // 193: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	57,  // 194: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	59,  // 195: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	61,  // 196: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	63,  // 197: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	65,  // 198: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	67,  // 199: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	69,  // 200: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	71,  // 201: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	73,  // 202: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	75,  // 203: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	77,  // 204: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	80,  // 205: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	82,  // 206: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	84,  // 207: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	87,  // 208: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	89,  // 209: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	91,  // 210: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	94,  // 211: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	96,  // 212: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	98,  // 213: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	100, // 214: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	102, // 215: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	105, // 216: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	107, // 217: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	109, // 218: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	111, // 219: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	113, // 220: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	115, // 221: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	117, // 222: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	119, // 223: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	121, // 224: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	124, // 225: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	126, // 226: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	128, // 227: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	131, // 228: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	133, // 229: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	135, // 230: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	142, // 231: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	144, // 232: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	139, // 233: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	156, // 234: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	146, // 235: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	149, // 236: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	151, // 237: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	153, // 238: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	158, // 239: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	160, // 240: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	162, // 241: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	164, // 242: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	166, // 243: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	168, // 244: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	170, // 245: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	172, // 246: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	174, // 247: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	176, // 248: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	178, // 249: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	172, // [172:250] is the sub-list for method output_type
-	94,  // [94:172] is the sub-list for method input_type
-	94,  // [94:94] is the sub-list for extension type_name
-	94,  // [94:94] is the sub-list for extension extendee
-	0,   // [0:94] is the sub-list for field type_name
+	193, // 56: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	185, // 57: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	194, // 58: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	195, // 59: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	193, // 60: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	193, // 61: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	186, // 62: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	195, // 63: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	124, // 64: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	193, // 65: skein.v1.Edited.content:type_name -> skein.v1.Content
+	187, // 66: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	195, // 67: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	131, // 68: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	156, // 69: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	139, // 70: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	140, // 71: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	142, // 72: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	196, // 73: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	197, // 74: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	114, // 75: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	114, // 76: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	5,   // 77: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	196, // 78: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	149, // 79: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	114, // 80: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	197, // 81: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	197, // 82: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	197, // 83: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	198, // 84: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	199, // 85: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	200, // 86: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	6,   // 87: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	188, // 88: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	6,   // 89: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	22,  // 90: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	22,  // 91: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	17,  // 92: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	201, // 93: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	50,  // 94: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	7,   // 95: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	9,   // 96: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	11,  // 97: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	13,  // 98: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	15,  // 99: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	18,  // 100: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	20,  // 101: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	23,  // 102: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	25,  // 103: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	27,  // 104: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	29,  // 105: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	32,  // 106: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	34,  // 107: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	36,  // 108: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	38,  // 109: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	40,  // 110: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	42,  // 111: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	44,  // 112: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	46,  // 113: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	48,  // 114: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	52,  // 115: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	54,  // 116: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	56,  // 117: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	58,  // 118: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	60,  // 119: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	62,  // 120: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	64,  // 121: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	66,  // 122: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	68,  // 123: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	70,  // 124: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	72,  // 125: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	74,  // 126: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	76,  // 127: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	79,  // 128: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	81,  // 129: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	83,  // 130: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	86,  // 131: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	88,  // 132: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	90,  // 133: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	93,  // 134: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	95,  // 135: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	97,  // 136: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	99,  // 137: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	101, // 138: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	104, // 139: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	106, // 140: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	108, // 141: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	110, // 142: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	112, // 143: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	114, // 144: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	118, // 145: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	120, // 146: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	122, // 147: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	125, // 148: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	127, // 149: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	129, // 150: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	132, // 151: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	134, // 152: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	136, // 153: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	143, // 154: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	145, // 155: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	138, // 156: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	116, // 157: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	157, // 158: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	147, // 159: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	150, // 160: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	152, // 161: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	154, // 162: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	159, // 163: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	161, // 164: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	163, // 165: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	165, // 166: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	167, // 167: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	169, // 168: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	171, // 169: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	173, // 170: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	175, // 171: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	177, // 172: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	179, // 173: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	8,   // 174: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	10,  // 175: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	12,  // 176: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	14,  // 177: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	16,  // 178: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	19,  // 179: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	21,  // 180: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	24,  // 181: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	26,  // 182: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	28,  // 183: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	30,  // 184: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	33,  // 185: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	35,  // 186: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	37,  // 187: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	39,  // 188: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	41,  // 189: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	43,  // 190: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	45,  // 191: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	47,  // 192: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	49,  // 193: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	53,  // 194: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	55,  // 195: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	57,  // 196: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	59,  // 197: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	61,  // 198: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	63,  // 199: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	65,  // 200: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	67,  // 201: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	69,  // 202: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	71,  // 203: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	73,  // 204: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	75,  // 205: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	77,  // 206: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	80,  // 207: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	82,  // 208: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	84,  // 209: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	87,  // 210: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	89,  // 211: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	91,  // 212: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	94,  // 213: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	96,  // 214: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	98,  // 215: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	100, // 216: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	102, // 217: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	105, // 218: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	107, // 219: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	109, // 220: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	111, // 221: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	113, // 222: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	115, // 223: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	119, // 224: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	121, // 225: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	123, // 226: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	126, // 227: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	128, // 228: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	130, // 229: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	133, // 230: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	135, // 231: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	137, // 232: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	144, // 233: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	146, // 234: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	141, // 235: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	117, // 236: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	158, // 237: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	148, // 238: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	151, // 239: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	153, // 240: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	155, // 241: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	160, // 242: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	162, // 243: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	164, // 244: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	166, // 245: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	168, // 246: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	170, // 247: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	172, // 248: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	174, // 249: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	176, // 250: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	178, // 251: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	180, // 252: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	174, // [174:253] is the sub-list for method output_type
+	95,  // [95:174] is the sub-list for method input_type
+	95,  // [95:95] is the sub-list for extension type_name
+	95,  // [95:95] is the sub-list for extension extendee
+	0,   // [0:95] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -11300,14 +11479,14 @@ func file_skein_v1_services_proto_init() {
 	file_skein_v1_frames_proto_init()
 	file_skein_v1_services_proto_msgTypes[23].OneofWrappers = []any{}
 	file_skein_v1_services_proto_msgTypes[52].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[157].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[159].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   180,
+			NumMessages:   182,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

@@ -85,6 +85,8 @@ func readIDs(m proto.Message) {
 		m.Id = idOf(m.Id)
 	case *VoteInPollRequest:
 		m.Id = idOf(m.Id)
+	case *StreamMessageRequest:
+		m.Id = idOf(m.Id)
 	case *EndPollRequest:
 		m.Id = idOf(m.Id)
 	case *PinMessageRequest:

@@ -42,6 +42,9 @@ func amendVectors() []frameVector {
 		{"send_silent", "nobody is to be notified of it, SPEC §4.22", wire.NewClientFrame(&wire.Send{
 			Conversation: "grp:g1", Id: id(16), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "for tomorrow"}}, Silent: true,
 		})},
+		{"send_streaming", "a message that grows, SPEC §4.26", wire.NewClientFrame(&wire.Send{
+			Conversation: "grp:g1", Id: id(17), Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "Once"}}, Streaming: true,
+		})},
 		{"amend_nothing", "it does not say what it does", wire.NewClientFrame(&wire.Amend{Conversation: "grp:g1", Id: id(7), Target: 1})},
 	}
 }
@@ -68,6 +71,15 @@ func amendedVectors() []frameVector {
 			Conversation: "grp:g1", Seq: 12, Id: id(8), Sender: "ann", StoredAtMs: 3, Kind: wire.EntryKind_ENTRY_KIND_REACTION, Count: 7, Target: 7, Pos: 9,
 			React: &wire.React{Reaction: "👍"}, Reactions: []*wire.Reaction{{Reaction: "👍", Count: 10_000, Users: []string{"bob", "cid", "ann"}}},
 		})},
+		{"push_stream", "more of a streamed message is durable", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 9, Id: id(15), Sender: "ann", StoredAtMs: 1_760_000_000_123, Kind: wire.EntryKind_ENTRY_KIND_STREAM, Target: 3, Count: 4,
+			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "Once upon"}}, Streaming: true, Replaced: 1,
+		})},
+		{"push_stream_cut", "the server ended one", s(&wire.Entry{
+			Conversation: "grp:g1", Seq: 10, Id: id(16), StoredAtMs: 1_760_000_000_123, Kind: wire.EntryKind_ENTRY_KIND_STREAM, Target: 3, Count: 4,
+			Content: &wire.Content{Type: "text", Body: &wire.Content_Text{Text: "Once upon"}}, Replaced: 1, CutOff: true,
+		})},
+		{"part", "the next part of a streamed message", wire.NewServerFrame(&wire.Part{Conversation: "grp:g1", User: "ann", Seq: 3, Replaced: 1, Offset: 9, Text: " a time"})},
 		{"push_vote", "a vote in an open poll", s(&wire.Entry{
 			Conversation: "grp:g1", Seq: 13, Id: id(10), Sender: "ann", StoredAtMs: 3, Kind: wire.EntryKind_ENTRY_KIND_VOTE, Count: 7, Target: 7, Pos: 10,
 			Vote: &wire.Vote{Options: []string{"fri"}}, Poll: &wire.Poll{Options: []*wire.PollOption{{Id: "fri", Votes: 2}, {Id: "sat"}}, UntilMs: 1_760_000_000_000, Voters: 2},

@@ -68,6 +68,8 @@ type scene struct {
 	group, chat   string // bob's group, his direct chat with his friend
 	said, whisper uint64 // what bob said in them
 	asked         uint64 // bob's poll in the group
+	grows         uint64 // what bob goes on with
+	myStream      uint64 // what who calls goes on with in the group, if they are in it
 	mine          uint64 // what who calls said in the group, if they are in it
 }
 
@@ -281,6 +283,12 @@ var matrix = []cell{
 	{"MessageService/VoteInPoll", "own feed", feed, func(s *scene) proto.Message {
 		return &wire.VoteInPollRequest{Conversation: "me:" + cmpOr(s.me.id, "x"), Seq: 1}
 	}},
+	{"MessageService/StreamMessage", "group", bobsOnly, func(s *scene) proto.Message {
+		return &wire.StreamMessageRequest{Conversation: s.group, Seq: s.grows, Offset: 1, Text: "!"}
+	}},
+	{"MessageService/StreamMessage", "one's own", inGroup, func(s *scene) proto.Message {
+		return &wire.StreamMessageRequest{Conversation: s.group, Seq: s.myStream, Offset: 1, Text: "!", End: true}
+	}},
 	{"MessageService/EndPoll", "group", groupMgr, func(s *scene) proto.Message {
 		return &wire.EndPollRequest{Conversation: s.group, Seq: s.asked}
 	}},
@@ -457,8 +465,13 @@ func (w *world) scene(who string) *scene {
 	var poll wire.SendMessageResponse
 	w.must(s.bob.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: s.group, Content: text("?"), Poll: asked("a", "b")}, &poll)
 	s.asked = poll.GetSeq()
+	w.must(s.bob.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: s.group, Content: text("?"), Streaming: true}, &poll)
+	s.grows = poll.GetSeq()
+	s.myStream = s.grows
 	if s.mine = s.said; who == asMember || who == asAdmin || who == asOwner {
 		s.mine = s.says(s.me, s.group)
+		w.must(s.me.token, "MessageService/SendMessage", &wire.SendMessageRequest{Conversation: s.group, Content: text("?"), Streaming: true}, &poll)
+		s.myStream = poll.GetSeq()
 	}
 	if who == asEx {
 		w.must(owner.token, "GroupService/RemoveMembers", &wire.RemoveMembersRequest{Conversation: s.group, Users: []string{s.me.id}}, nil)

@@ -21,6 +21,9 @@ func (c *Calls) scheduleMessage(ctx context.Context, actor im.Actor, r *wire.Sch
 	if err != nil {
 		return nil, err
 	}
+	if r.GetMessage().GetStreaming() {
+		return nil, errLaterStreams
+	}
 	msg, err := said(r.GetMessage(), id)
 	if err != nil {
 		return nil, im.In("message", err)
@@ -37,6 +40,8 @@ func (c *Calls) scheduleMessage(ctx context.Context, actor im.Actor, r *wire.Sch
 	}
 	return &wire.ScheduleMessageResponse{Id: id}, nil
 }
+
+var errLaterStreams = im.Wrong("message.streaming", "must not be said of a message that is sent later")
 
 // timeAt is a time from outside; zero: there is none.
 func timeAt(ms int64) (time.Time, error) {
@@ -62,6 +67,9 @@ func (c *Calls) changeScheduled(ctx context.Context, actor im.Actor, r *wire.Cha
 	if m := r.GetMessage(); m != nil {
 		if len(m.GetId()) > 0 && string(m.GetId()) != string(id[:]) {
 			return nil, im.Wrong("message.id", "must be the one that it was scheduled with")
+		}
+		if m.GetStreaming() {
+			return nil, errLaterStreams
 		}
 		now, err := said(m, id[:])
 		if err != nil {

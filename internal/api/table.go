@@ -95,6 +95,7 @@ func (c *Calls) messageRows() []row {
 		newMaker("MessageService/ReactToMessage", User, ClassSend, small, c.reactToMessage),
 		newRow("MessageService/ListReactions", User, ClassRead, small, c.listReactions),
 		newRow("MessageService/ListReaders", User, ClassRead, small, c.listReaders),
+		newMaker("MessageService/StreamMessage", User, ClassSend, entry, c.streamMessage),
 		newMaker("MessageService/VoteInPoll", User, ClassSend, small, c.voteInPoll),
 		newMaker("MessageService/EndPoll", User, ClassSend, small, c.endPoll),
 		newRow("MessageService/ListVotes", User, ClassRead, small, c.listVotes),

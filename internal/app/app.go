@@ -21,6 +21,7 @@ import (
 	"github.com/skein-im/skein/internal/bus"
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/contact"
+	"github.com/skein-im/skein/internal/contract"
 	"github.com/skein-im/skein/internal/directory"
 	"github.com/skein-im/skein/internal/dispatch"
 	"github.com/skein-im/skein/internal/feed"
@@ -81,6 +82,7 @@ type App struct {
 	messaging  *messaging.Service
 	outbox     *outbox.Runner
 	later      *later.Service
+	timers     *later.Timers
 	followers  []*feed.Follower
 	audit      *audit.File // nil without one
 	gateway    *gateway.Gateway
@@ -234,6 +236,10 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	options := messaging.Options{
 		Journal: a.journal, Marks: a.journal, Recalls: a.journal, Labels: a.journal, Lookups: a.journal, Pages: a.journal, Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
 		RecallWindow: time.Duration(c.Messaging.RecallWindow), EditWindow: time.Duration(c.Messaging.EditWindow), MaxPins: c.Messaging.MaxPins, MaxQueued: c.Messaging.MaxQueued,
+		Timers: a.directory, Streams: messaging.Streams{
+			StoreEvery: time.Duration(c.Messaging.StreamStore), StoreBytes: streamStoreBytes, Silence: time.Duration(c.Messaging.StreamSilence),
+			PerUser: c.Messaging.StreamsPerUser, MaxBytes: contract.MaxContentBytes,
+		},
 		OnFailed: func(err error) { a.failed <- err },
 	}
 	if len(a.followers) > 0 {
@@ -311,6 +317,7 @@ func (a *App) catchUp(ctx context.Context) (err error) {
 	}
 	a.outbox.Start()
 	a.later.Start()
+	a.timers.Start()
 	return a.prepareClaim(ctx)
 }
 
@@ -534,6 +541,7 @@ func (a *App) close() error {
 	}
 	if a.later != nil {
 		a.later.Close()
+		a.timers.Close()
 	}
 	if a.outbox != nil {
 		a.outbox.Close()

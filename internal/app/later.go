@@ -7,7 +7,12 @@ import (
 	"github.com/skein-im/skein/internal/later"
 )
 
-// makeLater makes what sends messages at their time.
+// streamStoreBytes is after how much text a streamed message is made durable, however
+// soon after the last time.
+const streamStoreBytes = 8 << 10
+
+// makeLater makes what sends messages at their time, and what does to messages what is to
+// become of them at a time.
 func (a *App) makeLater(m *members) {
 	a.later = later.New(later.Options{
 		Store: a.directory, Due: a.directory, Lease: a.directory, Send: a.messaging.Send, Drive: a.outbox.Help,
@@ -15,6 +20,10 @@ func (a *App) makeLater(m *members) {
 			_, err := m.MaySend(ctx, u, c, im.EntryMessage)
 			return err
 		},
+		Node: a.cfg.Node.Name, Alone: a.shared == nil, Logger: a.log,
+	})
+	a.timers = later.NewTimers(later.TimersOptions{
+		Store: a.directory, Lease: a.directory, Do: a.messaging.TimeIsUp,
 		Node: a.cfg.Node.Name, Alone: a.shared == nil, Logger: a.log,
 	})
 }

@@ -66,6 +66,8 @@ func kind(k im.EntryKind) string {
 		return "vote"
 	case im.EntryPollEnd:
 		return "poll_end"
+	case im.EntryStream:
+		return "stream"
 	}
 	return strconv.Itoa(int(k))
 }

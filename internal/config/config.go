@@ -86,10 +86,13 @@ type Accounts struct {
 
 // Messaging are the rules for messages.
 type Messaging struct {
-	RecallWindow Duration `toml:"recall_window" doc:"How long an author may take a message back; 0: for ever."`
-	EditWindow   Duration `toml:"edit_window" doc:"How long an author may edit a message; 0: not at all."`
-	MaxPins      int      `toml:"max_pins" doc:"Messages of a conversation that may be pinned at a time."`
-	MaxQueued    int      `toml:"max_queued" doc:"Messages that may wait for the store before further ones are rejected as overloaded."`
+	RecallWindow   Duration `toml:"recall_window" doc:"How long an author may take a message back; 0: for ever."`
+	EditWindow     Duration `toml:"edit_window" doc:"How long an author may edit a message; 0: not at all."`
+	StreamStore    Duration `toml:"stream_store" doc:"How often what a streamed message says is made durable while it grows."`
+	StreamSilence  Duration `toml:"stream_silence" doc:"After what time without a part the server ends a streamed message."`
+	StreamsPerUser int      `toml:"streams_per_user" doc:"Streamed messages that a user may have open at a time."`
+	MaxPins        int      `toml:"max_pins" doc:"Messages of a conversation that may be pinned at a time."`
+	MaxQueued      int      `toml:"max_queued" doc:"Messages that may wait for the store before further ones are rejected as overloaded."`
 }
 
 // Groups are the limits of groups.
@@ -143,7 +146,7 @@ func Default() Config {
 			Registration: "open", AccessLifetime: Duration(24 * time.Hour), RefreshLifetime: Duration(60 * 24 * time.Hour),
 			DevicePolicy: "class", DMPolicy: "contacts", FindPolicy: "anyone", RequestsLast: Duration(30 * 24 * time.Hour),
 		},
-		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), EditWindow: Duration(48 * time.Hour), MaxPins: 100, MaxQueued: 16384},
+		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), EditWindow: Duration(48 * time.Hour), MaxPins: 100, StreamStore: Duration(2 * time.Second), StreamSilence: Duration(time.Minute), StreamsPerUser: 8, MaxQueued: 16384},
 		Groups:    Groups{MaxMembers: 10000, MaxPerUser: 1000, MaxAddsPerHour: 10000},
 		Gateway: Gateway{
 			MaxConnections: 100_000, MaxPerUser: 50, MaxPerAddress: 2000, SendRate: 200, SendBurst: 1000, Deflate: true, DrainTime: Duration(5 * time.Second),
@@ -220,6 +223,7 @@ func (c *Config) Check() error {
 	oneOf("log.format", c.Log.Format, "auto", "text", "json")
 	positive := map[string]int64{
 		"accounts.access_lifetime": int64(c.Accounts.AccessLifetime), "accounts.refresh_lifetime": int64(c.Accounts.RefreshLifetime), "accounts.requests_last": int64(c.Accounts.RequestsLast),
+		"messaging.stream_store": int64(c.Messaging.StreamStore), "messaging.stream_silence": int64(c.Messaging.StreamSilence), "messaging.streams_per_user": int64(c.Messaging.StreamsPerUser),
 		"messaging.max_queued": int64(c.Messaging.MaxQueued), "groups.max_members": int64(c.Groups.MaxMembers),
 		"groups.max_per_user": int64(c.Groups.MaxPerUser), "groups.max_adds_per_hour": int64(c.Groups.MaxAddsPerHour),
 		"gateway.max_connections": int64(c.Gateway.MaxConnections), "gateway.max_per_user": int64(c.Gateway.MaxPerUser),

@@ -99,8 +99,15 @@ func (d *Dispatcher) Typing(c im.ConversationID, user im.UserID) {
 	d.toOthers(c, user, im.Parcel{Typing: &im.ParcelTyping{Conversation: c, User: user}})
 }
 
-// Custom tells the other members what one of them signals.
+// Custom tells the other members what one of them signals, and all of them the next part
+// of a streamed message.
 func (d *Dispatcher) Custom(s im.CustomSignal) {
+	if s.Type == im.SignalPart && s.Conversation.Kind() == im.KindDM { // for the author's devices as well
+		peer, _ := s.Conversation.Peer(s.User)
+		d.gateways.ToUsers([]im.UserID{s.User, peer}, im.Parcel{Custom: &s})
+		d.gateways.Flush()
+		return
+	}
 	d.toOthers(s.Conversation, s.User, im.Parcel{Custom: &s})
 }
 

@@ -47,6 +47,8 @@ type State struct {
 	recent  []Record        // the latest reactions, what was taken away among them
 	buckets [buckets]uint64 // the entries that carry the others, by bucket
 	spilled int             // the bucket, plus one, that lies beside the last amendment
+
+	streamedMs int64 // when the last part of a streamed message was stored
 }
 
 // Told is the part of a body that who reads the message is told. It shares the body.
@@ -111,6 +113,8 @@ func (s *State) open(kept []byte) error {
 			return s.openBucket(text)
 		case keptSpilled:
 			s.spilled = int(min(number, buckets))
+		case keptStreamed:
+			s.streamedMs = int64(number)
 		}
 		return nil
 	})
@@ -123,7 +127,7 @@ func (s *State) Body() []byte {
 	for _, v := range s.Versions {
 		kept = protowire.AppendBytes(protowire.AppendTag(kept, keptVersion, protowire.BytesType), encodeVersion(v))
 	}
-	kept = s.appendReactions(kept)
+	kept = s.appendStreamed(s.appendReactions(kept))
 	if len(kept) == 0 {
 		return body
 	}

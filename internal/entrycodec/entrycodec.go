@@ -6,8 +6,8 @@
 // are set, so a new field of the protocol needs nothing here:
 //
 //	content, reply_to, mentions, event, extra, edited_at_ms, edits, react,
-//	reactions, poll, vote, group_mention, pinned, silent,
-//	forward, and what later versions add
+//	reactions, poll, vote, group_mention, pinned, silent, forward, streaming,
+//	replaced, cut_off, and what later versions add
 //
 // Behind them a message that was amended may have what is kept beside it and told to
 // nobody who reads it (State): a field of its own, the last one, which Told cuts off
@@ -83,7 +83,7 @@ func known(part proto.Message) {
 func Message(c im.ConversationID, s *wire.Send) (body []byte, hash uint64) {
 	known(s.GetContent())
 	knownPoll(s.GetPoll())
-	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra(), Poll: s.GetPoll(), GroupMention: s.GetGroupMention(), Silent: s.GetSilent()}
+	w := wire.Entry{Content: s.GetContent(), ReplyTo: s.GetReplyTo(), Mentions: s.GetMentions(), Extra: s.GetExtra(), Poll: s.GetPoll(), GroupMention: s.GetGroupMention(), Silent: s.GetSilent(), Streaming: s.GetStreaming()}
 	return Encode(&w), hashOf(c, im.EntryMessage, 0, &w)
 }
 
@@ -154,6 +154,9 @@ func hashOf(c im.ConversationID, kind im.EntryKind, target uint64, w *wire.Entry
 		num(addedForward)
 		num(uint64(f.Merged))
 	}
+	if w.Streaming {
+		num(addedStreaming)
+	}
 	return h.Sum64()
 }
 
@@ -169,6 +172,7 @@ const (
 	addedPin
 	addedSilent
 	addedForward
+	addedStreaming
 )
 
 // Event returns the body of an EVENT entry.
@@ -206,6 +210,7 @@ func Decode(body []byte, w *wire.Entry) error {
 	w.Content, w.Event, w.ReplyTo, w.Mentions, w.Extra = nil, nil, 0, nil, nil
 	w.EditedAtMs, w.Edits, w.React, w.Reactions, w.Poll, w.Vote, w.GroupMention = 0, 0, nil, nil, nil, nil, 0
 	w.Pinned, w.Silent, w.Forward = nil, false, nil
+	w.Deleted, w.Streaming, w.Replaced, w.CutOff = false, false, 0, false
 	if err := (proto.UnmarshalOptions{Merge: true}).Unmarshal(body, w); err != nil {
 		return fmt.Errorf("%w: %w", ErrBody, err)
 	}

@@ -130,7 +130,9 @@ func (g *Gateway) frameToUsers(to []im.UserID, frame *wire.ServerFrame, not im.U
 // signalFrame is the frame that tells what is not kept, and who must not get it: the
 // user who did it.
 func signalFrame(p *im.Parcel) (f *wire.ServerFrame, not im.UserID) {
-	if s := p.Custom; s != nil {
+	if s := p.Custom; s != nil && s.Type == im.SignalPart {
+		return partFrame(s), ""
+	} else if s != nil {
 		return wire.NewServerFrame(&wire.Signal{Conversation: string(s.Conversation), User: string(s.User), Type: s.Type, Data: s.Data}), s.User
 	}
 	t := p.Typing

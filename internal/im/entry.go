@@ -15,6 +15,8 @@ const (
 	EntryPin      EntryKind = 6
 	EntryVote     EntryKind = 7
 	EntryPollEnd  EntryKind = 8
+	// EntryStream goes on with a streamed message, or ends it.
+	EntryStream EntryKind = 9
 )
 
 // Entry is one entry of a conversation's journal: what the server acts on, and a

@@ -16,7 +16,8 @@ type Lease interface {
 }
 
 const (
-	leaseName = "later"
+	// sendsName and timersName are what the two leases are kept under.
+	sendsName, timersName = "later", "timers"
 	// beatEvery is how often who works shows to be there, takeAfter after what time
 	// without that another one takes over.
 	beatEvery = 3 * time.Second
@@ -25,6 +26,7 @@ const (
 
 // leasing is this process's part in the lease. It is the worker's.
 type leasing struct {
+	name   string
 	store  Lease
 	holder string
 	alone  bool
@@ -41,7 +43,7 @@ func (l *leasing) work(ctx context.Context, now time.Time) (bool, error) {
 		if now.Sub(l.beat) < beatEvery {
 			return true, nil
 		}
-		held, err := l.store.SaveFollower(ctx, im.FollowerState{Name: leaseName, Holder: l.holder, Updated: now})
+		held, err := l.store.SaveFollower(ctx, im.FollowerState{Name: l.name, Holder: l.holder, Updated: now})
 		if err != nil {
 			l.held = now.Sub(l.beat) < takeAfter
 			return false, err
@@ -49,7 +51,7 @@ func (l *leasing) work(ctx context.Context, now time.Time) (bool, error) {
 		l.held, l.beat = held, now
 		return held, nil
 	}
-	state, err := l.store.Follower(ctx, leaseName, 0)
+	state, err := l.store.Follower(ctx, l.name, 0)
 	if err != nil {
 		return false, err
 	}
@@ -67,7 +69,7 @@ func (l *leasing) work(ctx context.Context, now time.Time) (bool, error) {
 // leave makes room for others.
 func (l *leasing) leave(ctx context.Context) {
 	if l.held {
-		_ = l.store.LeaveFollower(ctx, leaseName, 0, l.holder) // otherwise they wait for takeAfter
+		_ = l.store.LeaveFollower(ctx, l.name, 0, l.holder) // otherwise they wait for takeAfter
 		l.held = false
 	}
 }

@@ -108,7 +108,7 @@ func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{o: o, lease: leasing{store: o.Lease, holder: o.Node + "/" + rand.Text(), alone: o.Alone}}
+	s := &Service{o: o, lease: leasing{name: sendsName, store: o.Lease, holder: o.Node + "/" + rand.Text(), alone: o.Alone}}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }

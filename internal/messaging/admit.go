@@ -121,6 +121,9 @@ func (it *item) forGood() bool { return it.err != nil && !im.ForNow(it.err) }
 // mayStore asks the stores whether an item may be stored, and makes what it needs.
 func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 	e := &it.entry
+	if it.server {
+		return s.mayAmend(ctx, it, made)
+	}
 	roster, err := s.permissions.MaySend(ctx, e.Sender, e.Conversation, e.Kind)
 	if err != nil && !takesBack(e, err) {
 		if im.CodeOf(err) != im.CodeMuted { // that is decided by each node's clock, too
@@ -141,6 +144,11 @@ func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 	}
 	if e.Target != 0 {
 		return s.mayAmend(ctx, it, made)
+	}
+	if it.streaming {
+		if err := s.beginStream(ctx, it); err != nil {
+			return err
+		}
 	}
 	if it.replyTo != 0 {
 		head, err := s.head(ctx, e.Conversation)

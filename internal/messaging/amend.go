@@ -109,6 +109,8 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 		err = s.poll(ctx, e, m, &target)
 	case im.EntryPin:
 		err = s.pin(ctx, e, m, &target)
+	case im.EntryStream:
+		err = s.stream(ctx, e, m, &target)
 	}
 	if errors.Is(err, errSame) && !after.none() {
 		// By what is not stored yet: it is asked about again.
@@ -167,6 +169,9 @@ func (s *Service) edit(ctx context.Context, e *im.Entry, m *amending, target *im
 	}
 	if state.Told.Forward != nil {
 		return im.Errorf(im.CodePermissionDenied, "a forwarded message cannot be edited: it says what somebody else said")
+	}
+	if state.Told.Streaming {
+		return im.Errorf(im.CodePermissionDenied, "a message that is being said cannot be edited")
 	}
 	if m.told, err = state.Edit(e.Body, target.Stored, now); err != nil {
 		return im.Wrap(err, im.CodeUnprocessable, "what the edit says cannot be read")

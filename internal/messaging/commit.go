@@ -199,6 +199,12 @@ func (s *Service) decide(it *item) (verdict, error) {
 		return 0, it.err // by an admitter
 	}
 	e := &it.entry
+	if it.server {
+		if it.admitted {
+			return toAppend, nil
+		}
+		return toAsk, nil
+	}
 	roster, known, err := s.permissions.MaySendNow(e.Sender, e.Conversation, e.Kind)
 	switch {
 	case known && err == nil && !s.asksStore(it):
@@ -243,7 +249,7 @@ func (s *Service) asksStore(it *item) bool {
 	if it.admitted {
 		return false
 	}
-	return e.Target != 0 || it.everybody || it.replyTo != 0 && it.replyTo > s.knownSeq(e.Conversation)
+	return e.Target != 0 || it.everybody || it.streaming || it.replyTo != 0 && it.replyTo > s.knownSeq(e.Conversation)
 }
 
 // knownSeq is a seq that a conversation has, as far as RAM can tell.

@@ -22,6 +22,10 @@ type item struct {
 	// there, which not everybody may.
 	labels    []string
 	everybody bool
+	// streaming: more of the message comes, so a timer is kept before it is stored.
+	streaming bool
+	// server: it is an amendment of the server's own, which needs nobody's permission.
+	server bool
 	// amends is what an amendment makes of its target, once it is admitted.
 	amends *amending
 	// ifRoster and setRoster as in im.Append; decided for messages by the committer or an admitter.

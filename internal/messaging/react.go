@@ -15,7 +15,7 @@ var errSame = im.Errorf(im.CodeInvalidArgument, "it is so already")
 // amendable is what a message says that is reacted to, voted in or pinned: it is of who does
 // so, or theirs to read, and was not taken back.
 func (s *Service) amendable(ctx context.Context, e, target *im.Entry) (*entrycodec.State, error) {
-	if target.Sender != e.Sender {
+	if target.Sender != e.Sender && e.Sender != "" {
 		if _, err := s.readable(ctx, e.Sender, e.Conversation, e.Target); err != nil {
 			return nil, err
 		}

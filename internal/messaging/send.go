@@ -46,9 +46,11 @@ func (s *Service) Send(ctx context.Context, from im.Actor, m im.Message, reply f
 		queued:  had,
 	}
 	if m.Kind == im.EntryMessage || m.Kind == im.EntryEdit {
-		_, group := entrycodec.Mentions(m.Body)
-		it.everybody = group != 0
-		it.labels = entrycodec.Labels(&it.entry)
+		asks := entrycodec.AsksOf(m.Body)
+		it.everybody, it.streaming = asks.Everybody, asks.Streaming
+		if asks.Mentions {
+			it.labels = entrycodec.Labels(&it.entry)
+		}
 	}
 	if err := s.queue.put(it); err != nil {
 		it.refused(err)
@@ -100,7 +102,7 @@ func checkMessage(m *im.Message, now time.Time) error {
 	}
 	switch m.Kind {
 	case im.EntryMessage:
-	case im.EntryRecall, im.EntryEdit, im.EntryReaction, im.EntryVote, im.EntryPollEnd, im.EntryPin:
+	case im.EntryRecall, im.EntryEdit, im.EntryReaction, im.EntryVote, im.EntryPollEnd, im.EntryPin, im.EntryStream:
 		if m.Target == 0 {
 			return im.Wrong("target", "is missing")
 		}

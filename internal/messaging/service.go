@@ -20,10 +20,11 @@
 // (positions.go), started by New and ended by Close; at most maxAdmitters
 // admitters, and maxLookers who look for what is refused; one for each change that is being applied. Retries of conversations
 // whose roster is being changed, or that somebody has locked in the store, wait on
-// timers that only put items back into the queue.
+// timers that only put items back into the queue; one timer stores what streamed messages
+// say, as sends.
 //
 // Locks: queue.mu guards the queue; admission.mu what waits for admitters;
-// opened.mu the dms that are known to be open;
+// opened.mu the dms that are known to be open; streams.mu what grows;
 // touched.mu the recent mark changes. None is held while calling out, and they
 // are never held together. One of marking's is held, and taken before touched.mu,
 // while a mark is moved and told of.
@@ -154,6 +155,9 @@ type Options struct {
 	EditWindow time.Duration
 	// MaxPins is how many messages of a conversation are pinned at a time; 0: DefaultMaxPins.
 	MaxPins int
+	// Streams bounds streamed messages. Without Timers there are none.
+	Streams Streams
+	Timers  Timers
 	// Positions, if set, has positions told while clients are busy.
 	Positions *Positions
 	// MaxQueued is how many sends may wait for the committer before further ones
@@ -183,8 +187,11 @@ type Service struct {
 	recall      time.Duration
 	editing     time.Duration // how long a message may be edited
 	maxPins     int
+	streamed    Streams
+	timers      Timers // nil: none
 	onFailed    func(error)
 
+	streams   streams
 	queue     queue
 	admission admission
 	looking   admission  // for what is refused
@@ -250,6 +257,8 @@ func New(o Options) *Service {
 		recall:      o.RecallWindow,
 		editing:     o.EditWindow,
 		maxPins:     cmp.Or(o.MaxPins, DefaultMaxPins),
+		streamed:    o.Streams,
+		timers:      o.Timers,
 		onFailed:    o.OnFailed,
 		held:        map[im.ConversationID]*held{},
 		rounds:      make(chan *round),
@@ -259,6 +268,7 @@ func New(o Options) *Service {
 		drained:     make(chan struct{}),
 	}
 	s.opened.init()
+	s.streams.open = map[streamKey]*growing{}
 	s.settling.applying = map[im.ConversationID]*applying{}
 	s.queue.init(o.MaxQueued)
 	s.touched.init(s.known != nil || s.shards != nil)
@@ -286,6 +296,7 @@ const closeTime = 2 * time.Second
 // committer and the settler. What waits for a store that does not answer, or for its
 // roster, is rejected.
 func (s *Service) Close() {
+	s.streams.close()
 	s.queue.close()
 	select {
 	case <-s.drained:

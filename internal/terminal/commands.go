@@ -45,6 +45,7 @@ func commands() []command {
 		{"forward", "SEQ[,SEQ…] @user|conversation", "copy messages from here to somebody", 2, (*Chat).forwardCmd},
 		{"quiet", "text", "send a message that nobody is to be notified of", 1, (*Chat).quietCmd},
 		{"later", "DURATION text", "send a message later, e.g. in 2h30m", 2, (*Chat).laterCmd},
+		{"stream", "words…", "say a message word by word", 1, (*Chat).streamCmd},
 		{"scheduled", "", "what you wrote for later", 0, (*Chat).scheduledCmd},
 		{"cancel", "ID", "send one of them never", 1, (*Chat).cancelCmd},
 		{"mentions", "", "messages that mention you, the newest first", 0, (*Chat).mentionsCmd},

@@ -43,6 +43,8 @@ func (c *Chat) onEvent(ctx context.Context, e skein.Event) {
 		if e.Conversation == c.current() {
 			c.printf("        %s is typing …\n", c.name(ctx, e.User))
 		}
+	case *skein.PartEvent:
+		c.onPart(ctx, e)
 	case *skein.GapEvent:
 		c.printf("        · %d entries of %s are not shown; /history reads them\n", e.To-e.From+1, c.title(ctx, e.Conversation))
 	case *skein.ResetEvent:

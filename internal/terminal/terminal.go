@@ -268,6 +268,7 @@ func saying(m *skein.Message, between string) string {
 	if m.ReplyTo > 0 {
 		text = fmt.Sprintf("↳ #%d %s", m.ReplyTo, text)
 	}
+	text += growing(m)
 	if m.Edits > 0 {
 		text += "  (edited)"
 	}

@@ -122,8 +122,8 @@ func (w *Window) onEvent(ctx context.Context, e skein.Event) {
 		time.AfterFunc(typingShown, w.touch)
 	case *skein.StateEvent:
 		w.onState(e)
-	case *skein.AckEvent, *skein.RecallEvent, *skein.ChangedEvent, *skein.ReceiptEvent, *skein.MyStateEvent:
-		// The store has it.
+	case *skein.AckEvent, *skein.RecallEvent, *skein.ChangedEvent, *skein.ReceiptEvent, *skein.MyStateEvent, *skein.PartEvent:
+		// The store has it, or will.
 	default:
 		c.onEvent(ctx, e)
 	}

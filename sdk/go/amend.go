@@ -26,7 +26,7 @@ func amends(e *wire.Entry) bool {
 // stored, whatever happens meanwhile.
 func known(e *wire.Entry) bool {
 	return !amends(e) || e.Kind == wire.EntryKind_ENTRY_KIND_RECALL || e.Kind == wire.EntryKind_ENTRY_KIND_EDIT ||
-		e.Kind == wire.EntryKind_ENTRY_KIND_REACTION || e.Kind == wire.EntryKind_ENTRY_KIND_PIN || polls(e)
+		e.Kind == wire.EntryKind_ENTRY_KIND_REACTION || e.Kind == wire.EntryKind_ENTRY_KIND_PIN || polls(e) || e.Kind == wire.EntryKind_ENTRY_KIND_STREAM
 }
 
 // erased is an entry as the recall at seq by leaves it: without what its author wrote.
@@ -35,6 +35,7 @@ func erased(e *wire.Entry, by uint64) *wire.Entry {
 	c.Content, c.ReplyTo, c.Mentions, c.GroupMention, c.Extra, c.Recalled = nil, 0, nil, 0, nil, true
 	c.EditedAtMs, c.Edits, c.Reactions, c.Poll = 0, 0, nil, nil
 	c.Pinned, c.Silent, c.Forward = nil, false, nil
+	c.Streaming, c.Replaced, c.CutOff = false, 0, false
 	c.Amended = max(c.Amended, by)
 	return c
 }
@@ -94,10 +95,12 @@ func latest(e, other *wire.Entry) *wire.Entry {
 		if other.Target == e.Seq && !e.Recalled {
 			return erased(e, other.Seq)
 		}
-	case other.Kind == wire.EntryKind_ENTRY_KIND_EDIT || other.Kind == wire.EntryKind_ENTRY_KIND_REACTION || other.Kind == wire.EntryKind_ENTRY_KIND_PIN || polls(other):
+	case other.Kind == wire.EntryKind_ENTRY_KIND_EDIT || other.Kind == wire.EntryKind_ENTRY_KIND_REACTION || other.Kind == wire.EntryKind_ENTRY_KIND_PIN || polls(other) || other.Kind == wire.EntryKind_ENTRY_KIND_STREAM:
 		switch applies := other.Target == e.Seq && other.Seq > e.Amended && !e.Recalled; {
 		case applies && other.Kind == wire.EntryKind_ENTRY_KIND_EDIT:
 			return edited(e, other)
+		case applies && other.Kind == wire.EntryKind_ENTRY_KIND_STREAM:
+			return streamed(e, other)
 		case applies && polls(other):
 			return polled(e, other)
 		case applies && other.Kind == wire.EntryKind_ENTRY_KIND_PIN:
@@ -126,8 +129,8 @@ func (k *core) recall(cv *conv, e *wire.Entry) bool {
 	return !kept.Recalled
 }
 
-// revise applies an edit, a reaction, a vote, the end of a poll or a pin that was pushed.
-// What it made of its target may have been told before.
+// revise applies an edit, a reaction, a vote, the end of a poll, a pin, or what a streamed
+// message says, that was pushed. What it made of its target may have been told before.
 func (k *core) revise(cv *conv, e *wire.Entry, tell bool) {
 	e = k.ours(e)
 	kept := k.kept(cv, e.Target)
@@ -198,6 +201,9 @@ func (k *core) eraseRecalled(cv *conv, seq uint64) {
 func (k *core) change(cv *conv, e *wire.Entry) {
 	if l := cv.rec.Last; l != nil && l.Seq == e.Seq {
 		cv.rec.Last = e
+	}
+	if !e.Streaming {
+		delete(k.growing, EntryRef{cv.rec.ID, e.Seq})
 	}
 	k.batch.Changed = append(k.batch.Changed, e)
 	k.fresh[EntryRef{cv.rec.ID, e.Seq}] = e

@@ -27,7 +27,9 @@ type core struct {
 	// The turn: changes that become one batch, and what follows once it is stored.
 	batch *Batch
 	// fresh are the entries of the batch as they are after it.
-	fresh     map[EntryRef]*wire.Entry
+	fresh map[EntryRef]*wire.Entry
+	// growing is what messages that grow say beyond what is durable of them.
+	growing   map[EntryRef]grown
 	dirty     map[*conv]struct{}
 	metaDirty bool
 	// urgent: dirty records must be stored this turn. Marks of others may wait
@@ -88,7 +90,7 @@ func newCore(c *Client, snap *Snapshot) *core {
 		c: c, o: c.o, log: c.o.log, ids: wire.NewIDSource(c.o.now, nil),
 		meta: snap.Meta, lastFeed: snap.LastFeed,
 		convs: map[string]*conv{}, dirty: map[*conv]struct{}{}, batch: &Batch{},
-		fresh: map[EntryRef]*wire.Entry{},
+		fresh: map[EntryRef]*wire.Entry{}, growing: map[EntryRef]grown{},
 	}
 	for _, r := range snap.Conversations {
 		cv := &conv{rec: r, atPos: r.Head, early: map[uint64]place{}}
@@ -311,6 +313,8 @@ func (k *core) handle(frame *wire.ServerFrame) {
 	case *wire.ServerFrame_Signal:
 		e := &SignalEvent{Conversation: f.Signal.Conversation, User: f.Signal.User, Type: f.Signal.Type, Data: f.Signal.Data}
 		k.post(passingKey{"signal " + e.Type, e.Conversation, e.User}, e)
+	case *wire.ServerFrame_Part:
+		k.onPart(f.Part)
 	case *wire.ServerFrame_Presence:
 		e := &PresenceEvent{User: f.Presence.User, Online: f.Presence.Online}
 		if ms := f.Presence.LastSeenAtMs; ms > 0 {

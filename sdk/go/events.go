@@ -113,6 +113,16 @@ type (
 		Conversation, User, Type string
 		Data                     []byte
 	}
+	// PartEvent: a message that grows (Message.Streaming) says more, which is not durable
+	// yet. Of one message only the latest is kept while the program is busy.
+	PartEvent struct {
+		Conversation string
+		// User is its author.
+		User string
+		Seq  uint64
+		// Text is all that it says now.
+		Text string
+	}
 	// PresenceEvent: a watched user came or went, or shows that no more.
 	PresenceEvent struct {
 		User   string
@@ -148,6 +158,7 @@ func (*ReceiptEvent) event()     {}
 func (*MyStateEvent) event()     {}
 func (*TypingEvent) event()      {}
 func (*SignalEvent) event()      {}
+func (*PartEvent) event()        {}
 func (*PresenceEvent) event()    {}
 func (*StateEvent) event()       {}
 

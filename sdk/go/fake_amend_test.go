@@ -30,6 +30,8 @@ func (f *fake) amend(e *wire.Entry) {
 		return // a real server refuses it
 	case e.Kind == wire.EntryKind_ENTRY_KIND_REACTION:
 		t = f.reacts(t, e)
+	case e.Kind == wire.EntryKind_ENTRY_KIND_STREAM:
+		t = streamed(t, e)
 	case polls(e):
 		t = f.votes(t, e)
 	case e.Kind == wire.EntryKind_ENTRY_KIND_PIN:

@@ -289,7 +289,7 @@ func entryOf(s *wire.Send, user string) *wire.Entry {
 	return &wire.Entry{
 		Conversation: s.Conversation, Id: s.Id, Sender: user, Kind: wire.EntryKind_ENTRY_KIND_MESSAGE,
 		Content: s.Content, ReplyTo: s.ReplyTo, Mentions: s.Mentions, GroupMention: s.GroupMention, Extra: s.Extra, Poll: s.Poll,
-		Silent: s.Silent,
+		Silent: s.Silent, Streaming: s.Streaming,
 	}
 }
 

@@ -96,6 +96,10 @@ type Message struct {
 	Silent bool
 	// Forward tells who said it first, and when; nil: it is its sender's own.
 	Forward *wire.Forward
+	// Streaming: its author goes on with it; Text is what is durable of it so far.
+	Streaming bool
+	// CutOff: the server ended it, because its author was silent.
+	CutOff bool
 	// Target is the seq a recall takes back.
 	Target uint64
 	// Event is set for entries of kind EVENT.
@@ -203,7 +207,7 @@ func messageOf(e *wire.Entry, user string) *Message {
 		Time: time.UnixMilli(e.StoredAtMs), Kind: e.Kind,
 		ReplyTo: e.ReplyTo, Mentions: e.Mentions, GroupMention: e.GroupMention, Recalled: e.Recalled, Amended: e.Amended,
 		Target: e.Target, Event: e.Event, Count: e.Count, Extra: e.Extra, Reactions: e.Reactions, Poll: e.Poll,
-		Pinned: e.Pinned, Silent: e.Silent, Forward: e.Forward,
+		Pinned: e.Pinned, Silent: e.Silent, Forward: e.Forward, Streaming: e.Streaming, CutOff: e.CutOff,
 	}
 	if c := e.Content; c != nil {
 		m.Type, m.Text, m.Data, m.Fallback = c.Type, c.GetText(), c.GetData(), c.Fallback

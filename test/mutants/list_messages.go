@@ -125,7 +125,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "reaction-to-what-is-not-theirs", Breaks: "who reacts to a message may read it",
-		Hunks:   []Hunk{{messagingDir + "/react.go", "\tif target.Sender != e.Sender {\n", "\tif target.Sender == \"\" {\n"}},
+		Hunks:   []Hunk{{messagingDir + "/react.go", "\tif target.Sender != e.Sender && e.Sender != \"\" {\n", "\tif target.Sender == \"\" {\n"}},
 		Package: messagingDir, Test: "TestWhoMayReact",
 	},
 	{
@@ -175,7 +175,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "not-silent-any-more", Breaks: "a silent message is told so",
-		Hunks:   []Hunk{{"internal/entrycodec/entrycodec.go", ", Silent: s.GetSilent()}", "}"}},
+		Hunks:   []Hunk{{"internal/entrycodec/entrycodec.go", ", Silent: s.GetSilent()", ""}},
 		Package: "internal/api", Test: "TestSilent",
 	},
 	{
@@ -192,6 +192,46 @@ var messages = []Mutant{
 		Name: "copy-of-a-copy-by-who-copied", Breaks: "a copy of a copy says who wrote it first",
 		Hunks:   []Hunk{{"internal/entrycodec/forward.go", "if w.Forward.GetSender() != \"\" {", "if w.Forward.GetSender() == \"-\" {"}},
 		Package: "internal/entrycodec", Test: "TestMerged",
+	},
+	{
+		Name: "part-is-said-twice", Breaks: "a part that comes again says nothing more",
+		Hunks:   []Hunk{{messagingDir + "/stream.go", "\t\tnews = p.Text[over:]\n", "\t\tnews = p.Text[:]\n"}},
+		Package: messagingDir, Test: "TestStreamedMessageGrows",
+	},
+	{
+		Name: "missing-part-is-passed-over", Breaks: "what a streamed message says has no hole",
+		Hunks:   []Hunk{{messagingDir + "/stream.go", "\tcase p.Offset > at:\n\t\treturn grown{}", "\tcase p.Offset > 1<<40:\n\t\treturn grown{}"}},
+		Package: messagingDir, Test: "TestStreamedMessageGrows",
+	},
+	{
+		Name: "anybody-streams", Breaks: "only its author goes on with a streamed message",
+		Hunks:   []Hunk{{messagingDir + "/stream.go", "case e.Sender != \"\" && e.Sender != target.Sender:", "case e.Sender == \"?\":"}},
+		Package: messagingDir, Test: "TestStreamedMessageGrows",
+	},
+	{
+		Name: "stream-is-not-flushed", Breaks: "what was said is durable a while after the last part",
+		Hunks:   []Hunk{{messagingDir + "/stream.go", "\t\tcase waits && left <= 0:\n", "\t\tcase waits && left <= -time.Hour:\n"}},
+		Package: messagingDir, Test: "TestSilenceEndsAStream",
+	},
+	{
+		Name: "silent-stream-stays-open", Breaks: "the server ends what nobody goes on with",
+		Hunks:   []Hunk{{messagingDir + "/stream.go", "return time.Time{}, s.byServer(ctx, e, m)", "return time.Time{}, nil"}},
+		Package: messagingDir, Test: "TestSilenceEndsAStream",
+	},
+	{
+		Name: "growing-message-is-edited", Breaks: "a message that grows is not edited",
+		Hunks:   []Hunk{{messagingDir + "/amend.go", "\tif state.Told.Streaming {\n", "\tif state == nil {\n"}},
+		Package: messagingDir, Test: "TestStreamBeside",
+	},
+	{
+		Name: "streams-without-number", Breaks: "a user has few streamed messages open",
+		Hunks:   []Hunk{{messagingDir + "/stream.go", "err := s.timers.SetTimer(ctx, t, s.streamed.PerUser)", "err := s.timers.SetTimer(ctx, t, 0)"}},
+		Package: messagingDir, Test: "TestFewStreamsAtOnce",
+	},
+	{
+		Name: "device-takes-parts-of-another", Breaks: "a device shows no part that does not fit",
+		Hunks:   []Hunk{{"sdk/go/stream.go", "kept == nil || cv.rec.hides(kept) || !kept.Streaming || kept.Replaced != p.Replaced", "kept == nil || !kept.Streaming"}},
+		Package: "sdk/go", Test: "TestMessageGrows",
 	},
 	{
 		Name: "vote-counts-twice", Breaks: "a user has one vote, however often they vote",

@@ -107,6 +107,8 @@ func (t *teller) describe(e skein.Event) string {
 			reactions += ", pinned by " + t.who(m.Pinned.User)
 		}
 		return fmt.Sprintf("message %d says now: %s (edits %d%s)", m.Seq, m.Text, m.Edits, reactions)
+	case *skein.PartEvent:
+		return fmt.Sprintf("message %d grows: %s", e.Seq, e.Text)
 	case *skein.RecallEvent:
 		return fmt.Sprintf("message %d was taken back", e.Target)
 	case *skein.GroupEvent:

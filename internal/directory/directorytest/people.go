@@ -66,6 +66,7 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"LinkRaced", linkRaced},
 		{"Requests", requests},
 		{"Scheduled", scheduled},
+		{"Timers", timers},
 		{"Addable", addable},
 		{"OpenDM", openDM},
 		{"EveryWindowIsKept", everyWindowIsKept},

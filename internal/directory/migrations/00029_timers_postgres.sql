@@ -1,0 +1,9 @@
+-- +goose Up
+
+-- Ids are ordered by their bytes, as in the other tables (version 5).
+ALTER TABLE timers
+    ALTER COLUMN user_id TYPE TEXT COLLATE "C",
+    ALTER COLUMN conversation TYPE TEXT COLLATE "C";
+
+-- +goose Down
+SELECT 1;
