@@ -59,7 +59,7 @@ func newSource(t testing.TB, entries int) *source {
 work', 0, 0, 0, 7), ('Bob', 'ann', 1, TRUE, '', 'hello', 4, '', 4, 9, 2, 1);
 		INSERT INTO contact_revisions VALUES ('ann', 7, 2), ('Bob', 1, 0);
 		INSERT INTO groups VALUES ('grp:g1', 'The group', 'ann', 2, 3, 9, 'ann', NULL, ''), ('grp:g2', '', 'Bob', 1, 1, 9, 'Bob', 'r1', '{"description":"ä","post":2}');
-		INSERT INTO memberships VALUES ('ann', 'grp:g1', 1, 0, 3, 0, 9, '', '', 0, 'Tea'), ('Bob', 'grp:g1', 7, 9, 0, 0, 9, 'left', '1-5', 5, '');
+		INSERT INTO memberships VALUES ('ann', 'grp:g1', 1, 0, 3, 0, 9, '', '', 0, 'Tea', x'746561'), ('Bob', 'grp:g1', 7, 9, 0, 0, 9, 'left', '1-5', 5, '', NULL);
 		INSERT INTO group_invitations VALUES ('Bob', 'grp:g1', 'ann', 5, 99);
 		INSERT INTO group_bans VALUES ('grp:g1', 'eve', 'ann', 'noise', 5, 0);
 		INSERT INTO group_links VALUES ('abcdefghijklmnopqrstuvwxyz', 'grp:g1', 'ann', 5, 0, 3, 1);
