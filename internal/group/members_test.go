@@ -133,7 +133,11 @@ func TestFindMembers(t *testing.T) {
 	for i := range 2500 {
 		users = append(users, im.UserID(fmt.Sprintf("u%04d", i)))
 	}
-	w := newWorld(t, group.Options{}, users...) // each is called as their id
+	var others []im.UserID // so many that each member's name is looked at
+	for i := range 2100 {
+		others = append(others, im.UserID(fmt.Sprintf("x%04d", i)))
+	}
+	w := newWorld(t, group.Options{}, slices.Concat(users, others)...) // each is called as their id
 	c := w.create("o")
 	for part := range slices.Chunk(users[1:], group.MaxUsers) {
 		_, _, err := w.Add(t.Context(), actor("o"), c, part)
@@ -161,6 +165,10 @@ func TestFindMembers(t *testing.T) {
 		t.Errorf("%d pages: %v", pages, got)
 	}
 	if got, pages := find("cake", 1); !slices.Equal(got, []im.UserID{"u2321"}) || pages != 1 {
+		t.Errorf("%d pages: %v", pages, got)
+	}
+	w.ok(w.Nickname(t.Context(), actor("o"), c, "u2450", "X-ray"))
+	if got, pages := find("x", 10); !slices.Equal(got, []im.UserID{"u2450"}) || pages != 2 {
 		t.Errorf("%d pages: %v", pages, got)
 	}
 	if got, pages := find("nobody", 0); got != nil || pages != 1 {
