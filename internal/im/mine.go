@@ -38,9 +38,6 @@ type MyChange struct {
 	Unread       *bool
 	// Delete is added to what is deleted; nothing takes it back.
 	Delete SeqSet
-	// Read is up to where the user has read: of what is cleared and read it need not be
-	// kept that it was deleted, too. Whoever makes the change looks it up.
-	Read uint64
 }
 
 // Apply makes the change and reports whether anything is another by it.
@@ -54,8 +51,8 @@ func (c *MyChange) Apply(s *MyState) bool {
 	if c.ClearedBelow != nil {
 		s.ClearedBelow = max(s.ClearedBelow, *c.ClearedBelow)
 	}
-	if c.Delete != "" || c.ClearedBelow != nil {
-		s.Deleted = s.Deleted.With(c.Delete).From(min(s.ClearedBelow, c.Read+1))
+	if c.Delete != "" {
+		s.Deleted = s.Deleted.With(c.Delete)
 	}
 	return *s != old
 }

@@ -92,11 +92,3 @@ func (s SeqSet) Within(after, until uint64) []SeqRange {
 	}
 	return in
 }
-
-// From is the set without what lies below a seq.
-func (s SeqSet) From(first uint64) SeqSet {
-	if first <= 1 {
-		return s
-	}
-	return NewSeqSet(s.Within(first-1, ^uint64(0))...)
-}

@@ -153,8 +153,35 @@ func TestDeletedIsNotListed(t *testing.T) {
 	}
 }
 
+// What was deleted stays so when it is cleared and read: no list and no copy has it again.
+func TestDeletedForEver(t *testing.T) {
+	w := newWorld(t)
+	for range 4 {
+		w.mustSend("alice", ab, "x")
+	}
+	bob, below := im.Actor{User: "bob"}, uint64(4)
+	before := w.setMine("bob", ab, deleted(1, 3)).Deleted
+	if err := w.MarkRead(t.Context(), bob, ab, 4); err != nil {
+		t.Fatal(err)
+	}
+	if s := w.setMine("bob", ab, im.MyChange{ClearedBelow: &below}); s.Deleted != before || s.ClearedBelow != below {
+		t.Errorf("after clearing: %+v", s)
+	}
+	r, err := w.Pull(t.Context(), bob, im.PullQuery{Conversation: ab, From: 1, Limit: 9})
+	if got := blanks(r.Entries); err != nil || !slices.Equal(got, []uint64{1, 3}) || len(r.Entries) != 4 {
+		t.Errorf("%d entries, %v are blank, %v", len(r.Entries), got, err)
+	}
+	for seq, want := range map[uint64]im.Code{1: im.CodeNotFound, 2: "", 3: im.CodeNotFound, 4: ""} {
+		_, _, edits := w.Edits(t.Context(), bob, ab, seq, 0, 5)
+		_, forward := w.Message(t.Context(), bob, ab, seq)
+		if im.CodeOf(edits) != want || im.CodeOf(forward) != want {
+			t.Errorf("%d: %v, %v; want %q", seq, edits, forward, want)
+		}
+	}
+}
+
 // Deleting is bounded, and refused for what is no message of theirs; once more is the
-// same, and what is cleared and read makes room.
+// same, and clearing makes no room.
 func TestDeleteIsBounded(t *testing.T) {
 	w := newWorld(t)
 	const many = 2*im.MaxDeleted + 10
@@ -195,7 +222,7 @@ func TestDeleteIsBounded(t *testing.T) {
 	if s := w.setMine("bob", ab, deleted(2*im.MaxDeleted+1, 2*im.MaxDeleted+2)); s.Deleted.Len() != im.MaxDeleted-1 {
 		t.Errorf("%d stretches", s.Deleted.Len())
 	}
-	// What is not read yet stays deleted, also when it is cleared: it is not unread.
+	// Clearing changes nothing of it, nor of what is unread.
 	below := uint64(many)
 	unread := w.sync("bob", im.SyncQuery{}).Conversations[0].Unread
 	w.setMine("bob", ab, im.MyChange{ClearedBelow: &below})
@@ -206,8 +233,13 @@ func TestDeleteIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	below++
-	if s := w.setMine("bob", ab, im.MyChange{ClearedBelow: &below}); s.Deleted != "" {
+	if s := w.setMine("bob", ab, im.MyChange{ClearedBelow: &below}); s.Deleted.Len() != im.MaxDeleted-1 {
 		t.Errorf("after clearing %d stretches are kept", s.Deleted.Len())
+	}
+	w.setMine("bob", ab, deleted(many-6))
+	_, err = w.SetMyState(t.Context(), im.Actor{User: "bob"}, ab, deleted(many-4))
+	if e := im.Public(err); e == nil || e.Code != im.CodeTooLarge || e.Field != "delete" {
+		t.Errorf("one stretch too many of what is cleared: %v", err)
 	}
 }
 

@@ -54,13 +54,12 @@ func (s *Service) storeMine(ctx context.Context, key im.Mark, change *im.MyChang
 	if err := s.markStore.Marks(ctx, []im.MarkKey{{User: key.User, Conversation: key.Conversation}}, now[:], false); err != nil {
 		return im.MyState{}, nil, err
 	}
-	change.Read = now[0].Read
 	next, state, changed, err := entrycodec.SetMyState(now[0].Mine, key.Conversation, change)
 	if err != nil || !changed {
 		return state, nil, err
 	}
 	if n := state.Deleted.Len(); n > im.MaxDeleted {
-		return state, nil, im.TooLarge("delete", "makes %d stretches of deleted messages; %d of a conversation are kept, until it is cleared", n, im.MaxDeleted)
+		return state, nil, im.TooLarge("delete", "makes %d stretches of deleted messages; at most %d of a conversation are kept", n, im.MaxDeleted)
 	}
 	key.Mine = next
 	done := make(chan error, 1)

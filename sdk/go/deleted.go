@@ -11,8 +11,8 @@ import (
 // DeleteForMe deletes messages for the user alone, on all their devices and for ever:
 // others see them as before. They are no part of History, of what is unread and of the
 // list from then on, here when it returns, on the other devices once they are told (a
-// MyStateEvent). Of a conversation 500 stretches of deleted messages are kept; one more is
-// ErrTooLarge until the conversation is cleared (SetMyState). SPEC §4.28.
+// MyStateEvent). Of a conversation 500 stretches of deleted messages are kept, also when it
+// is cleared; one more is ErrTooLarge. SPEC §4.28.
 func (v *Conversation) DeleteForMe(ctx context.Context, seqs ...uint64) error {
 	for some := range slices.Chunk(seqs, 100) {
 		if _, err := v.SetMyState(ctx, &wire.SetMyStateRequest{Delete: some}); err != nil {

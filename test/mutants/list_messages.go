@@ -39,6 +39,11 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestDeletedIsNotUnread",
 	},
 	{
+		Name: "cleared-comes-back", Breaks: "what a user deleted for themselves stays deleted when it is cleared",
+		Hunks:   []Hunk{{"internal/im/mine.go", "\t\ts.ClearedBelow = max(s.ClearedBelow, *c.ClearedBelow)\n", "\t\ts.ClearedBelow, s.Deleted = max(s.ClearedBelow, *c.ClearedBelow), \"\"\n"}},
+		Package: messagingDir, Test: "TestDeletedForEver",
+	},
+	{
 		Name: "deleted-without-bound", Breaks: "what is kept of deletions is bounded",
 		Hunks:   []Hunk{{messagingDir + "/mine.go", "n > im.MaxDeleted {", "n > 2*im.MaxDeleted {"}},
 		Package: messagingDir, Test: "TestDeleteIsBounded",

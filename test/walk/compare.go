@@ -133,10 +133,9 @@ func (w *walk) lookDevice(ctx context.Context, d *device, full bool) error {
 	return nil
 }
 
-// lines is what an entry says that its reader was told: nothing where they deleted it. What
-// they cleared as well may be told as it is.
+// lines is what an entry says that its reader was told: nothing where they deleted it.
 func (p *place) lines(e *wire.Entry) []string {
-	if p.gone[e.Seq] && (e.Deleted && e.Content == nil || e.Seq < p.mine.ClearedBelow) {
+	if p.gone[e.Seq] && e.Deleted && e.Content == nil {
 		return nil
 	}
 	return []string{lineOf(e)}
