@@ -217,6 +217,7 @@ func permissions() []permission {
 		{"pin a message", nil, pinning},
 		{"pin a message, where all members may (`who_may_pin`)", &im.GroupChange{Pin: im.GroupPowerAll}, pinning},
 		{"pin a message, where all members may, while all are muted", &im.GroupChange{Pin: im.GroupPowerAll, MutedAll: ptr(true)}, pinning},
+		{"pin a message, where all members may, and admins alone may write", &im.GroupChange{Pin: im.GroupPowerAll, Post: im.GroupPowerAdmins}, pinning},
 		on("take back one's own message", recalling("")),
 		on("take back a member's message", recalling("other")),
 		on("take back an admin's message", recalling("admin2")),

@@ -37,7 +37,7 @@ func (s *Service) MayReactNow(user im.UserID, c im.ConversationID) (rev uint64, 
 	return s.mayNow(user, c, im.GroupReact)
 }
 
-// MayPin is MaySend for a pin: who may is the group's to say. Who is muted may not.
+// MayPin is MaySend for a pin: who of those that may write may pin is the group's to say.
 func (s *Service) MayPin(ctx context.Context, user im.UserID, c im.ConversationID) (rev uint64, err error) {
 	return s.mayAsking(ctx, user, c, im.GroupPin)
 }
@@ -66,7 +66,11 @@ func (s *Service) mayNow(user im.UserID, c im.ConversationID, action im.GroupAct
 
 func (s *Service) may(r *roster, user im.UserID, action im.GroupAction) (rev uint64, err error) {
 	m := r.member(user)
-	if err := r.switches.Authorize(m.role, action, im.RoleNone); err != nil {
+	err = r.switches.Authorize(m.role, action, im.RoleNone)
+	if err == nil && action == im.GroupPin { // who may not write pins nothing
+		err = r.switches.Authorize(m.role, im.GroupSend, im.RoleNone)
+	}
+	if err != nil {
 		return r.rev, err
 	}
 	if m.mutedUntil != 0 && s.o.Now().UnixMilli() < m.mutedUntil {

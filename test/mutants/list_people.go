@@ -92,6 +92,11 @@ var people = []Mutant{
 		Package: groupDir, Test: "TestSwitches",
 	},
 	{
+		Name: "pins-without-writing", Breaks: "groups: who may not write pins nothing, whoever may pin",
+		Hunks:   []Hunk{{groupDir + "/roster.go", "if err == nil && action == im.GroupPin {", "if err != nil && action == im.GroupPin {"}},
+		Package: groupDir, Test: "TestPermissions",
+	},
+	{
 		Name: "switch-only-after-restart", Breaks: "groups: a switch holds for the roster in memory, too",
 		Hunks:   []Hunk{{groupDir + "/roster.go", "next.switches = r.switches.With(e.Group)", "next.switches = r.switches"}},
 		Package: groupDir, Test: "TestSwitches",
