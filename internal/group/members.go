@@ -71,7 +71,8 @@ func parsePlace(cursor string) (p im.MemberPlace, ok bool) {
 }
 
 // Nickname sets what a member is called in the group, "": by their own name. Admins
-// do it to members of a lower role, too. Who is muted does not, for it is told to all.
+// do it to members of a lower role, too. Who is muted does not, whatever their role, for it
+// is told to all.
 func (s *Service) Nickname(ctx context.Context, actor im.Actor, c im.ConversationID, user im.UserID, nickname string) error {
 	if err := checkLine("nickname", nickname, MaxNickname); err != nil {
 		return err
@@ -87,8 +88,8 @@ func (s *Service) Nickname(ctx context.Context, actor im.Actor, c im.Conversatio
 			if err := v.Settings.Authorize(v.Role, im.GroupNickname, im.RoleNone); err != nil {
 				return nil, err
 			}
-			if v.Role == im.RoleMember && v.members[user].MutedUntil.After(s.o.Now()) {
-				return nil, im.Errorf(im.CodeMuted, "you are muted here")
+			if err := s.muted(v, user); err != nil {
+				return nil, err
 			}
 			return s.named(ctx, c, user, nickname)
 		})
@@ -100,11 +101,22 @@ func (s *Service) Nickname(ctx context.Context, actor im.Actor, c im.Conversatio
 		if err := im.Authorize(v.Role, im.GroupNicknameOthers, v.roleOf(user)); err != nil {
 			return nil, err
 		}
+		if err := s.muted(v, actor.User); err != nil {
+			return nil, err
+		}
 		if v.roleOf(user) == im.RoleNone {
 			return nil, im.Errorf(im.CodeNotFound, "this user is not a member")
 		}
 		return s.named(ctx, c, user, nickname)
 	})
+}
+
+// muted refuses what says something to all to a member who is muted.
+func (s *Service) muted(v *view, by im.UserID) error {
+	if v.members[by].MutedUntil.After(s.o.Now()) {
+		return im.Errorf(im.CodeMuted, "you are muted here")
+	}
+	return nil
 }
 
 // named is the event by which a member is called so, nil if they are already. The

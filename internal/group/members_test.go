@@ -64,6 +64,16 @@ func TestNickname(t *testing.T) {
 	if got := set("m", "", "Spam"); got != im.CodeMuted {
 		t.Errorf("who is muted: %q", got)
 	}
+	w.ok(w.Mute(t.Context(), actor("o"), c, "a", w.now.Add(time.Minute)))
+	for user, want := range map[im.UserID]im.Code{"": im.CodeMuted, "a": im.CodeMuted, "m": im.CodeMuted, "a2": im.CodePermissionDenied, "x": im.CodeMuted} {
+		if got := set("a", user, "Spam"); got != want {
+			t.Errorf("a muted admin calls %q something: %q, want %q", user, got, want)
+		}
+	}
+	w.now = w.now.Add(time.Minute)
+	if got := set("a", "m", "Cake") + set("a", "", "Pie"); got != "" {
+		t.Errorf("an admin who is muted no more: %q", got)
+	}
 	_, err := w.Remove(t.Context(), actor("o"), c, []im.UserID{"m"})
 	w.ok(err)
 	_, _, err = w.Add(t.Context(), actor("o"), c, []im.UserID{"m"})

@@ -69,7 +69,12 @@ var crowds = []Mutant{
 	},
 	{
 		Name: "nickname-of-the-muted", Breaks: "who is muted does not speak by nicknames",
-		Hunks:   []Hunk{{"internal/group/members.go", "if v.Role == im.RoleMember && v.members[user].MutedUntil", "if v.Role == im.RoleNone && v.members[user].MutedUntil"}},
+		Hunks:   []Hunk{{"internal/group/members.go", "if v.members[by].MutedUntil", "if v.Role == im.RoleAdmin && v.members[by].MutedUntil"}},
+		Package: "internal/group", Test: "TestNickname",
+	},
+	{
+		Name: "nickname-by-a-muted-admin", Breaks: "an admin who is muted does not speak by nicknames either",
+		Hunks:   []Hunk{{"internal/group/members.go", "if v.members[by].MutedUntil", "if v.Role == im.RoleMember && v.members[by].MutedUntil"}},
 		Package: "internal/group", Test: "TestNickname",
 	},
 	{

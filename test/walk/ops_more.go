@@ -335,14 +335,16 @@ func (w *walk) opNickname(u *user) *op {
 	want := okay
 	if w.rng.IntN(3) == 0 {
 		v = w.other(u)
-		if want = g.power(u.id, wire.Role_ROLE_ADMIN, v); want == okay && g.members[v] == nil {
+		if want = g.power(u.id, wire.Role_ROLE_ADMIN, v); want == okay && me.muted {
+			want = muted
+		} else if want == okay && g.members[v] == nil {
 			want = notFound
 		}
 	} else {
 		switch {
 		case me == nil:
 			want = notFound
-		case me.role == wire.Role_ROLE_MEMBER && (g.mutedAll || me.muted):
+		case me.muted, me.role == wire.Role_ROLE_MEMBER && g.mutedAll:
 			want = muted
 		}
 	}
