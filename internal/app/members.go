@@ -172,7 +172,7 @@ func (m *members) standing(ctx context.Context, u im.UserID) (s im.Standing, err
 	}
 	for _, x := range all {
 		if x.Conversation.Kind() == im.KindGroup && x.Until == 0 {
-			s.Groups = append(s.Groups, im.GroupStanding{Conversation: x.Conversation})
+			s.Groups = append(s.Groups, im.GroupStanding{Conversation: x.Conversation, From: x.From()})
 		}
 	}
 	return s, nil

@@ -1,6 +1,8 @@
 package gateway
 
 import (
+	"math"
+
 	"github.com/skein-im/skein/internal/gateway/here"
 	"github.com/skein-im/skein/internal/gateway/outgoing"
 	"github.com/skein-im/skein/internal/im"
@@ -300,8 +302,12 @@ func (g *Gateway) groupRun(grp *here.Group, es []im.Entry, origin []im.Connectio
 	grp.Last = last.Seq
 	grp.Roster = max(grp.Roster, last.Roster)
 	if event != nil && adds(event.Type) {
+		from := last.Seq // or earlier: the next reading tells
+		if event.Group != nil && event.Group.History == im.HistoryAll {
+			from = 1
+		}
 		for _, u := range changedUsers(&es[0]) {
-			g.users.Each(u, grp.Join)
+			g.users.Each(u, func(s *here.Member) { grp.Joins(s, from) })
 		}
 	}
 	switch {
@@ -330,8 +336,13 @@ func (g *Gateway) groupRun(grp *here.Group, es []im.Entry, origin []im.Connectio
 func (g *Gateway) pushRun(grp *here.Group, es []im.Entry, origin []im.ConnectionID) {
 	g.metrics.out.Delivered(es)
 	d := newDelivery(g, es, origin, len(grp.Members))
-	for s := range grp.Members {
-		d.to(s)
+	low := lowestTarget(es)
+	for s, at := range grp.Members {
+		if low < at.From {
+			g.headsTo(grp, s, last(es))
+		} else {
+			d.to(s)
+		}
 	}
 	if event := es[0].Event; event != nil && removes(event.Type) { // also those who are no longer in the registry see why
 		for _, u := range event.Users {
@@ -343,6 +354,28 @@ func (g *Gateway) pushRun(grp *here.Group, es []im.Entry, origin []im.Connection
 		}
 	}
 	d.end()
+}
+
+// lowestTarget is the first of the entries that es amend. Whoever may not read all from
+// there on is told of es by Heads: what an amendment says of a message is nobody's who
+// may not read that (SPEC §4.3), and which of it is theirs a Pull tells.
+func lowestTarget(es []im.Entry) uint64 {
+	low := uint64(math.MaxUint64)
+	for i := range es {
+		if t := es[i].Target; t != 0 {
+			low = min(low, t)
+		}
+	}
+	return low
+}
+
+func last(es []im.Entry) uint64 { return es[len(es)-1].Seq }
+
+// headsTo tells one session of the end of a group.
+func (g *Gateway) headsTo(grp *here.Group, s *here.Member, seq uint64) {
+	f := g.out.Fanout(outgoing.HeadsFrame(grp.ID, seq), 1)
+	f.HeadsTo(&s.Queue, grp.ID, seq)
+	f.End()
 }
 
 // addsHere tells whether the entries add somebody who is connected here.

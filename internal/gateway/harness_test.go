@@ -161,6 +161,7 @@ type world struct {
 	groups map[im.UserID][]im.ConversationID
 	live   []im.SessionID // what Standing says of sessions
 	roster uint64         // the revision of all of them, as far as it is known
+	from   uint64         // from which entry on all is theirs whose groups are read
 	// onGroups runs after the list was read and before it is returned.
 	onGroups func(im.UserID)
 	reads    int
@@ -192,7 +193,7 @@ func (w *world) groupsOf(_ context.Context, u im.UserID) (st im.Standing, err er
 		f(u)
 	}
 	for _, c := range list {
-		st.Groups = append(st.Groups, im.GroupStanding{Conversation: c, Roster: w.roster})
+		st.Groups = append(st.Groups, im.GroupStanding{Conversation: c, Roster: w.roster, From: w.from})
 	}
 	return st, err
 }

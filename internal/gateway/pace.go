@@ -250,7 +250,11 @@ func (g *Gateway) tellHeld(grp *here.Group, s *here.Member) {
 	if grp.Held == nil {
 		return
 	}
-	if rest := grp.Rest(s, grp.Held.Entries); len(rest) > 0 {
+	switch rest := grp.Rest(s, grp.Held.Entries); {
+	case len(rest) == 0:
+	case lowestTarget(rest) < grp.Members[s].From:
+		g.headsTo(grp, s, last(rest))
+	default:
 		g.pushAlone(s, rest)
 	}
 }
@@ -275,9 +279,11 @@ func (g *Gateway) release(grp *here.Group, pause func(*here.Group)) {
 	g.metrics.out.Delivered(es)
 	d := newDelivery(g, es, nil, len(grp.Members))
 	defer d.end()
-	n := 0
-	for s := range grp.Members {
+	n, low := 0, lowestTarget(es)
+	for s, at := range grp.Members {
 		switch rest := grp.Rest(s, es); {
+		case low < at.From && len(rest) > 0: // of one that is not theirs, perhaps
+			g.headsTo(grp, s, last(es))
 		case len(rest) == len(es):
 			d.to(s)
 		case len(rest) > 0:

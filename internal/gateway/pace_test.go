@@ -309,9 +309,9 @@ func TestPaceIsBySize(t *testing.T) {
 		1: 100 * time.Millisecond, paceFrom: 100 * time.Millisecond, 4000: 100 * time.Millisecond,
 		10_000: 250 * time.Millisecond, 30_000: 500 * time.Millisecond,
 	} {
-		g := &here.Group{Members: map[*here.Member]uint64{}}
+		g := &here.Group{Members: map[*here.Member]here.Place{}}
 		for range n {
-			g.Members[new(here.Member)] = 0
+			g.Members[new(here.Member)] = here.Place{}
 		}
 		if got := paceOf(g); got != want {
 			t.Errorf("with %d sessions: %v, want %v", n, got, want)

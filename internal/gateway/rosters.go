@@ -39,7 +39,7 @@ func (g *Gateway) loadGroups(ctx context.Context, u im.UserID) error {
 		}
 		if !g.groups.Loads.Overtaken(ld, c) {
 			for _, s := range sessions {
-				if grp.Joins(s) {
+				if grp.Joins(s, x.From) {
 					s.Compare()
 				}
 			}

@@ -2,6 +2,7 @@ package im
 
 import (
 	"context"
+	"slices"
 	"time"
 )
 
@@ -384,6 +385,20 @@ type Standing struct {
 type GroupStanding struct {
 	Conversation ConversationID
 	Roster       uint64
+	// From is the entry from which on all are theirs to read; 0: not known.
+	From uint64
+}
+
+// From is the entry from which on all are theirs to read who are members still.
+func (m *Membership) From() uint64 {
+	from := m.First
+	for _, w := range slices.Backward(m.Earlier) {
+		if w.Until+1 < from {
+			break
+		}
+		from = min(from, w.First)
+	}
+	return from
 }
 
 // Delivery is a stored entry on its way to the members.

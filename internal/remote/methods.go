@@ -241,6 +241,9 @@ func putStanding(b []byte, s *im.Standing) []byte {
 		for _, x := range s.Sessions {
 			b = putString(b, x)
 		}
+		for _, g := range s.Groups { // behind all that nodes of before know
+			b = binary.AppendUvarint(b, g.From)
+		}
 		return b
 	})
 }
@@ -255,6 +258,9 @@ func (r *reader) standing() (s im.Standing) {
 	}
 	for range in.count() {
 		s.Sessions = append(s.Sessions, im.SessionID(in.string()))
+	}
+	for i := 0; i < len(s.Groups) && len(in.b) > 0; i++ {
+		s.Groups[i].From = in.uint()
 	}
 	r.also(in)
 	return s

@@ -487,7 +487,7 @@ func TestRequests(t *testing.T) {
 		if n := w.store.calls["x"]; n != 4 {
 			t.Fatalf("four calls were carried out %d times", n)
 		}
-		if st, err := w.nodes["g1"].Standing(ctx, "ann"); err != nil || st.Groups[0].Roster != 7 || len(st.Sessions) != 1 {
+		if st, err := w.nodes["g1"].Standing(ctx, "ann"); err != nil || st.Groups[0].Roster != 7 || st.Groups[0].From != 5 || len(st.Sessions) != 1 {
 			t.Fatal(st, err)
 		}
 		if tl := w.nodes["g1"].Timeline(); tl != "t" {

@@ -256,7 +256,7 @@ func (b *brain) Changed(_ context.Context, since uint64, limit int) (heads []im.
 }
 
 func (b *brain) Standing(_ context.Context, u im.UserID) (im.Standing, error) {
-	return im.Standing{Groups: []im.GroupStanding{{Conversation: im.Group(string(u)), Roster: 7}}, Sessions: []im.SessionID{"s"}}, nil
+	return im.Standing{Groups: []im.GroupStanding{{Conversation: im.Group(string(u)), Roster: 7, From: 5}}, Sessions: []im.SessionID{"s"}}, nil
 }
 
 func (b *brain) Forget(x, y im.UserID) {

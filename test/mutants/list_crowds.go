@@ -14,7 +14,7 @@ var crowds = []Mutant{
 	},
 	{
 		Name: "told-twice-while-it-leaves", Breaks: "what leaves to many sessions is told to each once, whatever happens meanwhile",
-		Hunks:   []Hunk{{gatewayDir + "/here/held.go", "\tif told < es[0].Seq {\n\t\tgrp.Members[s] = last\n", "\tif told < es[0].Seq {\n"}},
+		Hunks:   []Hunk{{gatewayDir + "/here/held.go", "\tgrp.Skip(s, last)\n", ""}},
 		Package: gatewayDir, Test: "TestStormWhileItLeaves",
 	},
 	{
@@ -24,8 +24,18 @@ var crowds = []Mutant{
 	},
 	{
 		Name: "told-of-a-gone-history", Breaks: "numbers that begin again are told to those, too, who were told more",
-		Hunks:   []Hunk{{gatewayDir + "/here/held.go", "\tfor s := range grp.Members {\n\t\tgrp.Members[s] = 0\n\t}\n", ""}},
+		Hunks:   []Hunk{{gatewayDir + "/here/held.go", "\tfor s := range grp.Members {\n\t\tgrp.Skip(s, 0)\n\t}\n", ""}},
 		Package: gatewayDir, Test: "TestToldIsForgottenWithItsHistory",
+	},
+	{
+		Name: "amendment-pushed-to-all", Breaks: "4.3: what an amendment says of a message is pushed to nobody who may not read that",
+		Hunks:   []Hunk{{gatewayDir + "/deliver.go", "\t\tif low < at.From {", "\t\tif low < at.From && low == 0 {"}},
+		Package: gatewayDir, Test: "TestAmendmentsOfWhatIsNotTheirs",
+	},
+	{
+		Name: "amendment-released-to-all", Breaks: "4.3: nor in a large group",
+		Hunks:   []Hunk{{gatewayDir + "/pace.go", "case low < at.From && len(rest) > 0:", "case low < at.From && len(rest) > 0 && low == 0:"}},
+		Package: gatewayDir, Test: "TestAmendmentsOfWhatIsNotTheirs",
 	},
 	{
 		Name: "few-are-paced", Breaks: "a small group waits for nothing",
@@ -44,7 +54,7 @@ var crowds = []Mutant{
 	},
 	{
 		Name: "joined-sees-the-held", Breaks: "who is added sees nothing of what was before",
-		Hunks:   []Hunk{{gatewayDir + "/here/groups.go", "grp.Members[s] = h.Entries[len(h.Entries)-1].Seq", "grp.Members[s] = 0"}},
+		Hunks:   []Hunk{{gatewayDir + "/here/groups.go", "at.Told = h.Entries[len(h.Entries)-1].Seq", "at.Told = 0"}},
 		Package: gatewayDir, Test: "TestRosterChangesInAStorm",
 	},
 	{

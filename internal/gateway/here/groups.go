@@ -15,9 +15,8 @@ import (
 type Group struct {
 	ID im.ConversationID
 	mu sync.Mutex
-	// Members are its sessions. Each was told what is held up to this seq, or joined
-	// behind it; 0 where nothing of that kind is known.
-	Members map[*Member]uint64
+	// Members are its sessions.
+	Members map[*Member]Place
 	// Last and Roster are of the last entry seen, 0 before the first.
 	Last, Roster uint64
 	// Suspect: parcels were missed, and with them perhaps somebody's removal. Until
@@ -28,6 +27,15 @@ type Group struct {
 	Pace
 	// dead: taken out of the registry because it was empty.
 	dead bool
+}
+
+// Place is where a session is in a group.
+type Place struct {
+	// From is the entry from which on all are its user's to read; 0: not known.
+	From uint64
+	// Told is up to where it was told what is held, or it joined behind that; 0 where
+	// nothing of that kind is known.
+	Told uint64
 }
 
 type groupShard struct {
@@ -64,7 +72,7 @@ func (r *Groups) Locked(c im.ConversationID, make bool) *Group {
 		sh.mu.Lock()
 		grp := sh.m[c]
 		if grp == nil && make {
-			grp = &Group{ID: c, Members: map[*Member]uint64{}}
+			grp = &Group{ID: c, Members: map[*Member]Place{}}
 			sh.m[c] = grp
 			r.peers.GroupHere(c)
 		}
@@ -109,12 +117,12 @@ func (r *Groups) Count() (n int) {
 	return n
 }
 
-// Join makes s a member. Caller holds the group's lock.
-func (grp *Group) Join(s *Member) { grp.Joins(s) }
-
-// Joins is Join and tells whether s was none before.
-func (grp *Group) Joins(s *Member) bool {
-	if _, ok := grp.Members[s]; ok {
+// Joins makes s a member, who may read all from an entry on (0: not known), and tells
+// whether it was none before. Caller holds the group's lock.
+func (grp *Group) Joins(s *Member, from uint64) bool {
+	if at, ok := grp.Members[s]; ok {
+		at.From = from
+		grp.Members[s] = at
 		return false
 	}
 	s.links.Lock()
@@ -123,10 +131,11 @@ func (grp *Group) Joins(s *Member) bool {
 		return false
 	}
 	s.links.groups = append(s.links.groups, grp)
-	grp.Members[s] = 0
+	at := Place{From: from}
 	if h := grp.Held; h != nil { // what is held was stored before: a Sync tells it, if it is theirs
-		grp.Members[s] = h.Entries[len(h.Entries)-1].Seq
+		at.Told = h.Entries[len(h.Entries)-1].Seq
 	}
+	grp.Members[s] = at
 	return true
 }
 

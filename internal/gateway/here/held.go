@@ -47,28 +47,31 @@ func (grp *Group) Waits() bool {
 // Rest is which of es, the first entries that are held, s was not told, and notes that
 // it is. Caller holds the group's lock, and s is a member.
 func (grp *Group) Rest(s *Member, es []im.Entry) []im.Entry {
-	told, last := grp.Members[s], es[len(es)-1].Seq
-	if told < es[0].Seq {
-		grp.Members[s] = last
-		return es
-	}
+	told, last := grp.Members[s].Told, es[len(es)-1].Seq
 	if told >= last {
 		return nil
 	}
-	grp.Members[s] = last
+	grp.Skip(s, last)
+	if told < es[0].Seq {
+		return es
+	}
 	return es[sort.Search(len(es), func(i int) bool { return es[i].Seq > told }):]
 }
 
 // Skip has s, a member, not told the entry seq, which is held next: it knows all
 // before. Caller holds the group's lock.
-func (grp *Group) Skip(s *Member, seq uint64) { grp.Members[s] = seq }
+func (grp *Group) Skip(s *Member, seq uint64) {
+	at := grp.Members[s]
+	at.Told = seq
+	grp.Members[s] = at
+}
 
 // WentBack forgets what was seen of the group: the numbers begin again below it.
 // Caller holds the group's lock.
 func (grp *Group) WentBack() {
 	grp.Last, grp.Roster, grp.Held = 0, 0, nil
 	for s := range grp.Members {
-		grp.Members[s] = 0
+		grp.Skip(s, 0)
 	}
 }
 
