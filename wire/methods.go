@@ -22,6 +22,7 @@ var ErrUnknownMethod = errors.New("wire: no such method")
 type Method struct {
 	name    string
 	in, out protoreflect.MessageType
+	enums   bool // a request has fields of named values
 }
 
 // Name is how callers ask for the method: `skein.v1.GroupService/CreateGroup`.
@@ -78,7 +79,7 @@ func newMethod(md protoreflect.MethodDescriptor) (Method, bool) {
 	if err != nil {
 		return Method{}, false
 	}
-	return Method{name: string(md.Parent().FullName()) + "/" + string(md.Name()), in: in, out: out}, true
+	return Method{name: string(md.Parent().FullName()) + "/" + string(md.Name()), in: in, out: out, enums: hasEnums(md.Input(), map[protoreflect.FullName]bool{})}, true
 }
 
 // StructToRequest turns the JSON form of a Call into the protobuf encoding of
@@ -119,6 +120,11 @@ func (m Method) RequestFromJSON(text []byte, depth int) ([]byte, error) {
 	o := protojson.UnmarshalOptions{DiscardUnknown: true, RecursionLimit: depth}
 	if err := o.Unmarshal(text, req); err != nil {
 		return nil, ofRequest(wrongJSON(text, m.in.Descriptor(), err))
+	}
+	if m.enums {
+		if err := checkNames(text, m.in.Descriptor()); err != nil {
+			return nil, err
+		}
 	}
 	readIDs(req)
 	return proto.Marshal(req)

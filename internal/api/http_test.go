@@ -178,6 +178,25 @@ func TestHTTPNamesTheField(t *testing.T) {
 	}
 }
 
+// A name that no value has is refused, and not taken for nothing said: who believes
+// that a policy is set would be wrong.
+func TestNamesOfValues(t *testing.T) {
+	h := NewHTTP(&fakeLogic{call: without(NewCalls(Deps{}))}, HTTPOptions{Log: quiet()})
+	for _, tc := range []struct{ method, body, field string }{
+		{"UserService/UpdateProfile", `{"presencePolicy":"nobody"}`, "presencePolicy"},
+		{"UserService/UpdateProfile", `{"dm_policy":"DM_POLICY_NONSENSE"}`, "dmPolicy"},
+		{"GroupService/UpdateGroup", `{"conversation":"grp:g","whoMayPin":"ADMINS"}`, "whoMayPin"},
+		{"GroupService/ListMembers", `{"conversation":"grp:g","role":"foo"}`, "role"},
+		{"MessageService/ScheduleMessage", `{"message":{"groupMention":"everyone"}}`, "message.groupMention"},
+	} {
+		w := do(h, post(tc.method, "alice", tc.body))
+		var e wire.Error
+		if err := protojson.Unmarshal(w.Body.Bytes(), &e); err != nil || w.Code != 400 || e.Code != string(im.CodeInvalidArgument) || e.Field != tc.field {
+			t.Errorf("%s: %d %s, want %s", tc.body, w.Code, w.Body, tc.field)
+		}
+	}
+}
+
 func TestHTTPRefusals(t *testing.T) {
 	logic := &fakeLogic{call: func(_ context.Context, actor im.Actor, method string, _ []byte) ([]byte, error) {
 		if actor.User == "" {

@@ -10,6 +10,11 @@ const (
 // time, and connections that live longer.
 var protocol = []Mutant{
 	{
+		Name: "unknown-names-are-nothing", Breaks: "1.4: a request that names a value which does not exist is refused",
+		Hunks:   []Hunk{{"wire/methods.go", "\tif m.enums {", "\tif m.enums && len(text) == 0 {"}},
+		Package: apiDir, Test: "TestNamesOfValues",
+	},
+	{
 		Name: "a-result-is-an-ack", Breaks: "SPEC 5.5: who sends by a Call gets the Push, too",
 		Hunks:   []Hunk{{apiDir + "/api.go", "\tactor.Connection = \"\"\n", ""}},
 		Package: apiDir, Test: "TestAResultIsNoAck",
