@@ -24,14 +24,14 @@ class Client:
         self.url, self.codec, self.on_entry = url, codec, on_entry
         self.device = {"id": device, "class": "DEVICE_CLASS_DESKTOP", "name": "Python example"}
         self.outbox = {}  # (Send, future) by id, in order, until it is answered
-        self.auth, self.tokens = None, Message()  # the Call that gets tokens; what it got
+        self.auth, self.tokens = None, Message("Tokens")  # the Call that gets tokens; what it got
         self.wire = self.user = self.synced = None  # user: from the Welcome on
         self.attempt = self.number = self.skew = self.last_ms = 0
         self.forget()
 
     def forget(self):  # at first, and after a reset: §7.3
         self.conversations, self.told = defaultdict(Conversation), Counter()
-        self.position, self.timeline, self.newest = None, None, Message()
+        self.position, self.timeline, self.newest = None, None, Message("Newest")
 
     def login(self, username, password, register=False):  # carried out before the Hello: §3.1
         self.auth = "Register" if register else "Login", {
@@ -137,11 +137,11 @@ class Client:
                 self.skew = frame["serverTimeMs"] - time.time_ns() // 10**6
                 self.pump()
             case "push" | "heads":
-                for entry in frame["entries"] + frame["heads"]:
+                for entry in frame["entries" if kind == "push" else "heads"]:
                     # An amendment is pulled: a Range tells its outcome (§4.7).
                     self.push(entry, later=kind == "heads" or entry["target"])
             case "sendAck" | "sendError":
-                self.answered(frame, frame["error"])
+                self.answered(frame, frame.get("error"))
             case "result" | "range" | "syncDelta":
                 settle(self.answers.pop(frame["number"]), frame, frame["error"])
             case "ping":
@@ -178,10 +178,10 @@ class Client:
             return
         del self.outbox[frame["id"]]
         lane.window = min(64, lane.window + 1)
-        settle(future, frame["seq"], error)
+        settle(future, frame.get("seq"), error)
         if not error:  # counts as a Push: §5.5
             mine = {"sender": self.user, "kind": "ENTRY_KIND_MESSAGE"}
-            self.push(Message({**message, **frame, **mine}))
+            self.push(Message("Entry", {**message, **frame, **mine}))
         self.pump()
 
     async def synchronize(self):
@@ -205,18 +205,16 @@ class Client:
 
     def push(self, entry, later=False):
         name, seq = entry["conversation"], entry["seq"]
-        self.stretch(name, seq, seq, Message(entries=[entry]), later or not self.synced)
+        self.stretch(name, seq, seq, Message("Range", {"entries": [entry]}), later)
 
     def stretch(self, name, first, last, told, later=False):
         """Applies the entries first … last (§6.8). What comes behind a hole (§6.1), or before a
         Sync's answer, is pulled."""
-        for e in (*told["entries"], told["last"]):
-            if e["pos"] > self.newest["pos"]:  # §7.8
-                known = "conversation", "seq", "id", "storedAtMs", "pos"
-                self.newest = Message((field, e[field]) for field in known)
+        newest = max(self.newest, *told["entries"], told["last"], key=lambda e: e["pos"])  # §7.8
+        self.newest = Message("Newest", newest)
         c = self.conversations[name]
         c.head = max(c.head, last)
-        if later or first > c.cursor + 1:
+        if later or not self.synced or first > c.cursor + 1:
             return
         for entry in told["entries"] + told["touched"]:
             seq, kept = entry["seq"], c.entries.get(entry["seq"])
@@ -226,7 +224,7 @@ class Client:
         c.cursor = max(c.cursor, last)
 
     async def pull(self, name, c):
-        first, told = c.cursor + 1, Message()
+        first, told = c.cursor + 1, Message("Range")
         with contextlib.suppress(SkeinError):
             told = await self.ask("pull", conversation=name, limit=50, **{"from": first})
         if self.synced and told["lastSeq"]:  # else it may be of a history that is gone

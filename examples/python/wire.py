@@ -3,25 +3,21 @@
 Frames are dicts in their JSON form (§1.3) whatever the codec, with 64-bit numbers as ints, and
 SkeinErrors where an Error stands.
 """
-import asyncio, base64, io, json, pathlib, re, time
+import asyncio, base64, functools, io, json, pathlib, re, time
 import websockets
 
 PROTO = pathlib.Path(__file__).resolve().parents[2] / "proto" / "skein" / "v1"
 LOST = OSError, EOFError, websockets.WebSocketException  # a connection ended, or never began
 
-MESSAGES, ENUMS = {}, {}  # name: {number: (field, type, repeated)}; name: {number: value}
 SCHEMA = "".join(path.read_text("utf-8") for path in PROTO.glob("*.proto"))
-BLOCK = r"(message|enum) (\w+) \{((?:[^{}]|\{[^{}]*\})*)\}"
-for kind, name, body in re.findall(BLOCK, re.sub("//.*", "", SCHEMA)):
-    if kind == "enum":
-        ENUMS[name] = {int(n): value for value, n in re.findall(r"(\w+) = (\d+);", body)}
-    else:
-        body = re.sub(r"_(\w)", lambda m: m[1].upper(), body)  # to the names in JSON
-        fields = re.findall(r"(repeated )?([\w.]+) (\w+) = (\d+);", body)
-        MESSAGES[name] = {int(n): (field, type_, repeated) for repeated, type_, field, n in fields}
+SCHEMA = re.sub("_([a-z])", lambda m: m[1].upper(), re.sub("//.*", "", SCHEMA))  # names as in JSON
+BLOCK = r" (\w+) \{((?:[^{}]|\{[^{}]*\})*)\}"
+# {name: {number: value}} and {name: {number: [repeated, type, field]}}
+ENUMS = {name: {int(n): value for value, n in re.findall(r"(\w+) = (\d+);", body)}
+         for name, body in re.findall("enum" + BLOCK, SCHEMA)}
+MESSAGES = {name: {int(n): f for *f, n in re.findall(r"(repeated )?([\w.]+) (\w+) = (\d+);", body)}
+            for name, body in re.findall("message" + BLOCK, SCHEMA)}
 NUMBERS = {value: n for values in ENUMS.values() for n, value in values.items()}
-FIELDS = {field: rest for fields in MESSAGES.values() for field, *rest in fields.values()}
-INT64 = {field for field, (type_, _) in FIELDS.items() if type_ in ("uint64", "int64")}
 
 class SkeinError(Exception):
     """An Error of the server; `action` is what to do: retry, reconnect, login, stop or fix."""
@@ -33,15 +29,25 @@ class SkeinError(Exception):
         self.action = actions[(error["codeNumber"] - 4000) // 200]  # §10
 
 class Message(dict):
-    """A message in its JSON form; fields that are absent have their default value (§1.4)."""
-    def __missing__(self, field):
-        type_, repeated = FIELDS[field]
-        empty = "" if type_ in ("string", "bytes") else Message() if type_ in MESSAGES else 0
-        return [] if repeated else empty
+    """A message of this kind from its JSON form, in which 64-bit numbers may be text. Fields that
+    are absent have their default value; those that the kind does not have are left out (§1.4)."""
+    def __init__(self, kind, fields=()):
+        self.readers = READERS[kind]
+        self.update((f, self.readers[f](fields[f])) for f in self.readers.keys() & fields)
 
-def from_json(fields):
-    message = Message((k, int(v) if k in INT64 else v) for k, v in fields.items())
-    return SkeinError(message) if "codeNumber" in message else message
+    def __missing__(self, field):
+        return self.readers[field]()
+
+def reader(repeated, kind):
+    """What makes a value of this type from its JSON form, or from nothing its default."""
+    read = TYPES.get(kind, lambda value=0: value)
+    return (lambda items=(): [read(item) for item in items]) if repeated else read
+
+TYPES = {name: functools.partial(Message, name) for name in MESSAGES}
+TYPES |= {"string": str, "bytes": str, "uint64": int, "int64": int, "google.protobuf.Struct": dict}
+TYPES["Error"] = lambda error=None: error and SkeinError(Message("Error", error))
+# By message and field: the same name has another type in another message.
+READERS = {name: {f: reader(*type_) for *type_, f in m.values()} for name, m in MESSAGES.items()}
 
 def varint(n):
     return bytes([n]) if n < 128 else bytes([n & 127 | 128]) + varint(n >> 7)
@@ -57,27 +63,28 @@ def encode(kind, value):
     if kind not in MESSAGES:
         return 0, varint(NUMBERS.get(value, value))
     out = b""
-    for number, (field, type_, repeated) in MESSAGES[kind].items():
+    for number, (repeated, type_, field) in MESSAGES[kind].items():
         for item in () if field not in value else value[field] if repeated else [value[field]]:
-            wire_type, data = encode(type_, item)
-            length = varint(len(data)) if wire_type == 2 else b""
-            out += varint(number << 3 | wire_type) + length + data
+            wire, data = encode(type_, item)
+            out += varint(number << 3 | wire) + (varint(len(data)) if wire == 2 else b"") + data
     return 2, out
 
 def decode(kind, value):
-    """A value of this type from a number or bytes."""
+    """The JSON form of a value of this type from a number or bytes."""
     if kind in ("string", "bytes"):
         return value.decode() if kind == "string" else base64.b64encode(value).decode()
     if kind not in MESSAGES:
         return ENUMS.get(kind, {}).get(value, value)
-    message, stream = Message(), io.BytesIO(value)
+    message, stream = {}, io.BytesIO(value)
     while tag := read_varint(stream):
         n = {1: 8, 5: 4}.get(tag & 7) or read_varint(stream)  # a number, or how many bytes
-        field, type_, repeated = MESSAGES[kind].get(tag >> 3, ("", "", ""))
-        item = decode(type_, stream.read(n) if tag & 7 else n)
-        message[field] = message[field] + [item] if repeated else item
-    message.pop("", None)  # of a later version: §1.4
-    return SkeinError(message) if kind == "Error" else message
+        repeated, type_, field = MESSAGES[kind].get(tag >> 3, ("", "", ""))  # "": unknown
+        data = stream.read(n) if tag & 7 else n
+        packed = type_ == "uint64" and tag & 7 == 2  # several in one; they are seqs, none is 0
+        data = iter(functools.partial(read_varint, io.BytesIO(data)), 0) if packed else [data]
+        items = [decode(type_, item) for item in data]
+        message[field] = message.get(field, []) + items if repeated else items[0]
+    return message
 
 class Wire:
     """One connection (§1.1) to ws://host:port/ws, wss://…, tcp://host:port or tls://…"""
@@ -106,8 +113,9 @@ class Wire:
 
     def send(self, kind, **message):  # never waits: the answers have to be read meanwhile (§5.4)
         self.sent_at, told = time.monotonic(), {k: v for k, v in message.items() if v is not None}
-        if self.pb and kind == "call":
+        if kind == "call":
             self.methods[message["number"]] = name = message["method"].split("/")[1]
+        if kind == "call" and self.pb:
             told["body"] = base64.b64encode(encode(name + "Request", told.pop("json"))[1])
         self.queue.put_nowait({kind: told})
 
@@ -117,10 +125,11 @@ class Wire:
             await self.put(encode("ClientFrame", frame)[1] if self.pb else json.dumps(frame))
 
     async def receive(self):
-        data = await self.get()
-        frame = decode("ServerFrame", data) if self.pb else json.loads(data, object_hook=from_json)
-        kind, message = next(iter(frame.items()), ("", Message()))  # "" is of a later version
-        if self.pb and kind == "result":
-            name = self.methods.pop(message["number"])
-            message["json"] = decode(name + "Response", base64.b64decode(message["body"]))
+        frame = decode("ServerFrame", await self.get()) if self.pb else json.loads(await self.get())
+        # Without a kind it is of a later version.
+        kind, message = next(iter(Message("ServerFrame", frame).items()), ("", {}))
+        if kind == "result":
+            name = self.methods.pop(message["number"]) + "Response"
+            answer = message["json"] or decode(name, base64.b64decode(message["body"]))
+            message["json"] = Message(name, answer)
         return kind, message
