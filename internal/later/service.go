@@ -27,7 +27,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/skein-im/skein/internal/im"
@@ -90,11 +89,8 @@ type Options struct {
 
 // Service schedules messages and sends them. Use New.
 type Service struct {
-	o       Options
-	lease   leasing
-	life    context.Context
-	end     context.CancelFunc
-	running sync.WaitGroup
+	worker
+	o Options
 }
 
 // New makes a service; Start begins to send.
@@ -108,8 +104,9 @@ func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Service{o: o, lease: leasing{name: sendsName, store: o.Lease, holder: o.Node + "/" + rand.Text(), alone: o.Alone}}
-	s.life, s.end = context.WithCancel(context.Background())
+	s := &Service{o: o}
+	s.look, s.what, s.log = s.Look, "scheduled messages", o.Logger
+	s.begin(sendsName, o.Lease, o.Node, o.Alone)
 	return s
 }
 

@@ -2,7 +2,6 @@ package later
 
 import (
 	"context"
-	"crypto/rand"
 	"log/slog"
 	"sync"
 	"time"
@@ -42,11 +41,8 @@ type TimersOptions struct {
 // Goroutines: one, from Start to Close, that looks every second, and while it works at
 // most maxDoing more.
 type Timers struct {
-	o       TimersOptions
-	lease   leasing
-	life    context.Context
-	end     context.CancelFunc
-	running sync.WaitGroup
+	worker
+	o TimersOptions
 }
 
 const (
@@ -67,39 +63,10 @@ func NewTimers(o TimersOptions) *Timers {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	t := &Timers{o: o, lease: leasing{name: timersName, store: o.Lease, holder: o.Node + "/" + rand.Text(), alone: o.Alone}}
-	t.life, t.end = context.WithCancel(context.Background())
+	t := &Timers{o: o}
+	t.look, t.what, t.log = t.Look, "timers of messages", o.Logger
+	t.begin(timersName, o.Lease, o.Node, o.Alone)
 	return t
-}
-
-// Start begins to look.
-func (s *Timers) Start() { s.running.Go(s.run) }
-
-// Close ends it, and waits for what is being done.
-func (s *Timers) Close() {
-	s.end()
-	s.running.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
-	defer cancel()
-	s.lease.leave(ctx)
-}
-
-func (s *Timers) run() {
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
-	failed := false
-	for {
-		err := s.Look(s.life)
-		if err != nil && !failed && s.life.Err() == nil {
-			s.o.Logger.Warn("timers of messages wait: the directory cannot be asked", "err", err)
-		}
-		failed = err != nil
-		select {
-		case <-s.life.Done():
-			return
-		case <-ticker.C:
-		}
-	}
 }
 
 // Look does what is due, if this process is the one who does.

@@ -20,37 +20,6 @@ const (
 	sendTime  = 30 * time.Second
 )
 
-// Start begins to send.
-func (s *Service) Start() { s.running.Go(s.run) }
-
-// Close ends it, and waits for what is being sent to be answered or given up.
-func (s *Service) Close() error {
-	s.end()
-	s.running.Wait()
-	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
-	defer cancel()
-	s.lease.leave(ctx)
-	return nil
-}
-
-func (s *Service) run() {
-	ticker := time.NewTicker(lookEvery)
-	defer ticker.Stop()
-	failed := false
-	for {
-		err := s.Look(s.life)
-		if err != nil && !failed && s.life.Err() == nil {
-			s.o.Logger.Warn("scheduled messages wait: the directory cannot be asked", "err", err)
-		}
-		failed = err != nil
-		select {
-		case <-s.life.Done():
-			return
-		case <-ticker.C:
-		}
-	}
-}
-
 // Look sends what is due, if this process is the one who does.
 func (s *Service) Look(ctx context.Context) error {
 	asking, cancel := context.WithTimeout(ctx, storeTime)
