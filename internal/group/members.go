@@ -88,6 +88,9 @@ func (s *Service) Nickname(ctx context.Context, actor im.Actor, c im.Conversatio
 			if err := v.Settings.Authorize(v.Role, im.GroupNickname, im.RoleNone); err != nil {
 				return nil, err
 			}
+			if err := v.Settings.Authorize(v.Role, im.GroupSend, im.RoleNone); err != nil { // a name is told to all
+				return nil, err
+			}
 			if err := s.muted(v, user); err != nil {
 				return nil, err
 			}

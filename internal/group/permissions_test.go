@@ -184,6 +184,9 @@ func nicknamePermissions() []permission {
 		{"say what one is called in the group, while all are muted", &im.GroupChange{MutedAll: ptr(true)}, func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
 			return w.Nickname(ctx, by, c, "", "Tea")
 		}},
+		{"say what one is called in the group, where admins alone may write", &im.GroupChange{Post: im.GroupPowerAdmins}, func(ctx context.Context, w *world, by im.Actor, c im.ConversationID) error {
+			return w.Nickname(ctx, by, c, "", "Tea")
+		}},
 		on("say what a member is called", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
 			return s.Nickname(ctx, by, c, "other", "Cake")
 		}),

@@ -12,6 +12,11 @@ const (
 // people are bugs of accounts, groups, contacts and what keeps them.
 var people = []Mutant{
 	{
+		Name: "names-where-one-may-not-write", Breaks: "4.24: who may not write in a group tells it no name either",
+		Hunks:   []Hunk{{"internal/group/members.go", "im.GroupSend, im.RoleNone); err != nil { // a name is told to all", "im.GroupSend, im.RoleNone); err != nil && v.Role == im.RoleNone {"}},
+		Package: "internal/group", Test: "TestPermissions",
+	},
+	{
 		Name: "saved-is-anybodys", Breaks: "nobody else reads or writes in a user's notes to themselves",
 		Hunks:   []Hunk{{"internal/app/members.go", "return ok && owner == u", "return ok && owner != \"\""}},
 		Package: "internal/app", Test: "TestSaved",

@@ -344,7 +344,11 @@ func (w *walk) opNickname(u *user) *op {
 		switch {
 		case me == nil:
 			want = notFound
-		case me.muted, me.role == wire.Role_ROLE_MEMBER && g.mutedAll:
+		case me.role == wire.Role_ROLE_MEMBER && g.mutedAll:
+			want = muted
+		case me.role == wire.Role_ROLE_MEMBER && g.postAdmins:
+			want = denied
+		case me.muted:
 			want = muted
 		}
 	}
