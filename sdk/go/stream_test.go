@@ -34,6 +34,7 @@ func TestMessageGrows(t *testing.T) {
 		part(0, 4, " upon")   // again
 		part(0, 12, "missed") // what is before it was lost
 		part(1, 9, "other")   // of what the message does not say
+		part(1, 4, " other")  // nor this, though it would fit
 		part(0, 7, "on a")    // more than is known
 		durable(&wire.Entry{Content: say("Once upon"), Streaming: true})
 		part(0, 11, " time")
