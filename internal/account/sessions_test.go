@@ -196,7 +196,7 @@ func TestProfiles(t *testing.T) {
 	if again, err := f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{}); err != nil || !again.Is(&user) {
 		t.Errorf("user %+v, %v", again, err)
 	}
-	for _, bad := range []string{"", " ", long(65), "a\x07", "a\xff"} {
+	for _, bad := range []string{"", " ", "a\x07", "a\xff", "a\u200b", "a\u202eb"} {
 		_, err := f.UpdateProfile(t.Context(), actorOf(alice), im.ProfileChange{DisplayName: &bad})
 		want(t, err, im.CodeInvalidArgument)
 	}
@@ -209,6 +209,7 @@ func TestProfiles(t *testing.T) {
 		{im.ProfileChange{Picture: text("http://x.org/a.png")}, im.CodeInvalidArgument, "picture"},
 		{im.ProfileChange{Picture: text("https://x.org/" + long(500))}, im.CodeInvalidArgument, "picture"},
 		{im.ProfileChange{About: text("a\x00")}, im.CodeInvalidArgument, "about"},
+		{im.ProfileChange{DisplayName: text(long(account.MaxDisplayName + 1))}, im.CodeTooLarge, "displayName"},
 		{im.ProfileChange{About: text(long(account.MaxAbout + 1))}, im.CodeTooLarge, "about"},
 		{im.ProfileChange{Extra: map[string]string{"No": "x"}}, im.CodeInvalidArgument, "extra"},
 		{im.ProfileChange{Extra: map[string]string{"a": "\xff"}}, im.CodeInvalidArgument, "extra"},

@@ -58,6 +58,9 @@ func (s *Service) ListUsers(ctx context.Context, after string, limit int) (users
 // MaxAbout is how long what users say about themselves may be, in characters.
 const MaxAbout = 200
 
+// MaxDisplayName is the longest display name in characters.
+const MaxDisplayName = 64
+
 // UpdateProfile changes the actor's profile and policies; nil and 0 keep what is
 // there. Who sees the profile is told by contact.Service.TellProfiles.
 func (s *Service) UpdateProfile(ctx context.Context, actor im.Actor, change im.ProfileChange) (User, error) {
@@ -148,10 +151,7 @@ func normalUsername(s string) (string, error) {
 // normalDisplayName is a display name without space around it.
 func normalDisplayName(s string) (string, error) {
 	s = strings.TrimSpace(s)
-	if s == "" || utf8.RuneCountInString(s) > 64 || !printable(s) {
-		return "", im.Wrong("displayName", "must have 1 to 64 characters and no control characters")
-	}
-	return s, nil
+	return s, im.CheckName("displayName", s, 1, MaxDisplayName)
 }
 
 // printable reports whether s is UTF-8 on one line: no control characters, no

@@ -39,52 +39,20 @@ type Bounds struct {
 	Enum []string
 }
 
-// Patterns of strings, anchored. They are in what ECMAScript and Python have in
-// common.
-const (
-	idChars      = "[A-Za-z0-9_-]"
-	idPattern    = "^" + idChars + "{1,64}$"
-	maybeID      = "^" + idChars + "{0,64}$"
-	groupPattern = "^grp:" + idChars + "{1,64}$"
-	// toPattern is of conversations that members write to.
-	toPattern   = "^(dm:" + idChars + "{1,64}:" + idChars + "{1,64}|grp:" + idChars + "{1,64})$"
-	anyPattern  = "^(dm:" + idChars + "{1,64}:" + idChars + "{1,64}|(grp|me):" + idChars + "{1,64})$"
-	typePattern = "^[a-z0-9._-]{1,64}$"
-	namePattern = "^[A-Za-z0-9_.-]{3,32}$"
-	// namesPattern is of names as they are told: in lower case, or of nobody.
-	namesPattern = "^([a-z0-9_.-]{3,32})?$"
-	tokenPattern = "^[!-~]{1,512}$"
-	maybeToken   = "^[!-~]{0,512}$"
-	codePattern  = "^[a-z_]{1,64}$"
-	// notePattern is text without what ASCII has of control characters.
-	notePattern = `^[^\u0000-\u001f\u007f]*$`
-	// linesPattern is text with tabs and line feeds, and no other control characters.
-	linesPattern = `^[^\u0000-\u0008\u000b-\u001f\u007f-\u009f]*$`
-	// linePattern is text without control characters, titlePattern such text that
-	// shows something.
-	linePattern  = `^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$`
-	titlePattern = `^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*[^\s\u0000-\u001f\u007f-\u009f\u2028\u2029][^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$`
-)
-
-// BytesPattern is of base64, as the server writes it.
-const BytesPattern = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
-
-// messageIDPattern is of the base64 of 16 bytes.
-const messageIDPattern = "^[A-Za-z0-9+/]{21}[AQgw]==$"
-
-// namedIDPattern is that, or the text of a UUIDv7, as a client may write it.
-const namedIDPattern = "^([A-Za-z0-9+/]{21}[AQgw]==|[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-7[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12})$"
-
 func id() Bounds                     { return Bounds{Pattern: idPattern} }
 func optionalID() Bounds             { return Bounds{Pattern: maybeID} }
 func matching(pattern string) Bounds { return Bounds{Pattern: pattern} }
 func title(most int) Bounds {
 	return Bounds{Pattern: titlePattern, MinLength: 1, MaxLength: most}
 }
-func line(most int) Bounds  { return Bounds{Pattern: linePattern, MaxLength: most} }
-func lines(most int) Bounds { return Bounds{Pattern: linesPattern, MaxLength: most} }
-func note(most int) Bounds  { return Bounds{Pattern: notePattern, MaxLength: most} }
-func secret() Bounds        { return Bounds{MinLength: minPasswordChars, MaxLength: maxPasswordChars} }
+func shown(most int) Bounds {
+	return Bounds{Pattern: shownPattern, MinLength: 1, MaxLength: most}
+}
+func called(most int) Bounds { return Bounds{Pattern: maybeShown, MaxLength: most} }
+func line(most int) Bounds   { return Bounds{Pattern: linePattern, MaxLength: most} }
+func lines(most int) Bounds  { return Bounds{Pattern: linesPattern, MaxLength: most} }
+func note(most int) Bounds   { return Bounds{Pattern: notePattern, MaxLength: most} }
+func secret() Bounds         { return Bounds{MinLength: minPasswordChars, MaxLength: maxPasswordChars} }
 func opaqueText() Bounds {
 	return Bounds{MaxLength: contract.MaxCursorBytes, MaxBytes: contract.MaxCursorBytes}
 }
@@ -219,7 +187,7 @@ func accountBounds() map[string]Bounds {
 		"GetUsersResponse.users":            list(maxGetUsers),
 		"FindUserRequest.username":          matching(namePattern).required(),
 		"FindUserResponse.user":             {Required: true},
-		"UpdateProfileRequest.display_name": title(maxNameChars),
+		"UpdateProfileRequest.display_name": shown(maxNameChars),
 		"UpdateProfileRequest.picture":      {Pattern: im.PicturePattern, MaxLength: im.MaxPicture},
 		"UpdateProfileRequest.about":        lines(account.MaxAbout),
 		"UpdateProfileRequest.extra":        profileExtra(),
@@ -249,12 +217,12 @@ func contactBounds() map[string]Bounds {
 		"Contact.tags":          tags(),
 		"Contact.expires_at_ms": millis(),
 
-		"SetTagsRequest.tags": tags(),
+		"SetTagsRequest.tags": Bounds{Pattern: shownPattern, MinLength: 1, MaxLength: contact.MaxTag, MaxItems: contact.MaxTags},
 
 		"RequestContactRequest.message":  note(maxRequestChars),
 		"RequestContactResponse.contact": {Required: true},
 		"AcceptContactResponse.contact":  {Required: true},
-		"SetRemarkRequest.remark":        note(maxNameChars),
+		"SetRemarkRequest.remark":        called(maxNameChars),
 		"ListContactsRequest.limit":      page(100, 500),
 		"ListContactsRequest.cursor":     optionalID(),
 		"ListContactsResponse.contacts":  list(500),
@@ -287,14 +255,14 @@ func groupBounds() map[string]Bounds {
 		"Member.muted_until_ms": millis(),
 		"Member.joined_at_ms":   millis().required(),
 
-		"CreateGroupRequest.name":       title(maxNameChars).required(),
+		"CreateGroupRequest.name":       shown(maxNameChars).required(),
 		"CreateGroupRequest.members":    userList(0, maxMembers).format("user"),
 		"CreateGroupRequest.request_id": optionalID(),
 		"CreateGroupResponse.group":     {Required: true},
 		"CreateGroupResponse.invited":   userList(0, maxMembers),
 		"AddMembersResponse.invited":    userList(0, maxMembers),
 		"GetGroupResponse.group":        {Required: true},
-		"RenameGroupRequest.name":       title(maxNameChars).required(),
+		"RenameGroupRequest.name":       shown(maxNameChars).required(),
 		"RenameGroupResponse.group":     {Required: true},
 		"UpdateGroupResponse.group":     {Required: true},
 		"ListMembersRequest.limit":      page(200, maxMembers),
@@ -307,7 +275,7 @@ func groupBounds() map[string]Bounds {
 		"RemoveMembersRequest.users":    userList(1, maxMembers).required().format("user"),
 		"RemoveMembersResponse.removed": userList(0, maxMembers),
 		"Member.nickname":               line(group.MaxNickname),
-		"SetNicknameRequest.nickname":   line(group.MaxNickname),
+		"SetNicknameRequest.nickname":   called(group.MaxNickname),
 		"SetNicknameRequest.user":       optionalID().format("user"),
 		"SetRoleRequest.user":           id().required().format("user"),
 		"SetRoleRequest.role":           Bounds{Required: true}.only("ROLE_MEMBER", "ROLE_ADMIN"),
@@ -517,7 +485,7 @@ func adminBounds() map[string]Bounds {
 
 		"CreateGroupForRequest.id":      id().required(),
 		"CreateGroupForRequest.owner":   id().required().format("user"),
-		"CreateGroupForRequest.name":    title(maxNameChars).required(),
+		"CreateGroupForRequest.name":    shown(maxNameChars).required(),
 		"CreateGroupForRequest.members": userList(0, maxMembers).format("user"),
 		"CreateGroupForResponse.group":  {Required: true},
 	}

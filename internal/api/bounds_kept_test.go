@@ -117,6 +117,20 @@ func jsonValue(v any) any {
 	return out
 }
 
+// names adds such values of a field with a name.
+func names(b Bounds, one func(any) any, outside, inside []any) (out, in []any) {
+	if b.Pattern != shownPattern && b.Pattern != maybeShown {
+		return outside, inside
+	}
+	for _, name := range []string{"   ", "\u00a0", "a\tb", "a\x7fb", "Ann\u200b", "Ann\u202egpj", "\u3164", "\ufeffAnn"} {
+		outside = append(outside, one(name))
+	}
+	if b.Pattern == shownPattern {
+		outside = append(outside, one(""))
+	}
+	return outside, append(inside, one("é"), one("👩\u200d👧"), one(strings.Repeat("😀", b.MaxLength)))
+}
+
 // edges are values just outside and just inside the bounds of a field.
 func edges(b Bounds, f protoreflect.FieldDescriptor) (outside, inside []any) {
 	one := func(v any) any {
@@ -160,6 +174,7 @@ func edges(b Bounds, f protoreflect.FieldDescriptor) (outside, inside []any) {
 		if b.Pattern == titlePattern {
 			outside = append(outside, "", "   ", "\u00a0")
 		}
+		outside, inside = names(b, one, outside, inside)
 		if b.Pattern == linePattern {
 			inside = append(inside, "", "   ", "\u00a0")
 		}

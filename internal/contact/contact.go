@@ -301,7 +301,7 @@ func (s *Service) Unblock(ctx context.Context, actor im.Actor, user im.UserID) e
 
 // SetRemark gives somebody of the caller's list a private alias; empty removes it.
 func (s *Service) SetRemark(ctx context.Context, actor im.Actor, user im.UserID, remark string) error {
-	if err := checkText("remark", remark, MaxRemark); err != nil {
+	if err := im.CheckName("remark", remark, 0, MaxRemark); err != nil {
 		return err
 	}
 	_, err := s.change(ctx, actor, user, func(mine, _ *Contact) (event, error) {

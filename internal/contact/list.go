@@ -78,13 +78,8 @@ func (s *Service) SetTags(ctx context.Context, actor im.Actor, user im.UserID, t
 	for i, t := range tags {
 		field := fmt.Sprintf("tags[%d]", i)
 		t = strings.TrimSpace(t)
-		switch err := checkText(field, t, MaxTag); {
-		case err != nil:
+		if err := im.CheckName(field, t, 1, MaxTag); err != nil {
 			return err
-		case t == "":
-			return im.Wrong(field, "is empty")
-		case strings.ContainsFunc(t, func(r rune) bool { return r < 0x20 || r == 0x7f }):
-			return im.Wrong(field, "must not contain control characters")
 		}
 		if !slices.Contains(kept, t) {
 			kept = append(kept, t)

@@ -85,6 +85,21 @@ func TestCoolDown(t *testing.T) {
 	refused(day)
 }
 
+// A remark and a tag are names: what is not seen, or turns the text, is in neither.
+func TestNamesWithoutTricks(t *testing.T) {
+	w := newWorld(t, "a", "b")
+	w.steps("a asks b", "b accepts a")
+	for _, bad := range []string{"Bo\u200bb", "\u202eboB", "Bo\u200db", "B\nob", "\u3164", " ", strings.Repeat("\u0301", 3)} {
+		wantCode(t, w.SetRemark(t.Context(), actor("a"), "b", bad), im.CodeInvalidArgument)
+		wantCode(t, w.SetTags(t.Context(), actor("a"), "b", []string{bad}), im.CodeInvalidArgument)
+	}
+	for _, good := range []string{"👩\u200d👧 Bob", ""} {
+		if err := w.SetRemark(t.Context(), actor("a"), "b", good); err != nil {
+			t.Errorf("%q: %v", good, err)
+		}
+	}
+}
+
 func TestTags(t *testing.T) {
 	w := newWorld(t, "a", "b")
 	tags := func(s ...string) error { return w.SetTags(t.Context(), actor("a"), "b", s) }

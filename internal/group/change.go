@@ -10,7 +10,7 @@ import (
 
 // Rename gives a group another name.
 func (s *Service) Rename(ctx context.Context, actor im.Actor, c im.ConversationID, name string) (Group, error) {
-	if err := checkName(name); err != nil {
+	if err := im.CheckName("name", name, 1, MaxName); err != nil {
 		return Group{}, err
 	}
 	err := s.change(ctx, actor, c, nil, func(v *view) (*im.Event, error) {

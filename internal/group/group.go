@@ -47,8 +47,6 @@ import (
 	"hash/maphash"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promauto"
@@ -304,7 +302,7 @@ func (n *NewGroup) check(actor im.Actor) (im.GroupSettings, error) {
 	if err := checkActor(actor); err != nil {
 		return settings, err
 	}
-	if err := checkName(n.Name); err != nil {
+	if err := im.CheckName("name", n.Name, 1, MaxName); err != nil {
 		return settings, err
 	}
 	if n.RequestID != "" && !im.ValidID(n.RequestID) {
@@ -518,18 +516,6 @@ var errNoUser = errors.New("actor without a user")
 func checkActor(actor im.Actor) error {
 	if actor.User == "" {
 		return im.Wrap(errNoUser, im.CodePermissionDenied, "this needs a user's own token")
-	}
-	return nil
-}
-
-func checkName(name string) error {
-	switch {
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		return im.Wrong("name", "must be text without control characters")
-	case strings.TrimSpace(name) == "":
-		return im.Wrong("name", "must have 1 to %d characters", MaxName)
-	case utf8.RuneCountInString(name) > MaxName:
-		return im.TooLarge("name", "may have at most %d characters", MaxName)
 	}
 	return nil
 }

@@ -74,7 +74,7 @@ func parsePlace(cursor string) (p im.MemberPlace, ok bool) {
 // do it to members of a lower role, too. Who is muted does not, whatever their role, for it
 // is told to all.
 func (s *Service) Nickname(ctx context.Context, actor im.Actor, c im.ConversationID, user im.UserID, nickname string) error {
-	if err := checkLine("nickname", nickname, MaxNickname); err != nil {
+	if err := im.CheckName("nickname", nickname, 0, MaxNickname); err != nil {
 		return err
 	}
 	if strings.TrimSpace(nickname) == "" { // space is none

@@ -38,7 +38,7 @@ func TestNickname(t *testing.T) {
 		{"m", "", "朋友 ☕", ""}, {"m", "m", "Tea", ""}, {"a", "m", "Cake", ""}, {"o", "a", "Boss", ""}, {"a", "a", "", ""},
 		{"m", "a", "x", im.CodePermissionDenied}, {"a", "a2", "x", im.CodePermissionDenied}, {"a", "o", "x", im.CodePermissionDenied},
 		{"a", "x", "x", im.CodeNotFound}, {"x", "", "x", im.CodeNotFound}, {"x", "m", "x", im.CodeNotFound},
-		{"o", "no user!", "x", im.CodeInvalidArgument}, {"m", "", " ", ""}, {"m", "", "a\nb", im.CodeInvalidArgument}, {"m", "", "\xff", im.CodeInvalidArgument},
+		{"o", "no user!", "x", im.CodeInvalidArgument}, {"m", "", " ", im.CodeInvalidArgument}, {"m", "", "T\u200bea", im.CodeInvalidArgument}, {"m", "", "\u202eaeT", im.CodeInvalidArgument}, {"m", "", "a\nb", im.CodeInvalidArgument}, {"m", "", "\xff", im.CodeInvalidArgument},
 		{"m", "", strings.Repeat("ü", 65), im.CodeTooLarge}, {"m", "", strings.Repeat("ü", 64), ""}, {"m", "", "Tea", ""},
 	} {
 		rev := w.rev(c)

@@ -347,6 +347,26 @@ var people = []Mutant{
 		Package: contactDir, Test: "TestProfileNews",
 	},
 	{
+		Name: "names-with-zero-width", Breaks: "2: no name has characters that are not seen where nothing needs them",
+		Hunks:   []Hunk{{imDir + "/names.go", "case unseen(r) && !needed(runes, i):", "case unseen(r) && i == 0:"}},
+		Package: imDir, Test: "TestNamesWithTricks",
+	},
+	{
+		Name: "names-without-emojis", Breaks: "2: a joiner within an emoji is taken",
+		Hunks:   []Hunk{{imDir + "/names.go", "emoji(bearer(name[:i])) && emoji(after)", "false"}},
+		Package: imDir, Test: "TestNamesThatPeopleHave",
+	},
+	{
+		Name: "names-that-write-over-others", Breaks: "2: few marks follow one another in a name",
+		Hunks:   []Hunk{{imDir + "/names.go", "marks++; marks > MaxMarks", "marks++; marks > 60"}},
+		Package: imDir, Test: "TestNamesWithTricks",
+	},
+	{
+		Name: "remark-of-anything", Breaks: "2: a remark is a name, too",
+		Hunks:   []Hunk{{contactDir + "/contact.go", "im.CheckName(\"remark\", remark, 0, MaxRemark)", "checkText(\"remark\", remark, MaxRemark)"}},
+		Package: contactDir, Test: "TestNamesWithoutTricks",
+	},
+	{
 		Name: "profile-news-one-after-the-other", Breaks: "4.20: one with many contacts holds nobody up",
 		Hunks:   []Hunk{{contactDir + "/profiles.go", "after, any = changed, true", "after, any = after, true"}},
 		Package: contactDir, Test: "TestProfileNewsOfMany",
