@@ -219,9 +219,13 @@ func (m *model) mayPin(c *conversation, user string, seq uint64, remove bool) st
 		switch me := g.members[user]; {
 		case me == nil:
 			may = notFound
-		case (!g.pinAll || g.postAdmins) && me.role < wire.Role_ROLE_ADMIN:
+		case !g.pinAll && me.role < wire.Role_ROLE_ADMIN:
 			may = denied
-		case g.mutedAll && me.role < wire.Role_ROLE_ADMIN, me.muted:
+		case g.mutedAll && me.role < wire.Role_ROLE_ADMIN:
+			may = muted
+		case g.postAdmins && me.role < wire.Role_ROLE_ADMIN:
+			may = denied
+		case me.muted:
 			may = muted
 		default:
 			may = okay
