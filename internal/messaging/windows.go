@@ -54,7 +54,7 @@ func (r *reading) earlier(ctx context.Context) ([]im.Window, error) {
 // up reads what lies from a seq up to last, at most limit entries.
 func (r *reading) up(ctx context.Context, from, last uint64, limit int) error {
 	windows := []im.Window{{First: r.m.First, Until: last}}
-	if from < r.m.First {
+	if from <= r.m.First {
 		earlier, err := r.earlier(ctx)
 		if err != nil {
 			return err
@@ -67,8 +67,9 @@ func (r *reading) up(ctx context.Context, from, last uint64, limit int) error {
 		if w.Until < from || w.First > w.Until {
 			continue
 		}
-		if i > 0 && w.First > from {
-			if err := r.between(ctx, max(windows[i-1].Until+1, from), w.First-1); err != nil {
+		// Also of a stretch that begins with the window: who has all before it asks from there.
+		if i > 0 && w.First >= from {
+			if err := r.between(ctx, windows[i-1].Until+1, w.First-1); err != nil {
 				return err
 			}
 		}

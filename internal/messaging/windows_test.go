@@ -135,7 +135,7 @@ func TestAmendedBetweenTwoTimes(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 		told := []im.Stretch{r.Conversations[0].Told}
-		for _, from := range []uint64{4, 7} { // before the gap, and in it
+		for _, from := range []uint64{4, 7, back} { // before the gap, in it, and behind it
 			p, err := w.Pull(t.Context(), im.Actor{User: "bob"}, im.PullQuery{Conversation: g, From: from, Limit: 50})
 			if err != nil {
 				t.Fatal(err)

@@ -29,6 +29,11 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestAmendedBetweenTwoTimes",
 	},
 	{
+		Name: "amended-between-untold-from-the-later-one", Breaks: "14: a change of a message is told to who may read it, also of a time when they were away",
+		Hunks:   []Hunk{{messagingDir + "/windows.go", "if i > 0 && w.First >= from {", "if i > 0 && w.First > from {"}},
+		Package: messagingDir, Test: "TestAmendedBetweenTwoTimes",
+	},
+	{
 		Name: "deleted-is-told", Breaks: "what a user deleted for themselves is not told to them",
 		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\t\tblank(&o.Entries[i])\n", ""}},
 		Package: messagingDir, Test: "TestDeletedIsNotTold",
