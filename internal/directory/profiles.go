@@ -66,7 +66,7 @@ func putUser(tx *writeTx, u *im.User) error {
 }
 
 // TellProfile has some of the contacts of one user whose profile changed, the first
-// behind after, told: each that did not block them gets the next revision of their list,
+// behind after, told: each, unless one of the two blocked the other, gets the next revision of their list,
 // and the promise that notice makes. It returns who it was and the promises; "": there is
 // nobody behind after. When all are told, the user is forgotten, unless the profile
 // changed again meanwhile: then all are told again. limit is how many at a time.
@@ -88,7 +88,7 @@ func (d *DB) TellProfile(ctx context.Context, after im.UserID, limit int, notice
 		if err := tx.QueryRow("SELECT told, again FROM profile_news WHERE user_id = $1", changed).Scan(&to, &again); err != nil {
 			return err
 		}
-		rows, err := tx.Query("SELECT peer_id FROM contacts WHERE user_id = $1 AND peer_id > $2 AND state = 1 ORDER BY peer_id LIMIT $3", changed, to, limit)
+		rows, err := tx.Query("SELECT peer_id FROM contacts WHERE user_id = $1 AND peer_id > $2 AND state = 1 AND NOT blocked ORDER BY peer_id LIMIT $3", changed, to, limit)
 		if err != nil {
 			return err
 		}

@@ -337,6 +337,11 @@ var people = []Mutant{
 		Package: contactDir, Test: "TestProfileNews",
 	},
 	{
+		Name: "profile-news-to-who-is-blocked", Breaks: "4.20: who is blocked hears nothing of the blocker's profile",
+		Hunks:   []Hunk{{directoryDir + "/profiles.go", "peer_id > $2 AND state = 1 AND NOT blocked ORDER BY", "peer_id > $2 AND state = 1 ORDER BY"}},
+		Package: contactDir, Test: "TestProfileNews",
+	},
+	{
 		Name: "profile-news-stop-early", Breaks: "4.20: a profile that changes while it is told is told once more to all",
 		Hunks:   []Hunk{{directoryDir + "/profiles.go", "\t\tcase again:\n", "\t\tcase again && to == \"\":\n"}},
 		Package: sqliteDir, Test: "TestConformance/People/ProfileNews$",

@@ -486,7 +486,8 @@ func (w *walk) profileChange(u *user, next profile, req *wire.UpdateProfileReque
 	change := w.either(u, "UserService/UpdateProfile", req, &wire.UpdateProfileResponse{})
 	var friends []*user
 	for _, v := range w.users {
-		if side := m.pairs[[2]string{v.id, u.id}]; v != u && req.DisplayName != nil && side.state == friend && !side.blocked {
+		side, back := m.pairs[[2]string{v.id, u.id}], m.pairs[[2]string{u.id, v.id}]
+		if v != u && req.DisplayName != nil && side.state == friend && !side.blocked && !back.blocked {
 			friends = append(friends, v)
 		}
 	}

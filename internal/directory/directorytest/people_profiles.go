@@ -65,8 +65,8 @@ func (p *people) tell(limit int) (told string, pages int) {
 	}
 }
 
-// Contacts are told, page by page, each once for a change; who blocked is not; a change
-// in between is told to all once more; settings are told to nobody.
+// Contacts are told, page by page, each once for a change; who blocked, or is blocked,
+// is not; a change in between is told to all once more; settings are told to nobody.
 func profileNews(p *people) {
 	p.users("me", "a", "b", "c", "d", "e", "f")
 	friend := func(u im.UserID) im.Contact { return im.Contact{User: u, State: im.ContactFriend} }
@@ -74,7 +74,7 @@ func profileNews(p *people) {
 		p.pair(friend(u), friend("me"))
 	}
 	p.pair(im.Contact{User: "a", State: im.ContactFriend}, im.Contact{User: "me", State: im.ContactFriend, Blocked: true})
-	p.pair(im.Contact{User: "b", State: im.ContactFriend, Blocked: true}, friend("me")) // me blocked b, who cannot tell
+	p.pair(im.Contact{User: "b", State: im.ContactFriend, Blocked: true}, friend("me")) // me blocked b
 	p.pair(im.Contact{User: "e", State: im.ContactAsked, Asked: at}, im.Contact{User: "me", State: im.ContactAsksMe, Asked: at})
 	p.pair(friend("a"), im.Contact{User: "f", State: im.ContactFriend})
 	change := func(u im.UserID, about string) {
@@ -86,9 +86,9 @@ func profileNews(p *people) {
 	change("me", "1")
 	change("me", "2")
 	told, _ := p.tell(2)
-	equal(p, "told", told, "b<me c<me d<me b<me c<me d<me") // once more: it changed again before it was told
-	equal(p, "revisions", p.revisions("a", "b", "c", "d", "e"), []uint64{before[0], before[1] + 2, before[2] + 2, before[3] + 2, before[4]})
-	equal(p, "waiting", len(p.pending()), 6)
+	equal(p, "told", told, "c<me d<me c<me d<me") // once more: it changed again before it was told
+	equal(p, "revisions", p.revisions("a", "b", "c", "d", "e"), []uint64{before[0], before[1], before[2] + 2, before[3] + 2, before[4]})
+	equal(p, "waiting", len(p.pending()), 4)
 	since, err := p.db.ContactsSince(p.ctx, "c", before[2], 10)
 	p.ok(err)
 	equal(p, "c's changes", fmt.Sprint(len(since), " ", since[0].User, " ", since[0].State), "1 me 1")
@@ -98,7 +98,7 @@ func profileNews(p *people) {
 	change("me", "3")
 	change("a", "x")
 	told, _ = p.tell(2)
-	equal(p, "in turns", told, "f<a me<a b<me c<me d<me")
+	equal(p, "in turns", told, "f<a c<me d<me")
 	_, err = p.db.UpdateUser(p.ctx, "me", im.ProfileChange{DM: im.DMEveryone})
 	p.ok(err)
 	told, _ = p.tell(2)
