@@ -18,14 +18,39 @@ func (s *Service) hidden(ctx context.Context, m *im.Mark) (bool, error) {
 	return len(hidden) > 0, err
 }
 
-// receipt tells of a mark: the user's own devices of all of it, the other of a dm, where
-// it is hidden, that it was received. to is memory for the recipients.
-func (s *Service) receipt(m *im.Mark, hidden bool, to []im.UserID) {
-	if !hidden {
+// shown is what the other of a dm is told of a mark that moves.
+type shown uint8
+
+const (
+	showAll      shown = iota
+	showReceived       // not how far it is read
+	showNothing        // that is all that moved: a Receipt would tell the moment of it
+)
+
+// shows tells what the other of a dm is told of a mark that is about to move.
+func (s *Service) shows(ctx context.Context, m *im.Mark) (shown, error) {
+	hidden, err := s.hidden(ctx, m)
+	if err != nil || !hidden {
+		return showAll, err
+	}
+	var now [1]im.Mark
+	if err := s.markStore.Marks(ctx, []im.MarkKey{{User: m.User, Conversation: m.Conversation}}, now[:], false); err != nil {
+		return showAll, err
+	}
+	if m.Received <= now[0].Received {
+		return showNothing, nil
+	}
+	return showReceived, nil
+}
+
+// receipt tells of a mark: the user's own devices of all of it, the other of a dm as
+// much as they are shown. to is memory for the recipients.
+func (s *Service) receipt(m *im.Mark, shows shown, to []im.UserID) {
+	if shows == showAll {
 		s.deliverer.Receipt(*m, receiptFor(m, to))
 		return
 	}
-	if peer, dm := m.Conversation.Peer(m.User); dm {
+	if peer, dm := m.Conversation.Peer(m.User); dm && shows == showReceived {
 		received := *m
 		received.Read = 0
 		s.deliverer.Receipt(received, append(to, peer))

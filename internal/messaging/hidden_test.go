@@ -79,3 +79,44 @@ func TestHiddenOrNotIsUnknown(t *testing.T) {
 		t.Errorf("alice hears %+v", w.out.receipts[before:])
 	}
 }
+
+// Who hides how far they have read: once it is told that a message was received, nothing
+// tells the other when it is read, by whichever way that is said.
+func TestTheMomentOfReadingIsHidden(t *testing.T) {
+	for way, read := range map[string]func(w *world) error{
+		"Read": func(w *world) error {
+			return w.Mark(t.Context(), im.Actor{User: "bob"}, ab, 1, 1)
+		},
+		"MarkRead": func(w *world) error { return w.MarkRead(t.Context(), im.Actor{User: "bob"}, ab, 1) },
+	} {
+		for _, nodes := range []string{"one", "many"} {
+			t.Run(way+"/"+nodes, func(t *testing.T) {
+				w := newWorld(t)
+				if nodes == "many" {
+					w.known = func(c im.ConversationID) (im.Head, bool) { return im.Head{Seq: 1, Count: 1}, true }
+				}
+				w.mustSend("alice", ab, "1")
+				w.members.hides = map[im.UserID]bool{"bob": true}
+				if err := w.Mark(t.Context(), im.Actor{User: "bob"}, ab, 1, 0); err != nil {
+					t.Fatal(err)
+				}
+				before := len(w.out.receipts)
+				if err := read(w); err != nil {
+					t.Fatal(err)
+				}
+				own := false
+				for i, m := range w.out.receipts[before:] {
+					for _, u := range w.out.to[before+i] {
+						if u == "alice" {
+							t.Errorf("alice hears %+v", m)
+						}
+						own = own || u == "bob" && m.Read == 1
+					}
+				}
+				if !own {
+					t.Errorf("bob's devices hear %+v", w.out.receipts[before:])
+				}
+			})
+		}
+	}
+}

@@ -92,11 +92,11 @@ func (s *Service) mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 	w := im.MarkWait{Stored: stored, Soon: read > 0}
 	tells := !past && len(receiptFor(&mark, a.to[:0])) > 0
 	if tells {
-		hidden, err := s.hidden(ctx, &mark)
+		shows, err := s.shows(ctx, &mark)
 		if err != nil {
 			return err
 		}
-		w.Stored = s.tellings.get(s, mark, hidden, turn, stored)
+		w.Stored = s.tellings.get(s, mark, shows, turn, stored)
 	}
 	err = s.setMark(ctx, c, a.set[:], w)
 	if moves = !tells || err != nil; moves && tells {

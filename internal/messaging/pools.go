@@ -51,7 +51,7 @@ func (p *items) put(it *item) {
 type telling struct {
 	s      *Service
 	mark   im.Mark
-	hidden bool // from the other of a dm, as far as it is read
+	shows  shown
 	then   func(error)
 	turn   int
 	to     [2]im.UserID
@@ -62,20 +62,20 @@ type tellings struct{ pool sync.Pool }
 
 // get returns what to call when m is durable: it tells of it, leaves the turn and
 // calls then, if that is not nil.
-func (p *tellings) get(s *Service, m im.Mark, hidden bool, turn int, then func(error)) func(error) {
+func (p *tellings) get(s *Service, m im.Mark, shows shown, turn int, then func(error)) func(error) {
 	t, ok := p.pool.Get().(*telling)
 	if !ok {
 		t = &telling{}
 		t.stored = t.done
 	}
-	t.s, t.mark, t.hidden, t.turn, t.then = s, m, hidden, turn, then
+	t.s, t.mark, t.shows, t.turn, t.then = s, m, shows, turn, then
 	return t.stored
 }
 
 func (t *telling) done(err error) {
 	s, then := t.s, t.then
 	if err == nil {
-		s.receipt(&t.mark, t.hidden, t.to[:0])
+		s.receipt(&t.mark, t.shows, t.to[:0])
 	} else {
 		s.untold.Store(true)
 	}

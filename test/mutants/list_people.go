@@ -403,8 +403,13 @@ var people = []Mutant{
 	},
 	{
 		Name: "marks-nobody-may-know-of", Breaks: "4.25: a mark of which nobody knows whether it is hidden does not move",
-		Hunks:   []Hunk{{"internal/messaging/marks.go", "hidden, err := s.hidden(ctx, &mark)\n\t\tif err != nil {", "hidden, err := s.hidden(ctx, &mark)\n\t\tif err != nil && mark.Read == 0 {"}},
+		Hunks:   []Hunk{{"internal/messaging/marks.go", "shows, err := s.shows(ctx, &mark)\n\t\tif err != nil {", "shows, err := s.shows(ctx, &mark)\n\t\tif err != nil && mark.Read == 0 {"}},
 		Package: "internal/messaging", Test: "TestHiddenOrNotIsUnknown",
+	},
+	{
+		Name: "the-moment-of-reading", Breaks: "4.25: no Receipt tells the other when something was read",
+		Hunks:   []Hunk{{"internal/messaging/hidden.go", "\t\treturn showNothing, nil\n", "\t\treturn showReceived, nil\n"}},
+		Package: "internal/messaging", Test: "TestTheMomentOfReadingIsHidden",
 	},
 	{
 		Name: "last-seen-goes-back", Breaks: "6.10: of several times the latest counts",
