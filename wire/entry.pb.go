@@ -570,7 +570,7 @@ type Entry struct {
 	GroupMention GroupMention `protobuf:"varint,23,opt,name=group_mention,json=groupMention,proto3,enum=skein.v1.GroupMention" json:"group_mention,omitempty"`
 	// The message is pinned. PIN: as it is then; absent: it is not any more. SPEC §4.21.
 	Pinned *Pinned `protobuf:"bytes,24,opt,name=pinned,proto3" json:"pinned,omitempty"`
-	// As in the Send: nobody is to be notified. SPEC §4.22.
+	// As in the Send: nobody is to be notified. EDIT, STREAM: as their target is. SPEC §4.22.
 	Silent bool `protobuf:"varint,25,opt,name=silent,proto3" json:"silent,omitempty"`
 	// It was said elsewhere before: the server's word. SPEC §4.23.
 	Forward *Forward `protobuf:"bytes,26,opt,name=forward,proto3" json:"forward,omitempty"`

@@ -1,6 +1,7 @@
 package directory
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -74,7 +75,7 @@ func (d *DB) Schedule(ctx context.Context, s im.Scheduled, most int, notice im.P
 var errNotScheduled = im.Errorf(im.CodeNotFound, "no such scheduled message")
 
 // ChangeScheduled puts what change makes of a message in its place, with the promise of
-// its notice; then it waits again. One whose time has come is too_late. change is called
+// its notice; then it waits again. What is as it was is told to nobody. One whose time has come is too_late. change is called
 // more than once where the transaction met another one.
 func (d *DB) ChangeScheduled(ctx context.Context, u im.UserID, id im.MessageID, notice im.Promise, change func(*im.Scheduled) error) (s im.Scheduled, err error) {
 	err = d.tx(ctx, func(tx *writeTx) error {
@@ -87,11 +88,15 @@ func (d *DB) ChangeScheduled(ctx context.Context, u im.UserID, id im.MessageID, 
 		if s.State == im.ScheduledSending {
 			return im.Errorf(im.CodeTooLate, "the message is being sent")
 		}
+		was := s
 		if err := change(&s); err != nil {
 			return err
 		}
 		s.State, s.Code, s.Text = im.ScheduledWaiting, "", ""
 		m := &s.Message
+		if was.State == s.State && msOf(was.At) == msOf(s.At) && was.Message.ReplyTo == m.ReplyTo && was.Message.Hash == m.Hash && bytes.Equal(was.Message.Body, m.Body) {
+			return nil // the same once more: nothing changed, nobody is told
+		}
 		_, err = tx.Exec("UPDATE scheduled SET at = $3, reply_to = $4, body = $5, hash = $6, state = $7, code = '', reason = '' WHERE user_id = $1 AND id = $2",
 			u, id[:], msOf(s.At), int64(m.ReplyTo), m.Body, int64(m.Hash), int64(s.State))
 		if err != nil {

@@ -159,7 +159,7 @@ func (s *State) Edit(asked []byte, stored, at time.Time) (told []byte, err error
 	s.forget()
 	t.Content, t.Mentions, t.Extra, t.GroupMention = by.Content, by.Mentions, by.Extra, by.GroupMention
 	t.EditedAtMs, t.Edits = max(at.UnixMilli(), t.EditedAtMs, stored.UnixMilli()), t.Edits+1
-	return Encode(&wire.Entry{Content: t.Content, Mentions: t.Mentions, Extra: t.Extra, GroupMention: t.GroupMention, EditedAtMs: t.EditedAtMs, Edits: t.Edits}), nil
+	return Encode(&wire.Entry{Content: t.Content, Mentions: t.Mentions, Extra: t.Extra, GroupMention: t.GroupMention, Silent: t.Silent, EditedAtMs: t.EditedAtMs, Edits: t.Edits}), nil
 }
 
 // forget drops the oldest versions that are too many, or too long together.

@@ -11,6 +11,27 @@ import (
 )
 
 // edit has a message say something else; stored and at are when it was stored and is edited.
+// What amends a silent message is silent, too: who hears the amendment may not have the
+// message.
+func TestAmendmentsOfSilentMessages(t *testing.T) {
+	for _, silent := range []bool{false, true} {
+		s, err := Open(Encode(&wire.Entry{Content: text("text", "one"), Silent: silent}), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told, err := s.Edit(Encode(&wire.Entry{Content: text("text", "two")}), time.UnixMilli(5), time.UnixMilli(9))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, body := range map[string][]byte{"the edit": told, "the message": s.Body(), "a part": s.Stream(text("text", "three"), false, true, false, time.UnixMilli(10))} {
+			var w wire.Entry
+			if err := Decode(body, &w); err != nil || w.Silent != silent {
+				t.Errorf("%s of a message with silent %v: %v, %v", what, silent, w.Silent, err)
+			}
+		}
+	}
+}
+
 func edit(t testing.TB, s *State, words string, stored, at int64) []byte {
 	t.Helper()
 	told, err := s.Edit(Encode(&wire.Entry{Content: text("text", words)}), time.UnixMilli(stored), time.UnixMilli(at))

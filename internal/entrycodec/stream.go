@@ -101,7 +101,7 @@ func (s *State) Stream(content *wire.Content, replaced, end, cut bool, at time.T
 	if end {
 		s.streamedMs = 0
 	}
-	return Encode(&wire.Entry{Content: t.Content, Streaming: t.Streaming, Replaced: t.Replaced, CutOff: t.CutOff})
+	return Encode(&wire.Entry{Content: t.Content, Silent: t.Silent, Streaming: t.Streaming, Replaced: t.Replaced, CutOff: t.CutOff})
 }
 
 // Saying is the message's content with another text.

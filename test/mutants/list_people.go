@@ -342,6 +342,16 @@ var people = []Mutant{
 		Package: contactDir, Test: "TestProfileNews",
 	},
 	{
+		Name: "scheduled-changed-twice", Breaks: "4.19: a change to what it is already tells nobody",
+		Hunks:   []Hunk{{directoryDir + "/scheduled.go", "if was.State == s.State && msOf", "if was.State != s.State && msOf"}},
+		Package: sqliteDir, Test: "TestConformance/People/Scheduled$",
+	},
+	{
+		Name: "edit-of-a-silent-message-sounds", Breaks: "4.22: the EDIT of a silent message is silent",
+		Hunks:   []Hunk{{"internal/entrycodec/amend.go", "Silent: t.Silent, EditedAtMs", "EditedAtMs"}},
+		Package: "internal/entrycodec", Test: "TestAmendmentsOfSilentMessages",
+	},
+	{
 		Name: "profile-news-stop-early", Breaks: "4.20: a profile that changes while it is told is told once more to all",
 		Hunks:   []Hunk{{directoryDir + "/profiles.go", "\t\tcase again:\n", "\t\tcase again && to == \"\":\n"}},
 		Package: sqliteDir, Test: "TestConformance/People/ProfileNews$",

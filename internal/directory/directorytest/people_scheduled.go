@@ -53,11 +53,15 @@ func scheduled(p *people) {
 	code("not theirs", err, im.CodeNotFound)
 	_, err = p.db.ChangeScheduled(p.ctx, "a", id(1), notice(), func(*im.Scheduled) error { return im.Errorf(im.CodeMuted, "no") })
 	code("refused", err, im.CodeMuted)
-	_, err = p.db.ChangeScheduled(p.ctx, "a", id(1), notice(), func(s *im.Scheduled) error {
-		s.At, s.Message.Body = at.Add(4*time.Hour), []byte{0x3a, 11}
-		return nil
-	})
-	p.ok(err)
+	before := len(p.pending())
+	for range 2 { // the second time the answer of the first was lost
+		_, err = p.db.ChangeScheduled(p.ctx, "a", id(1), notice(), func(s *im.Scheduled) error {
+			s.At, s.Message.Body = at.Add(4*time.Hour), []byte{0x3a, 11}
+			return nil
+		})
+		p.ok(err)
+		equal(p, "told of the change", len(p.pending()), before+1)
+	}
 	equal(p, "changed", ids(p.db.ScheduledPage(p.ctx, "a", im.ScheduledPlace{}, 9)), []byte{2, 0, 11})
 	scheduledDue(p, id, ids, code, notice)
 }
@@ -94,5 +98,6 @@ func scheduledDue(p *people, id func(byte) im.MessageID, ids func([]im.Scheduled
 	equal(p, "why", [2]string{string(all[1].Code), all[1].Text}, [2]string{"not_found", "gone"})
 	_, err = p.db.ChangeScheduled(p.ctx, "a", id(0), notice(), func(*im.Scheduled) error { return nil })
 	p.ok(err)
+	equal(p, "told that it waits again", len(p.pending()), before+1)
 	equal(p, "claimed without the failed one", ids(p.db.Claimed(p.ctx, im.ScheduledPlace{}, 9)), []byte{2})
 }
