@@ -2573,7 +2573,9 @@ type MyState struct {
 	// Marked as unread by hand.
 	Unread bool `protobuf:"varint,8,opt,name=unread,proto3" json:"unread,omitempty"`
 	// The messages that the user deleted for themselves, ascending; at most 500 stretches. SPEC §4.28.
-	Deleted       []*SeqRange `protobuf:"bytes,9,rep,name=deleted,proto3" json:"deleted,omitempty"`
+	Deleted []*SeqRange `protobuf:"bytes,9,rep,name=deleted,proto3" json:"deleted,omitempty"`
+	// The user's own folder that it is in, by its name; empty: none. At most 64 characters of one line. SPEC §4.30.
+	Folder        string `protobuf:"bytes,10,opt,name=folder,proto3" json:"folder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2669,6 +2671,13 @@ func (x *MyState) GetDeleted() []*SeqRange {
 		return x.Deleted
 	}
 	return nil
+}
+
+func (x *MyState) GetFolder() string {
+	if x != nil {
+		return x.Folder
+	}
+	return ""
 }
 
 // Entries from first to last, both included.
@@ -4416,7 +4425,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04last\x18\x12 \x01(\v2\x10.skein.v1.NewestR\x04last\x12%\n" +
 	"\x04mine\x18\x13 \x01(\v2\x11.skein.v1.MyStateR\x04mine\x12'\n" +
 	"\x0funread_mentions\x18\x14 \x01(\x04R\x0eunreadMentions\x12!\n" +
-	"\fmention_seqs\x18\x15 \x03(\x04R\vmentionSeqs\"\xa0\x02\n" +
+	"\fmention_seqs\x18\x15 \x03(\x04R\vmentionSeqs\"\xb8\x02\n" +
 	"\aMyState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x16\n" +
@@ -4426,7 +4435,9 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05draft\x18\x06 \x01(\tR\x05draft\x12#\n" +
 	"\rcleared_below\x18\a \x01(\x04R\fclearedBelow\x12\x16\n" +
 	"\x06unread\x18\b \x01(\bR\x06unread\x12,\n" +
-	"\adeleted\x18\t \x03(\v2\x12.skein.v1.SeqRangeR\adeleted\"4\n" +
+	"\adeleted\x18\t \x03(\v2\x12.skein.v1.SeqRangeR\adeleted\x12\x16\n" +
+	"\x06folder\x18\n" +
+	" \x01(\tR\x06folder\"4\n" +
 	"\bSeqRange\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x04R\x04last\"Z\n" +

@@ -9324,7 +9324,9 @@ type SetMyStateRequest struct {
 	ClearedBelow *uint64 `protobuf:"varint,6,opt,name=cleared_below,json=clearedBelow,proto3,oneof" json:"cleared_below,omitempty"`
 	Unread       *bool   `protobuf:"varint,7,opt,name=unread,proto3,oneof" json:"unread,omitempty"`
 	// Messages to delete for the user alone, by their seqs: at most 100, each of them theirs to read. It is not taken back. SPEC §4.28.
-	Delete        []uint64 `protobuf:"varint,8,rep,packed,name=delete,proto3" json:"delete,omitempty"`
+	Delete []uint64 `protobuf:"varint,8,rep,packed,name=delete,proto3" json:"delete,omitempty"`
+	// A name of at most 64 characters; space around it is dropped. Empty: out of its folder. SPEC §4.30.
+	Folder        *string `protobuf:"bytes,9,opt,name=folder,proto3,oneof" json:"folder,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9413,6 +9415,13 @@ func (x *SetMyStateRequest) GetDelete() []uint64 {
 		return x.Delete
 	}
 	return nil
+}
+
+func (x *SetMyStateRequest) GetFolder() string {
+	if x != nil && x.Folder != nil {
+		return *x.Folder
+	}
+	return ""
 }
 
 type SetMyStateResponse struct {
@@ -10802,7 +10811,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x0fMarkReadRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x12\n" +
-	"\x10MarkReadResponse\"\xe6\x02\n" +
+	"\x10MarkReadResponse\"\x8e\x03\n" +
 	"\x11SetMyStateRequest\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1b\n" +
 	"\x06pinned\x18\x02 \x01(\bH\x00R\x06pinned\x88\x01\x01\x12)\n" +
@@ -10811,13 +10820,15 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x05draft\x18\x05 \x01(\tH\x03R\x05draft\x88\x01\x01\x12(\n" +
 	"\rcleared_below\x18\x06 \x01(\x04H\x04R\fclearedBelow\x88\x01\x01\x12\x1b\n" +
 	"\x06unread\x18\a \x01(\bH\x05R\x06unread\x88\x01\x01\x12\x16\n" +
-	"\x06delete\x18\b \x03(\x04R\x06deleteB\t\n" +
+	"\x06delete\x18\b \x03(\x04R\x06delete\x12\x1b\n" +
+	"\x06folder\x18\t \x01(\tH\x06R\x06folder\x88\x01\x01B\t\n" +
 	"\a_pinnedB\x11\n" +
 	"\x0f_muted_until_msB\t\n" +
 	"\a_hiddenB\b\n" +
 	"\x06_draftB\x10\n" +
 	"\x0e_cleared_belowB\t\n" +
-	"\a_unread\"=\n" +
+	"\a_unreadB\t\n" +
+	"\a_folder\"=\n" +
 	"\x12SetMyStateResponse\x12'\n" +
 	"\x05state\x18\x01 \x01(\v2\x11.skein.v1.MyStateR\x05state\"_\n" +
 	"\x11ClaimAdminRequest\x12\x12\n" +

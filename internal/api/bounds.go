@@ -448,6 +448,7 @@ func messageBounds() map[string]Bounds {
 		"SetMyStateRequest.muted_until_ms": number(0, math.MaxInt64),
 		"SetMyStateRequest.draft":          {MaxLength: im.MaxDraft, MaxBytes: im.MaxDraft},
 		"SetMyStateRequest.cleared_below":  seq().format("seq"),
+		"SetMyStateRequest.folder":         called(im.MaxFolder),
 		"SetMyStateRequest.delete":         Bounds{Min: 1, Max: math.MaxUint64, MaxItems: im.MaxDelete}.format("seq"),
 	}
 	for _, m := range []string{"RecallMessage", "ListEdits", "ListReactions", "ListVotes", "ListPins", "ListEntries", "MarkRead", "SetMyState"} {
@@ -547,6 +548,7 @@ func stateBounds() map[string]Bounds {
 		"MyState.muted_until_ms": number(0, math.MaxInt64),
 		"MyState.draft":          {MaxLength: im.MaxDraft, MaxBytes: im.MaxDraft},
 		"MyState.cleared_below":  seq(),
+		"MyState.folder":         called(im.MaxFolder),
 		"MyState.deleted":        list(im.MaxDeleted),
 		"SeqRange.first":         someSeq().required(),
 		"SeqRange.last":          someSeq().required(),

@@ -308,6 +308,11 @@ func MyChange(r *wire.SetMyStateRequest) (im.ConversationID, im.MyChange, error)
 	if err == nil {
 		change.Delete, err = deletes(r.GetDelete())
 	}
+	if err == nil && r.Folder != nil {
+		var folder string
+		folder, err = im.ParseFolder(*r.Folder)
+		change.Folder = &folder
+	}
 	return c, change, err
 }
 

@@ -21,6 +21,7 @@ func MyState(kept string, c im.ConversationID) (im.MyState, error) {
 	}
 	s.Revision, s.Pinned, s.Hidden, s.Draft = w.Revision, w.Pinned, w.Hidden, w.Draft
 	s.ClearedBelow, s.Unread, s.Deleted = w.ClearedBelow, w.Unread, deletedFromWire(w.Deleted)
+	s.Folder = w.Folder
 	if w.MutedUntilMs != 0 {
 		s.MutedUntil = time.UnixMilli(w.MutedUntilMs).UTC()
 	}
@@ -46,7 +47,7 @@ func SetMyState(kept string, c im.ConversationID, change *im.MyChange) (next str
 	if !s.MutedUntil.IsZero() {
 		w.MutedUntilMs = s.MutedUntil.UnixMilli()
 	}
-	w.Deleted = DeletedToWire(s.Deleted)
+	w.Deleted, w.Folder = DeletedToWire(s.Deleted), s.Folder
 	b, err := w.MarshalVT()
 	return string(b), s, true, err
 }

@@ -1,6 +1,9 @@
 package im
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // MyState is what a user set for themselves in a conversation; nobody else is told
 // (SPEC §4.8).
@@ -17,11 +20,15 @@ type MyState struct {
 	Unread       bool
 	// Deleted are the messages that are not shown to the user any more (SPEC §4.28).
 	Deleted SeqSet
+	// Folder is the name of the folder that the user put it into, "" for none (SPEC §4.30).
+	Folder string
 }
 
 const (
 	// MaxDraft is how long a draft may be, in bytes.
 	MaxDraft = 4096
+	// MaxFolder is how long the name of a folder may be, in characters.
+	MaxFolder = 64
 	// MaxDelete is how many messages one change deletes.
 	MaxDelete = 100
 	// MaxDeleted is how many stretches of deleted messages are kept of a conversation.
@@ -38,6 +45,8 @@ type MyChange struct {
 	Unread       *bool
 	// Delete is added to what is deleted; nothing takes it back.
 	Delete SeqSet
+	// Folder is a name as ParseFolder gives it, "" for none.
+	Folder *string
 }
 
 // Apply makes the change and reports whether anything is another by it.
@@ -48,6 +57,7 @@ func (c *MyChange) Apply(s *MyState) bool {
 	set(&s.Hidden, c.Hidden)
 	set(&s.Draft, c.Draft)
 	set(&s.Unread, c.Unread)
+	set(&s.Folder, c.Folder)
 	if c.ClearedBelow != nil {
 		s.ClearedBelow = max(s.ClearedBelow, *c.ClearedBelow)
 	}
@@ -61,4 +71,13 @@ func set[T any](to, from *T) {
 	if from != nil {
 		*to = *from
 	}
+}
+
+// ParseFolder returns the name of a folder without space around it; "" is no folder. It
+// takes what CheckName takes.
+func ParseFolder(name string) (string, error) {
+	if err := CheckName("folder", name, 0, MaxFolder); err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(name), nil
 }

@@ -85,6 +85,39 @@ func TestMyStateRefused(t *testing.T) {
 	w.setMine("bob", ab, im.MyChange{Draft: ptr(strings.Repeat("x", im.MaxDraft)), ClearedBelow: ptr(uint64(2))})
 }
 
+// A folder is a name in the user's own state: told to their devices at once and by a sync,
+// of two the last one, and nobody else's; setting something else leaves it.
+func TestFolder(t *testing.T) {
+	w := newWorld(t)
+	w.mustSend("alice", ab, "one")
+	at := w.sync("bob", im.SyncQuery{})
+	for i, name := range []string{"Work", "Home"} {
+		if got := w.setMine("bob", ab, im.MyChange{Folder: &name}); got.Folder != name || got.Revision != uint64(i+1) {
+			t.Fatalf("%+v", got)
+		}
+	}
+	w.setMine("bob", ab, im.MyChange{Pinned: ptr(true)})
+	want := im.MyState{Conversation: ab, Revision: 3, Pinned: true, Folder: "Home"}
+	for name, q := range map[string]im.SyncQuery{"resume": {Position: at.Position, Timeline: at.Timeline}, "cold": {}} {
+		if got := w.sync("bob", q).Conversations; len(got) != 1 || got[0].Mine != want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if got := w.sync("alice", im.SyncQuery{}).Conversations[0].Mine; got != (im.MyState{Conversation: ab}) {
+		t.Errorf("the other side is told %+v", got)
+	}
+	if n := len(w.out.mine); n != 3 || w.out.mine[0].Folder != "Work" || w.out.mine[2] != want {
+		t.Errorf("devices were told %+v", w.out.mine)
+	}
+	// The same folder is no change; none is one.
+	if got := w.setMine("bob", ab, im.MyChange{Folder: ptr("Home")}); got != want || len(w.out.mine) != 3 {
+		t.Errorf("the same: %+v, told %d times", got, len(w.out.mine))
+	}
+	if got := w.setMine("bob", ab, im.MyChange{Folder: ptr("")}); got.Folder != "" || got.Revision != 4 || len(w.out.mine) != 4 {
+		t.Errorf("taken out: %+v, told %d times", got, len(w.out.mine))
+	}
+}
+
 // It is answered, and told, when it is durable and not before.
 func TestMyStateWaitsForTheStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

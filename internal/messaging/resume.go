@@ -20,7 +20,7 @@ const (
 
 // stateSize is how large a conversation is without its entries, about.
 func stateSize(st *im.ConversationState) int {
-	return stateOverhead + len(st.Conversation) + len(st.Title) + len(st.Mine.Draft) + windowOverhead*len(st.Earlier)
+	return stateOverhead + len(st.Conversation) + len(st.Title) + len(st.Mine.Draft) + len(st.Mine.Folder) + windowOverhead*len(st.Earlier)
 }
 
 // resumePages cuts a resume into pages. They are in the order of the names, which

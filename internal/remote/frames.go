@@ -201,7 +201,7 @@ func putParcel(b []byte, p *im.Parcel) []byte {
 			b = binary.AppendUvarint(b, p.Receipt.Received)
 			b = binary.AppendUvarint(b, p.Receipt.Read)
 		case p.MyState != nil:
-			b = putMyState(append(b, parcelMyState), p.MyState)
+			b = putString(putMyState(append(b, parcelMyState), p.MyState), p.MyState.Folder)
 		case p.Typing != nil:
 			b = putString(append(b, parcelTyping), p.Typing.Conversation)
 			b = putString(b, p.Typing.User)
@@ -253,6 +253,8 @@ func (r *reader) watched() []im.Watched {
 	return ws
 }
 
+// putMyState is what has a place of its own in more than one record: what a state gets
+// new, as the folder, comes at the end of each of them.
 func putMyState(b []byte, s *im.MyState) []byte {
 	b = putString(b, s.Conversation)
 	b = binary.AppendUvarint(b, s.Revision)
@@ -303,6 +305,7 @@ func readParcel(data []byte) (p im.Parcel, ok bool) {
 		ok = true
 	case parcelMyState:
 		s := in.myState()
+		s.Folder = in.string()
 		p.MyState, ok = &s, true
 	case parcelTyping:
 		p.Typing = &im.ParcelTyping{Conversation: im.ConversationID(in.string()), User: im.UserID(in.string())}

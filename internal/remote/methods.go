@@ -112,7 +112,7 @@ func putState(b []byte, s *im.ConversationState) []byte {
 		for _, seq := range s.MentionSeqs {
 			b = binary.AppendUvarint(b, seq)
 		}
-		return b
+		return putString(b, s.Mine.Folder)
 	})
 }
 
@@ -197,6 +197,7 @@ func (r *reader) state() im.ConversationState {
 	for range in.count() {
 		s.MentionSeqs = append(s.MentionSeqs, in.uint())
 	}
+	s.Mine.Folder = in.string()
 	r.also(in)
 	return s
 }

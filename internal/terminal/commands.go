@@ -26,6 +26,7 @@ func commands() []command {
 		{"history", "[N]", "earlier messages (default 20)", 0, (*Chat).historyCmd},
 		{"delete", "#N…", "delete messages for yourself alone", 1, (*Chat).deleteCmd},
 		{"saved", "[text]", "open your notes to yourself, or add one", 0, (*Chat).savedCmd},
+		{"folder", "[NAME]", "put the open conversation into a folder of yours; without a name: out of it", 0, (*Chat).folderCmd},
 		{"goto", "DATE [TIME]", "messages from a date on, like 2026-03-31 or 2026-03-31 14:30", 1, (*Chat).gotoCmd},
 		{"reply", "SEQ text", "answer a message", 2, (*Chat).replyCmd},
 		{"recall", "SEQ", "take a message back", 1, (*Chat).recallCmd},
@@ -194,7 +195,11 @@ func (c *Chat) list(ctx context.Context) error {
 		if s.UnreadMentions > 0 {
 			unread = fmt.Sprintf(" (%d unread, %d for you)", s.Unread, s.UnreadMentions)
 		}
-		c.printf("  %2d  %s%s  %s  %s\n", len(ids), c.title(ctx, s.ID), unread, s.LastAt.Local().Format("Jan 2 15:04"), last)
+		folder := ""
+		if s.Mine.GetFolder() != "" {
+			folder = " [" + clean(s.Mine.GetFolder()) + "]"
+		}
+		c.printf("  %2d  %s%s%s  %s  %s\n", len(ids), c.title(ctx, s.ID), folder, unread, s.LastAt.Local().Format("Jan 2 15:04"), last)
 	}
 	if len(ids) == 0 {
 		c.printf("  No conversation yet: /add @user, then /open @user\n")

@@ -71,3 +71,17 @@ func (c *Chat) savedCmd(ctx context.Context, args []string) error {
 	c.printf("        · saved\n")
 	return nil
 }
+
+// folderCmd puts the open conversation into a folder of the user's, or out of its own.
+func (c *Chat) folderCmd(ctx context.Context, args []string) error {
+	name, err := c.client.Conversation(c.current()).SetFolder(ctx, strings.Join(args, " "))
+	if err != nil {
+		return err
+	}
+	if name == "" {
+		c.printf("        · in no folder\n")
+	} else {
+		c.printf("        · in the folder “%s”\n", clean(name))
+	}
+	return nil
+}

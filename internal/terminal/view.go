@@ -75,9 +75,13 @@ func fit(s string, width int) string {
 func (m *model) list() []string {
 	lines := []string{strong.Render(" Skein ") + faint.Render(m.scene.me), ""}
 	for i, r := range m.scene.rows {
-		if len(lines)+2 > m.height {
+		heading := r.folder != "" && (i == 0 || m.scene.rows[i-1].folder != r.folder)
+		if len(lines)+2 > m.height || heading && len(lines)+3 > m.height {
 			lines[len(lines)-1] = faint.Render(fmt.Sprintf(" … %d more", len(m.scene.rows)-i))
 			break
+		}
+		if heading {
+			lines = append(lines, faint.Render(fit("▾ "+r.folder, listWidth-1)))
 		}
 		mark := " "
 		switch {

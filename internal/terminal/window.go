@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -252,6 +253,7 @@ type scene struct {
 // row is a conversation in the list.
 type row struct {
 	id, title, last string
+	folder          string // the heading that it stands under, "" for none
 	unread          uint64
 	mentioned       bool // among what is unread
 	pinned, muted   bool
@@ -308,7 +310,8 @@ func (w *Window) look(ctx context.Context) scene {
 	return s
 }
 
-// rows are the conversations as the list has them: pinned ones first.
+// rows are the conversations as the list has them: pinned ones first, then those that are
+// in no folder, then the folders by their names.
 func (w *Window) rows(ctx context.Context) []row {
 	c := w.chat
 	all, err := c.client.Conversations(ctx)
@@ -332,9 +335,11 @@ func (w *Window) rows(ctx context.Context) []row {
 		if r.pinned {
 			pinned = append(pinned, r)
 		} else {
+			r.folder = clean(s.Mine.GetFolder())
 			others = append(others, r)
 		}
 	}
+	slices.SortStableFunc(others, func(a, b row) int { return strings.Compare(a.folder, b.folder) })
 	return append(pinned, others...)
 }
 

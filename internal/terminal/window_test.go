@@ -321,6 +321,27 @@ func TestListShowsMentions(t *testing.T) {
 	}
 }
 
+// Folders stand in the list under their names, behind what is in none; a heading comes
+// with a conversation or not at all.
+func TestListShowsFolders(t *testing.T) {
+	m := newModel(t.Context(), NewWindow(nil))
+	m.Update(scene{rows: []row{{id: "a", title: "alone"}, {id: "b", title: "boss", folder: "Work"}, {id: "c", title: "desk", folder: "Work"}, {id: "d", title: "dad", folder: "Home"}}})
+	for height, want := range map[int]string{
+		30: "alone ▾ Work boss desk ▾ Home dad", 12: "alone ▾ Work boss desk ▾ Home dad", 11: "alone ▾ Work boss desk … 1 more", 6: "alone … 3 more",
+	} {
+		m.Update(tea.WindowSizeMsg{Width: 100, Height: height})
+		var got []string
+		for _, line := range m.list()[2:] {
+			if line = strings.Join(strings.Fields(ansi.Strip(line)), " "); line != "" {
+				got = append(got, line)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%d rows: %q, want %q", height, got, want)
+		}
+	}
+}
+
 func TestComplete(t *testing.T) {
 	names := []string{"@bob", "@bo", "@ann"}
 	for line, want := range map[string]string{

@@ -10,7 +10,7 @@ import (
 )
 
 // SetMyState changes what the user set for themselves in the conversation: pinned,
-// muted until, hidden, a draft, cleared below, marked as unread. What the request does
+// muted until, hidden, a draft, cleared below, marked as unread, its folder. What the request does
 // not name stays; its conversation is filled in. It waits for a connection, returns
 // when the server has it durably, and the user's other devices are told. SPEC §4.8.
 func (v *Conversation) SetMyState(ctx context.Context, change *wire.SetMyStateRequest) (*wire.MyState, error) {
@@ -26,6 +26,16 @@ func (v *Conversation) SetMyState(ctx context.Context, change *wire.SetMyStateRe
 	}
 	err := v.c.do(ctx, func(k *core) { k.onMyState(resp.State) })
 	return resp.State, err
+}
+
+// SetFolder puts the conversation into a folder of the user's, which is nothing but its
+// name: one line of at most 64 characters (ErrInvalidArgument, ErrTooLarge). "" takes it
+// out. Space around the name is dropped; the
+// name that counts is returned, and is in Summary.Mine on all devices of the user. It waits
+// for a connection, and returns when the server has it durably. SPEC §4.30.
+func (v *Conversation) SetFolder(ctx context.Context, name string) (string, error) {
+	s, err := v.SetMyState(ctx, &wire.SetMyStateRequest{Folder: &name})
+	return s.GetFolder(), err
 }
 
 // onMyState takes what was set here or on another device. A conversation that is not

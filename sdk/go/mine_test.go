@@ -2,6 +2,7 @@ package skein
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,6 +29,9 @@ func (r *rig) keepMine() {
 		}
 		if q.Draft != nil {
 			s.Draft = *q.Draft
+		}
+		if q.Folder != nil {
+			s.Folder = strings.TrimSpace(*q.Folder)
 		}
 		if q.ClearedBelow != nil {
 			s.ClearedBelow = max(s.ClearedBelow, *q.ClearedBelow)
@@ -97,6 +101,38 @@ func TestMyState(t *testing.T) {
 		if err != nil || len(snap.Conversations) != 1 || !snap.Conversations[0].Mine.GetHidden() {
 			t.Errorf("stored: %+v, %v", snap, err)
 		}
+	})
+}
+
+// A folder is in the list of each device, stays where something else is set, and ends.
+func TestFolder(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.keepMine()
+		r.say(dm, "bob", "hello")
+		c := r.dial()
+		synctest.Wait()
+		v := c.Conversation(dm)
+		if name, err := v.SetFolder(bg, "  Work "); err != nil || name != "Work" {
+			t.Fatalf("%q, %v", name, err)
+		}
+		if _, err := v.SetMyState(bg, &wire.SetMyStateRequest{Pinned: proto.Bool(true)}); err != nil {
+			t.Fatal(err)
+		}
+		r.checkMine("in a folder", &wire.MyState{Conversation: dm, Revision: 2, Pinned: true, Folder: "Work"})
+		r.setElsewhere(&wire.MyState{Conversation: dm, Revision: 3, Folder: "Home"}, true)
+		pause(time.Second)
+		r.checkMine("moved elsewhere", &wire.MyState{Conversation: dm, Revision: 3, Folder: "Home"})
+		r.end()
+		snap, err := r.store.Load(bg)
+		if err != nil || len(snap.Conversations) != 1 || snap.Conversations[0].Mine.GetFolder() != "Home" {
+			t.Errorf("stored: %+v, %v", snap, err)
+		}
+		r.dial()
+		synctest.Wait()
+		if name, err := r.c.Conversation(dm).SetFolder(bg, ""); err != nil || name != "" {
+			t.Errorf("%q, %v", name, err)
+		}
+		r.checkMine("in no folder", &wire.MyState{Conversation: dm, Revision: 4})
 	})
 }
 

@@ -40,9 +40,9 @@ func myState(t *testing.T, w World) {
 	set(&wire.SetMyStateRequest{Pinned: proto.Bool(true), Draft: proto.String("dear cem")})
 	there.mine(dm, "a pin and a draft", func(m *wire.MyState) bool { return m.Pinned && m.Draft == "dear cem" })
 	there.leave()
-	set(&wire.SetMyStateRequest{Draft: proto.String(""), ClearedBelow: proto.Uint64(2), MutedUntilMs: proto.Int64(1 << 42)})
+	set(&wire.SetMyStateRequest{Draft: proto.String(""), ClearedBelow: proto.Uint64(2), MutedUntilMs: proto.Int64(1 << 42), Folder: proto.String(" Work ")})
 	now := func(m *wire.MyState) bool {
-		return m.Pinned && m.Draft == "" && m.ClearedBelow == 2 && m.MutedUntilMs == 1<<42
+		return m.Pinned && m.Draft == "" && m.ClearedBelow == 2 && m.MutedUntilMs == 1<<42 && m.Folder == "Work"
 	}
 	back := connect(t, w, desk)
 	back.mine(dm, "what was set while it was away", now)

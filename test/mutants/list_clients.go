@@ -206,6 +206,11 @@ var clients = []Mutant{
 		Package: sdkDir, Test: "TestAmendments",
 	},
 	{
+		Name: "terminal-folders-apart", Breaks: "a folder has one heading",
+		Hunks:   []Hunk{{"internal/terminal/view.go", "m.scene.rows[i-1].folder != r.folder", "m.scene.rows[i-1].folder != \"\""}},
+		Package: "internal/terminal", Test: "TestListShowsFolders",
+	},
+	{
 		Name: "sdk-older-my-state-wins", Breaks: "15: of two states that a user set the newer one counts",
 		Hunks:   []Hunk{{sdkDir + "/mine.go", "\tif m.GetRevision() <= cv.rec.Mine.GetRevision() {\n", "\tif m == nil {\n"}},
 		Package: sdkDir, Test: "TestMyState",

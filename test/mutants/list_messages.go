@@ -314,6 +314,16 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestMyStateWaitsForTheStore",
 	},
 	{
+		Name: "folder-not-kept", Breaks: "15: the folder that a user set is kept",
+		Hunks:   []Hunk{{"internal/entrycodec/mine.go", "w.Deleted, w.Folder = DeletedToWire(s.Deleted), s.Folder", "w.Deleted = DeletedToWire(s.Deleted)"}},
+		Package: messagingDir, Test: "TestFolder",
+	},
+	{
+		Name: "folder-unchecked", Breaks: "the name of a folder is one, without space around it",
+		Hunks:   []Hunk{{imDir + "/mine.go", "CheckName(\"folder\", name, 0, MaxFolder); err != nil", "CheckName(\"folder\", name, 0, MaxFolder); err == nil && name == \"-\""}},
+		Package: imDir, Test: "TestParseFolder",
+	},
+	{
 		Name: "my-state-restored-by-a-sync", Breaks: "15: telling marks changes nothing that a user set",
 		Hunks:   []Hunk{{messagingDir + "/marks.go", "\t\t\t\tx.Mine = \"\"\n", ""}},
 		Package: messagingDir, Test: "TestToldMarksRestoreNothing",

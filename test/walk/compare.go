@@ -76,7 +76,7 @@ func differ(what string, got, want []string) error {
 }
 
 func mineText(s *wire.MyState) string {
-	return fmt.Sprintf("pinned %t muted %d hidden %t draft %q cleared %d unread %t", s.GetPinned(), s.GetMutedUntilMs(), s.GetHidden(), s.GetDraft(), s.GetClearedBelow(), s.GetUnread())
+	return fmt.Sprintf("pinned %t muted %d hidden %t draft %q cleared %d unread %t in %q", s.GetPinned(), s.GetMutedUntilMs(), s.GetHidden(), s.GetDraft(), s.GetClearedBelow(), s.GetUnread(), s.GetFolder())
 }
 
 // lookDevice compares a device's store.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 
 	skein "github.com/skein-im/skein/sdk/go"
@@ -380,7 +381,10 @@ func (w *walk) opMine(u *user) *op {
 	}
 	req := &wire.SetMyStateRequest{Conversation: c.id}
 	on := w.rng.IntN(2) == 0
-	switch w.rng.IntN(8) {
+	switch w.rng.IntN(9) {
+	case 8:
+		folder := []string{"", "Work", "Home", " Work "}[w.rng.IntN(4)]
+		req.Folder = &folder
 	case 0:
 		req.Pinned = &on
 	case 1:
@@ -445,6 +449,9 @@ func setMine(s *wire.MyState, r *wire.SetMyStateRequest) {
 	}
 	if r.Draft != nil {
 		s.Draft = *r.Draft
+	}
+	if r.Folder != nil {
+		s.Folder = strings.TrimSpace(*r.Folder)
 	}
 	if r.Unread != nil {
 		s.Unread = *r.Unread

@@ -124,7 +124,7 @@ func (t *teller) describe(e skein.Event) string {
 	case *skein.ReceiptEvent:
 		return fmt.Sprintf("%s has read up to %d", t.who(e.User), e.Read)
 	case *skein.MyStateEvent:
-		return fmt.Sprintf("my state: pinned %t, draft %q", e.State.Pinned, e.State.Draft)
+		return fmt.Sprintf("my state: pinned %t, draft %q, in %q", e.State.Pinned, e.State.Draft, e.State.Folder)
 	case *skein.TypingEvent:
 		return t.who(e.User) + " is typing"
 	case *skein.PresenceEvent:

@@ -71,17 +71,17 @@ func (t *teller) fromTheOutbox() {
 
 // mine: what Ann sets for herself is told to her devices alone.
 func mine(t *teller) {
-	yes, draft := true, "Fine, and"
+	yes, draft, folder := true, "Fine, and", "Friends"
 	var state wire.SetMyStateResponse
-	t.call(t.ann, "MessageService/SetMyState", &wire.SetMyStateRequest{Conversation: t.dm, Pinned: &yes, Draft: &draft}, &state)
+	t.call(t.ann, "MessageService/SetMyState", &wire.SetMyStateRequest{Conversation: t.dm, Pinned: &yes, Draft: &draft, Folder: &folder}, &state)
 	t.check(state.State.GetPinned(), "it is pinned", &state)
-	t.hears(`my state: pinned true, draft "Fine, and"`, t.annPhone, t.annLaptop)
+	t.hears(`my state: pinned true, draft "Fine, and", in "Friends"`, t.annPhone, t.annLaptop)
 
 	var list wire.ListConversationsResponse
 	t.call(t.ann, "MessageService/ListConversations", &wire.ListConversationsRequest{}, &list)
 	for _, c := range list.Delta.GetConversations() {
 		if c.Conversation == t.dm {
-			t.check(c.GetMine().GetDraft() == draft, "the draft is in the list", c)
+			t.check(c.GetMine().GetDraft() == draft && c.GetMine().GetFolder() == folder, "the draft and the folder are in the list", c)
 			return
 		}
 	}
