@@ -92,6 +92,30 @@ func TestLink(t *testing.T) {
 	w.agrees(c)
 }
 
+// TestLinkStaysTheGroups: a link of somebody who is no admin any more, or has left, lets
+// in as before, until an admin, whoever, revokes it.
+func TestLinkStaysTheGroups(t *testing.T) {
+	w := newWorld(t, group.Options{}, "o", "a", "x", "y", "z")
+	c := w.create("o", "a")
+	w.link(c, im.JoinOpen, time.Time{}, 0)
+	w.ok(w.SetRole(t.Context(), actor("o"), c, "a", im.RoleAdmin))
+	l, err := w.CreateLink(t.Context(), actor("a"), c, time.Time{}, 0)
+	w.ok(err)
+	w.ok(w.SetRole(t.Context(), actor("o"), c, "a", im.RoleMember))
+	if got := w.joins("x", l.Code); got != "" {
+		t.Errorf("by a link of a former admin: %q", got)
+	}
+	w.wantCode(w.RevokeLink(t.Context(), actor("a"), c, l.Code), im.CodePermissionDenied)
+	w.ok(w.Leave(t.Context(), actor("a"), c))
+	if got := w.joins("y", l.Code); got != "" {
+		t.Errorf("by a link of who left: %q", got)
+	}
+	w.ok(w.RevokeLink(t.Context(), actor("o"), c, l.Code))
+	if got := w.joins("z", l.Code); got != im.CodeNotFound {
+		t.Errorf("by a link that the owner revoked: %q", got)
+	}
+}
+
 // TestLinkIsOver: a link lets nobody in, and shows nothing, from its end on.
 func TestLinkIsOver(t *testing.T) {
 	w := newWorld(t, group.Options{}, "o", "x")

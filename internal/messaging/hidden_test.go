@@ -55,6 +55,29 @@ func TestReadsHidden(t *testing.T) {
 	}
 }
 
+// Who shows again how far they have read shows all of it, to who syncs; at the moment in
+// which they do, nobody is told.
+func TestReadsShownAgain(t *testing.T) {
+	w := newWorld(t)
+	w.mustSend("alice", ab, "1")
+	w.members.hides = map[im.UserID]bool{"bob": true}
+	if err := w.MarkRead(t.Context(), im.Actor{User: "bob"}, ab, 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []uint64{0, 1} {
+		res, err := w.Sync(t.Context(), im.Actor{User: "alice"}, im.SyncQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, st := range res.Conversations {
+			if st.Conversation == ab && st.PeerRead != want {
+				t.Errorf("alice syncs that bob read %d, want %d", st.PeerRead, want)
+			}
+		}
+		w.members.hides = nil
+	}
+}
+
 // A mark of which nobody can tell whether it is hidden does not move: moved, and told to
 // nobody, the other would not hear of it until the next one.
 func TestHiddenOrNotIsUnknown(t *testing.T) {
