@@ -27,6 +27,7 @@ type journal interface {
 	im.Marks
 	im.Recalls
 	im.Labels
+	im.Trims
 	im.Lookups
 	im.Pages
 	im.Follow

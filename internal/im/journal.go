@@ -136,6 +136,35 @@ type Labels interface {
 	Labelled(ctx context.Context, spans []LabelSpan, limit int, out []Labelled) error
 }
 
+// Trims is how a journal gives up what entries said when their time is over. Every
+// engine has it; the conformance suite checks it, too.
+type Trims interface {
+	// Trim empties the entries of a conversation with After < seq ≤ Until: what they
+	// said, what amendments made of them and keep beside that (earlier versions, buckets
+	// of reactions and votes), whether they were amended or recalled, and their labels
+	// are gone from the store. Their places stay: Seq, ID, Sender, Stored, Kind, Count,
+	// Target, Pos and Roster, so that a resend is known for what it was, and counts,
+	// positions and heads are what they were. Body is empty, Amended 0, Recalled false.
+	//
+	// What is trimmed comes back by nothing: an entry without a Body is changed by no
+	// amendment (see Amend), also by one that was on its way meanwhile. Amendments that
+	// lie in the span are emptied like all others. One that lies behind Until keeps its
+	// own body, with the words that it gave a target in the span, until it is trimmed
+	// itself: who trims by age comes to it as long after its target as it was stored
+	// after it, and must not tell of it before.
+	//
+	// Nobody may read the entries any more: who calls it has made sure of that before. A
+	// read that is under way may still see some as they were.
+	//
+	// It is durable when it returns without an error. An Until beyond the head is the
+	// head. Trimmed again, nothing changes. It works in steps of at most some thousand
+	// entries, keeps appends to the conversation waiting for one step at most, and ends
+	// between two when ctx is done; after any error a part may be done, which stays done,
+	// and it is asked for again. ErrJournalUnavailable, ErrJournalFull and ErrOutcomeUnknown
+	// are those of Append; ErrJournalDamaged: what comes before the damage is trimmed.
+	Trim(ctx context.Context, s Span) error
+}
+
 // MaxLabel is how long a label may be.
 const MaxLabel = 80
 
@@ -281,7 +310,8 @@ type Append struct {
 // Recalled may be set; everything else of it stays. The zero value changes nothing.
 type Amend struct {
 	// Change: the target's Body becomes this one, its Amended the amendment's seq, if
-	// its Amended is If and it is not recalled; otherwise the item is TargetChanged.
+	// its Amended is If and it has a Body, so it is neither recalled nor trimmed;
+	// otherwise the item is TargetChanged.
 	Change bool
 	If     uint64
 	Body   []byte

@@ -134,7 +134,7 @@ func (s *source) fill(t testing.TB, entries int) {
 		add(im.Append{Entry: im.Entry{Conversation: "grp:g1", Kind: im.EntryEvent}, IfRoster: 2, SetRoster: 3}) // says nothing
 		add(im.Append{IfRoster: 3, Entry: im.Entry{Conversation: "grp:g1", Sender: "ann", Kind: im.EntryMessage, Body: []byte("hi")}})
 		add(im.Append{IfRoster: 3, Amend: im.Amend{Recall: true}, Entry: im.Entry{Conversation: "grp:g1", Sender: "ann", Kind: im.EntryRecall, Target: 3}})
-		add(im.Append{IfRoster: 3, Amend: im.Amend{Change: true, Body: []byte("changed")}, Entry: im.Entry{Conversation: "grp:g1", Kind: im.EntryEvent, Target: 2}})
+		add(im.Append{IfRoster: 3, Amend: im.Amend{Change: true, Body: []byte("changed")}, Entry: im.Entry{Conversation: "grp:g1", Kind: im.EntryEvent, Target: 1}})
 	}
 	for i := range entries {
 		c := im.ConversationID(fmt.Sprintf("dm:Bob:u%d", i%97))
@@ -146,6 +146,7 @@ func (s *source) fill(t testing.TB, entries int) {
 	if len(batch) > 0 {
 		flush()
 	}
+	must(t, j.Trim(t.Context(), im.Span{Conversation: "dm:Bob:u1", Until: 2}))
 	var marks []im.Mark
 	for i := range 250 {
 		marks = append(marks, im.Mark{User: im.UserID(fmt.Sprintf("u%d", i)), Conversation: "grp:g1", Received: 3, Read: uint64(i % 4), ReadCount: 1, Mine: []string{"", "pinned\x00"}[i%2]})

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,7 +101,7 @@ func Run(t *testing.T, h Harness) {
 		{"ReadersSeePrefixes", testReaders},
 		{"Model", testModel},
 		{"CrashKeepsAcknowledged", testCrash},
-	}, append(followTests(), historyTests()...)...))
+	}, slices.Concat(trimTests(), followTests(), historyTests())...))
 }
 
 func followTests() []test {

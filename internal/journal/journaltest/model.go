@@ -72,7 +72,7 @@ func (m *model) append(batch []im.Append) ([]im.Appended, error) {
 			if t := it.Entry.Target; t == 0 || t > uint64(len(list)) {
 				return nil, im.ErrAppendInvalid
 			}
-			if x := &list[it.Entry.Target-1]; a.Change && (x.Recalled || x.Amended != a.If) {
+			if x := &list[it.Entry.Target-1]; a.Change && (len(x.Body) == 0 || x.Amended != a.If) {
 				blocked[c] = true
 				out[i].Status = im.TargetChanged
 				continue
@@ -118,6 +118,7 @@ func testModel(t *testing.T, f *fixture) {
 			"marks":  w.setMarks,
 			"read":   w.read,
 			"pages":  w.pages,
+			"trim":   w.trim,
 			"follow": w.follow,
 			"reopen": func(rt *rapid.T) {
 				// Rarely: it is slow, and each one empties the caches.

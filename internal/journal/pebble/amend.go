@@ -56,7 +56,7 @@ func (a *appender) target(batch []im.Append, out []im.Appended, i int) (t *amend
 		}
 		a.amended[k] = t
 	}
-	return t, !it.Amend.Change || !t.entry.Recalled && t.entry.Amended == it.Amend.If, nil
+	return t, !it.Amend.Change || len(t.entry.Body) > 0 && t.entry.Amended == it.Amend.If, nil
 }
 
 // findTarget reads what item i amends, from the store or from this batch.

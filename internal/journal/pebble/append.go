@@ -51,6 +51,7 @@ type appender struct {
 	heads    *headReader
 	ids      *pebble.Iterator
 	segments *segmentReader // as of before the batch
+	trimming *trimming      // the step of a trim that is looking for labels
 }
 
 // sender is what is known of the ids of one sender.

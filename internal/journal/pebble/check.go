@@ -134,7 +134,8 @@ func (j *Journal) examineMeta(f *found, store *pebble.DB) error {
 	}
 	_, err2 := get(store, []byte(keyFloor))
 	_, err3 := loadEras(store)
-	if err = errors.Join(err, err3); err != nil {
+	_, err4 := loadGone(store)
+	if err = errors.Join(err, err3, err4); err != nil {
 		return j.named(err)
 	}
 	if err = errors.Join(err, err2); err != nil {

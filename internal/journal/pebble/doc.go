@@ -8,6 +8,7 @@
 // # Keys
 //
 //	0x00 name                      meta: schema version, timeline, a bound of ids, the secret of ids
+//	0x00 gone epoch(4)             something was given up of this epoch (gone.go)
 //	0x1e id(16) names(8)           id of an entry → seq, hash; names: a hash of conversation and sender (keys.go)
 //	0x1f id(16) names(8)           the same for ids that do not come in order
 //	0x21 sender                    an id greater than all of this sender, or equal
@@ -23,14 +24,15 @@
 // Entries lie by epoch first (segments.go), so that what a message costs does
 // not grow with the journal. There is no key for the head of a conversation: it
 // is its last entry. An entry that is amended is written again where it lies, with
-// what it is now; the amendment is an entry of its own (amend.go). The other spaces
-// are those of older schemas (migrate.go).
+// what it is now; the amendment is an entry of its own (amend.go). One that is trimmed
+// is, too, without what it said (trim.go). The other spaces are those of older schemas (migrate.go).
 //
 // # Goroutines and locks
 //
-// Append runs on its caller's goroutine, one at a time. Three goroutines are the
+// Append runs on its caller's goroutine, one at a time, and so do the steps of a trim
+// between them. Four goroutines are the
 // journal's own: one writes the witness behind the commits, one writes marks
-// beside them, one begins an era now and then. Pebble's own flush and merge; the pacer (pace.go) makes them
+// beside them, one begins an era now and then, one gives back the room of what was trimmed. Pebble's own flush and merge; the pacer (pace.go) makes them
 // give way to commits.
 //
 // pairMu orders what is kept of the directory (pair.go) and is held during an
@@ -38,7 +40,8 @@
 //
 // windows.mu is held while one who follows reads a part of an epoch (follow.go).
 //
-// Lock order: life → windows.mu → mu, life → marksMu → flushMu → mu, and life → appendMu → mu. life is
+// Lock order: life → trimMu → windows.mu → mu, life → marksMu → flushMu → mu, and
+// life → trimMu → appendMu → mu; gone.mu is taken last. life is
 // held for reading by every call and taken by Close. marksMu orders SetMarks
 // calls, flushMu the writes of marks. appendMu orders commits and is held
 // during an fsync. mu guards what readers and the committer share (heads,

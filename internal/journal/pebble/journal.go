@@ -65,6 +65,9 @@ type Journal struct {
 	current []im.Mark // of one SetMarks, under marksMu
 	flushMu sync.Mutex
 
+	trimMu sync.Mutex // held by a trim
+	gone   gone
+
 	appendMu sync.Mutex
 	appender appender // the committer's own state
 
@@ -117,6 +120,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	j.metrics.register(o.Registerer)
 	go j.writeMarks()
 	go j.keepEras()
+	j.gone.begin(j)
 	return j, nil
 }
 
@@ -182,6 +186,9 @@ func (j *Journal) begin(path string, f found) (err error) {
 	}
 	if m, err = j.accept(m, &f); err != nil {
 		return err
+	}
+	if j.gone.epochs, err = loadGone(j.db); err != nil {
+		return fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
 	}
 	if j.pair, err = loadPair(j.db); err != nil {
 		return fmt.Errorf("journal %s: %w", j.dir, j.explain(err))
@@ -304,6 +311,7 @@ func (j *Journal) Close() error {
 	}
 	j.endEras.Do(func() { close(j.stopEras) })
 	<-j.erasDone
+	j.gone.end()
 	j.life.Lock()
 	defer j.life.Unlock()
 	if j.closed {

@@ -45,6 +45,7 @@ func (a *appender) writeLabels(batch []im.Append, out []im.Appended) error {
 				a.key = binary.BigEndian.AppendUint64(appendLabelPrefix(a.key[:0], it.Entry.Conversation, l), seq)
 				a.value = binary.AppendUvarint(append(a.value[:0], byte(k)), out[i].Pos)
 				a.value = binary.AppendUvarint(a.value, pos)
+				a.noteLabel(it.Entry.Conversation, seq, a.key)
 				if err := a.b.Set(a.key, a.value, nil); err != nil {
 					return err
 				}

@@ -5,13 +5,13 @@
 -- if all were stored. Without `look` an id that was stored before may be an error.
 --
 -- An item amends its target by what `amends` says: 1 changes it to its `state`, if
--- it was last amended by `amend_if` and not recalled; 2 recalls it.
+-- it was last amended by `amend_if` and has a body; 2 recalls it.
 --
 -- It answers the numbers of the heads as they were before, from which the caller
 -- knows what the plain items became; the h_ arrays, when not all of time,
 -- position and roster are those of the batch; and a row of x_ arrays for every
 -- item of which the caller does not know what it became.
-CREATE FUNCTION journal_append_2(
+CREATE OR REPLACE FUNCTION journal_append_2(
     fresh int[], nths int[], slots smallint[], convs text[], ifs bigint[], items int[], messages int[], loops int, look bool,
     conv int[], nth int[], mth int[], ids uuid[], senders text[], hashes bigint[], kinds smallint[], bodies bytea[], targets bigint[],
     item_ifs bigint[], item_sets bigint[], amends smallint[], amend_ifs bigint[], states bytea[],
@@ -132,11 +132,12 @@ BEGIN
                 IF targets[i] > h_seq[c] + items[c] THEN
                     RAISE EXCEPTION USING ERRCODE = 'SK003', MESSAGE = 'an item amends an entry that is not there';
                 END IF;
-                -- What is recalled stays so, and is changed by nothing but another recall.
+                -- What has no body, as it was recalled or trimmed, is changed by nothing but a
+                -- recall.
                 UPDATE journal_entries s SET body = coalesce(states[i], ''), amended = h_seq[c] + items[c] + 1,
                         recalled = CASE WHEN amends[i] = 2 THEN true ELSE s.recalled END
                     WHERE s.slot = slots[c] AND s.no = nos[c] AND s.seq = targets[i]
-                        AND (amends[i] = 2 OR s.recalled IS NULL AND coalesce(s.amended, 0) = amend_ifs[i]);
+                        AND (amends[i] = 2 OR octet_length(s.body) > 0 AND coalesce(s.amended, 0) = amend_ifs[i]);
                 IF NOT FOUND THEN
                     closed[c] := true;
                     status := 7;

@@ -43,6 +43,7 @@ const (
 	stmtLabelled  = "labelled"
 	stmtLookup    = "lookup"
 	stmtFollow    = "follow"
+	stmtTrim      = "trim"
 
 	stmtAppendLabels = "append_labels"
 )
@@ -69,6 +70,7 @@ func statements() map[string]string {
 		stmtLabelled:  labelledSQL,
 		stmtLookup:    lookupSQL,
 		stmtFollow:    followSQL,
+		stmtTrim:      "SELECT journal_trim_1($1, $2, $3, $4)",
 
 		stmtAppendLabels: appendLabelsStatement(),
 	}

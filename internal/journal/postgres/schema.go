@@ -34,6 +34,9 @@ var indexesSQL string
 //go:embed labels.sql
 var labelsSQL string
 
+//go:embed trim.sql
+var trimSQL string
+
 //go:embed functions.sql
 var functionsSQL string
 
@@ -58,7 +61,7 @@ type step struct {
 // before: it is no schema.Contract, which would wait for an operator, though it
 // shuts out as much as one.
 func migrations() plan {
-	return append(append(make(plan, tablesVersion), step{sql: labelsSQL}), next()...)
+	return append(append(make(plan, tablesVersion), step{sql: labelsSQL}, step{sql: functionsSQL + trimSQL}), next()...)
 }
 
 // plan is what a program knows.

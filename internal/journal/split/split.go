@@ -36,6 +36,7 @@ type Engine interface {
 	im.Marks
 	im.Recalls
 	im.Labels
+	im.Trims
 	im.Lookups
 	im.Pages
 }
@@ -142,6 +143,11 @@ func (j *Journal) Labelled(ctx context.Context, spans []im.LabelSpan, limit int,
 	return gather(spans, out, func(s im.LabelSpan) int { return j.place(s.Conversation) }, func(i int, in []im.LabelSpan, out []im.Labelled) error {
 		return j.shards[i].Engine.Labelled(ctx, in, limit, out)
 	})
+}
+
+// Trim is the shard's.
+func (j *Journal) Trim(ctx context.Context, s im.Span) error {
+	return j.of(s.Conversation).Trim(ctx, s)
 }
 
 // Lookup asks the shards of the conversations.
