@@ -139,7 +139,7 @@ func (j *memJournal) append(batch []im.Append, out []im.Appended) error {
 			continue
 		}
 		if m := &a.Amend; m.Change {
-			if x := &list[a.Entry.Target-1]; x.Recalled || x.Amended != m.If {
+			if x := &list[a.Entry.Target-1]; len(x.Body) == 0 || x.Amended != m.If {
 				moved[a.Entry.Conversation] = true
 				out[i] = im.Appended{Status: im.TargetChanged}
 				continue
@@ -414,6 +414,22 @@ func (j *memJournal) Labelled(_ context.Context, spans []im.LabelSpan, limit int
 			}
 		}
 	}
+	return nil
+}
+
+// Trim is what im.Trims says, in one step.
+func (j *memJournal) Trim(_ context.Context, s im.Span) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	list := j.entries[s.Conversation]
+	for i := range list {
+		if e := &list[i]; e.Seq > s.After && e.Seq <= s.Until {
+			e.Body, e.Amended, e.Recalled = nil, 0, false
+		}
+	}
+	maps.DeleteFunc(j.labels, func(k labelKey, _ bool) bool {
+		return k.c == s.Conversation && k.seq > s.After && k.seq <= s.Until
+	})
 	return nil
 }
 
