@@ -25,8 +25,7 @@ func (k *core) take(entries []*wire.Entry) {
 		}
 		cv := k.convs[e.Conversation]
 		if cv == nil && e.Seq != 1 {
-			k.hold(e)
-			k.askMembership(nil)
+			k.holdUnknown(e)
 			continue
 		}
 		if cv != nil && cv.returned(e.Seq) {
@@ -47,6 +46,16 @@ func (k *core) holdReturned(cv *conv, e *wire.Entry) {
 	cv.askedAt = max(cv.askedAt, e.Seq)
 	k.hold(e)
 	k.askMembership(cv)
+}
+
+// holdUnknown has an entry of a conversation that is not known wait for what the server
+// says of it. While the list is read that comes with it, or with the Sync after it.
+func (k *core) holdUnknown(e *wire.Entry) {
+	if !k.meta.Listing {
+		k.unknown[e.Conversation] = max(k.unknown[e.Conversation], e.Seq)
+	}
+	k.hold(e)
+	k.askMembership(nil)
 }
 
 // maxHeld bounds the entries that wait for a sync.
@@ -77,6 +86,12 @@ func (k *core) release() {
 				k.hold(e)
 				continue
 			}
+			// It came while a Sync was under way that was asked for before: the answer to
+			// another one has its title and times of membership.
+			if e.Seq > max(k.unknown[e.Conversation], 1) {
+				k.holdUnknown(e)
+				continue
+			}
 			// The server lists it nowhere: begin where it is readable.
 			cv = k.newConv(e.Conversation, 0)
 		}
@@ -99,6 +114,7 @@ func (k *core) release() {
 func (k *core) newConv(id string, base uint64) *conv {
 	cv := &conv{rec: ConversationRecord{ID: id, Low: base + 1, High: base}, early: map[uint64]place{}}
 	k.convs[id] = cv
+	delete(k.unknown, id)
 	k.touch(cv, true)
 	return cv
 }
@@ -262,6 +278,7 @@ func (k *core) reset(timeline string) {
 	clear(k.dirty)
 	clear(k.changed)
 	clear(k.unsure)
+	clear(k.unknown)
 	clear(k.markDue)
 	k.pullQueue, k.wantSync, k.pageAgain = nil, false, refused{}
 	if k.state == StateConnected {

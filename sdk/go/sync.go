@@ -29,6 +29,9 @@ type syncer struct {
 	changed map[*conv]struct{}
 	// unsure are those the server has to tell since when the user is a member.
 	unsure map[*conv]struct{}
+	// unknown is of conversations that are not known: up to which of their entries the
+	// server was asked about them.
+	unknown map[string]uint64
 	// tick counts applied entries.
 	tick uint64
 	// relisted: the conversation list was begun again on this connection already.
@@ -95,7 +98,9 @@ func (r *request) abandon(err error) {
 	}
 }
 
-func (s *syncer) init() { s.changed, s.unsure = map[*conv]struct{}{}, map[*conv]struct{}{} }
+func (s *syncer) init() {
+	s.changed, s.unsure, s.unknown = map[*conv]struct{}{}, map[*conv]struct{}{}, map[string]uint64{}
+}
 
 func (k *core) newSync() *wire.Sync {
 	return &wire.Sync{

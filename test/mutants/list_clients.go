@@ -211,6 +211,11 @@ var clients = []Mutant{
 		Package: "internal/terminal", Test: "TestListShowsFolders",
 	},
 	{
+		Name: "sdk-unknown-not-asked-again", Breaks: "a group that is not known is asked for after it was heard of",
+		Hunks:   []Hunk{{sdkDir + "/apply.go", "e.Seq > max(k.unknown[e.Conversation], 1)", "e.Seq > max(k.unknown[e.Conversation], e.Seq)"}},
+		Package: sdkDir, Test: "TestAddedWhileASyncIsUnderWay",
+	},
+	{
 		Name: "sdk-older-my-state-wins", Breaks: "15: of two states that a user set the newer one counts",
 		Hunks:   []Hunk{{sdkDir + "/mine.go", "\tif m.GetRevision() <= cv.rec.Mine.GetRevision() {\n", "\tif m == nil {\n"}},
 		Package: sdkDir, Test: "TestMyState",
