@@ -206,9 +206,9 @@ func (w *walk) coldList(ctx context.Context, u *user) error {
 			get += fmt.Sprint(" read ", s.ReadSeq)
 			want += fmt.Sprint(" read ", p.read)
 		}
-		if c.group == nil && strings.HasPrefix(c.id, "dm:") {
+		if v := w.model.peer(c, u.id); c.group == nil && v != "" {
 			get += fmt.Sprint(" peer ", s.PeerRead)
-			if v := w.model.peer(c, u.id); w.model.hidden(u.id, v) {
+			if w.model.hidden(u.id, v) {
 				want += " peer 0"
 			} else {
 				want += fmt.Sprint(" peer ", c.places[v].read)

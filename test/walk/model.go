@@ -195,8 +195,9 @@ func newModel(users []string) *model {
 	m := &model{users: users, convs: map[string]*conversation{}, pairs: map[[2]string]*contact{}, profiles: map[string]*profile{}, later: map[string][]*scheduled{}}
 	for i, u := range users {
 		m.profiles[u] = &profile{name: "name of " + u, groups: wire.GroupPolicy_GROUP_POLICY_ANYONE, everyone: true}
-		me := m.add("me:" + u)
-		me.places[u] = &place{spans: []span{{from: 1}}}
+		for _, id := range []string{"me:" + u, skein.DM(u, u)} { // their feed, and their notes to themselves
+			m.add(id).places[u] = &place{spans: []span{{from: 1}}}
+		}
 		for _, v := range users[:i] {
 			c := m.add(skein.DM(u, v))
 			c.places[u], c.places[v] = &place{spans: []span{{from: 1}}}, &place{spans: []span{{from: 1}}}
@@ -282,6 +283,9 @@ const (
 func (m *model) maySend(c *conversation, user string) string {
 	if c.group == nil {
 		peer := m.peer(c, user)
+		if peer == "" { // of notes to oneself there is no other side
+			return okay
+		}
 		if side := m.pairs[[2]string{peer, user}]; side.blocked || !m.profiles[peer].everyone && side.state != friend {
 			return noContact
 		}

@@ -184,6 +184,9 @@ func (m *model) part(user, peer string, t wire.EventType) {
 
 // hidden tells whether neither of two is told how far the other has read (SPEC §4.25).
 func (m *model) hidden(u, v string) bool {
+	if v == "" { // of notes to oneself there is no other side
+		return false
+	}
 	a, b := m.sides(u, v)
 	return a.blocked || b.blocked || m.profiles[u].hides || m.profiles[v].hides
 }
