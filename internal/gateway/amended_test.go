@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/skein-im/skein/internal/entrycodec"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/wire"
 )
@@ -13,7 +14,8 @@ import (
 // What an amendment says of a message is not pushed to who may not read the message:
 // they are told by Heads that there is something, and pull what is theirs of it. So it
 // is in a small group and in one that is paced, for who is added while they are
-// connected and for whom the groups were read.
+// connected and for whom the groups were read. Nor are they told the next part of a
+// message that grows.
 func TestAmendmentsOfWhatIsNotTheirs(t *testing.T) {
 	for _, n := range []int{2, paceFrom} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -37,6 +39,18 @@ func TestAmendmentsOfWhatIsNotTheirs(t *testing.T) {
 					c.heard()
 				}
 				for target, hidden := range map[uint64]bool{2: true, 5: false} {
+					part := fmt.Sprintf("part grp:g#%d= and", target)
+					w.g.ToGroup(grp, im.Parcel{Custom: &im.CustomSignal{Conversation: grp, User: "u0", Type: im.SignalPart, Data: entrycodec.PartSignal(target, 0, 1, " and")}})
+					w.g.Flush()
+					w.all[0].hears(t, part) // its author's other devices as well
+					all.hears(t, part)
+					for _, c := range []*scriptConn{late, came} {
+						if hidden {
+							c.hears(t)
+						} else {
+							c.hears(t, part)
+						}
+					}
 					w.last++
 					e := entry(grp, w.last, "edited")
 					e.Target = target

@@ -154,7 +154,11 @@ func (g *Gateway) ToGroup(c im.ConversationID, p im.Parcel) {
 		if grp == nil {
 			return
 		}
-		if !grp.Suspect {
+		switch {
+		case grp.Suspect:
+		case p.Custom != nil && p.Custom.Type == im.SignalPart:
+			g.partTo(grp, p.Custom)
+		default:
 			frame, not := signalFrame(&p)
 			grp.Send(g.out, frame, not)
 		}

@@ -169,7 +169,7 @@ type world struct {
 }
 
 func newWorld(t testing.TB, change ...func(*Options)) *world {
-	w := &world{t: t, logic: &fakeLogic{}, groups: map[im.UserID][]im.ConversationID{}}
+	w := &world{t: t, logic: &fakeLogic{}, groups: map[im.UserID][]im.ConversationID{}, from: 1}
 	o := Options{
 		Logic: logicFor{w.logic}, Codecs: []wire.Codec{wire.Protobuf(), wire.JSON()}, Node: "n",
 		Timeline: func() string { return "tl" },
@@ -399,6 +399,8 @@ func brief(f *wire.ServerFrame) string {
 		return "typing " + x.Typing.Conversation + " " + x.Typing.User
 	case *wire.ServerFrame_Signal:
 		return fmt.Sprintf("signal %s %s %s %x", x.Signal.Conversation, x.Signal.User, x.Signal.Type, x.Signal.Data)
+	case *wire.ServerFrame_Part:
+		return fmt.Sprintf("part %s#%d=%s", x.Part.Conversation, x.Part.Seq, x.Part.Text)
 	case *wire.ServerFrame_Presence:
 		return fmt.Sprintf("presence %s %v", x.Presence.User, x.Presence.Online)
 	case *wire.ServerFrame_Result:

@@ -33,6 +33,11 @@ var crowds = []Mutant{
 		Package: gatewayDir, Test: "TestAmendmentsOfWhatIsNotTheirs",
 	},
 	{
+		Name: "part-told-to-all", Breaks: "4.26: the next part of a message is told to nobody who may not read the message",
+		Hunks:   []Hunk{{gatewayDir + "/parts.go", "if at.From != 0 && at.From <= seq {", "if at.From != seq+1<<60 {"}},
+		Package: gatewayDir, Test: "TestAmendmentsOfWhatIsNotTheirs",
+	},
+	{
 		Name: "amendment-released-to-all", Breaks: "4.3: nor in a large group",
 		Hunks:   []Hunk{{gatewayDir + "/pace.go", "case low < at.From && len(rest) > 0:", "case low < at.From && len(rest) > 0 && low == 0:"}},
 		Package: gatewayDir, Test: "TestAmendmentsOfWhatIsNotTheirs",
