@@ -121,7 +121,12 @@ func (it *item) forGood() bool { return it.err != nil && !im.ForNow(it.err) }
 // mayStore asks the stores whether an item may be stored, and makes what it needs.
 func (s *Service) mayStore(ctx context.Context, it *item, made *madeOf) error {
 	e := &it.entry
-	if it.server {
+	if it.server { // whoever may write there: it is decided by its target
+		head, err := s.head(ctx, e.Conversation)
+		if err != nil {
+			return err
+		}
+		it.ifRoster = head.Roster
 		return s.mayAmend(ctx, it, made)
 	}
 	roster, err := s.permissions.MaySend(ctx, e.Sender, e.Conversation, e.Kind)

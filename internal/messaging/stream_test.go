@@ -207,6 +207,71 @@ func TestSilenceEndsAStream(t *testing.T) {
 	})
 }
 
+// In a group, too, whatever becomes of its roster meanwhile and of the author's place in it.
+// Nobody else waits for that, and the author may begin others.
+func TestSilenceEndsAStreamInAGroup(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		timers := &fakeTimers{}
+		w := newWorld(t, withStreams(timers))
+		g := im.Group("g")
+		for _, u := range []im.UserID{"alice", "bob"} {
+			w.members.add(u, im.Membership{Conversation: g, First: 1})
+		}
+		grow := func(rev uint64) {
+			t.Helper()
+			_, err := w.change(g, rev, func() error { return nil })
+			for im.CodeOf(err) == im.CodeConflict { // it was in a batch with what was decided before
+				_, err = w.change(g, rev, func() error { return nil })
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		grow(1)
+		var seqs []uint64
+		for range 2 { // as many as one may have
+			ack, err := w.send("alice", beginning(im.Message{Conversation: g, ID: w.early()}, "Once"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			seqs = append(seqs, ack.Seq)
+		}
+		w.members.mu.Lock()
+		w.members.deny["alice"] = im.Errorf(im.CodeNotFound, "was removed")
+		w.members.mu.Unlock()
+		time.Sleep(time.Minute + time.Second)
+		done := make(chan error, len(seqs))
+		for _, row := range timers.all() {
+			go func() {
+				_, err := w.TimeIsUp(t.Context(), row)
+				done <- err
+			}()
+		}
+		for rev := range uint64(20) {
+			grow(rev + 2)
+		}
+		for range seqs {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		began := time.Now()
+		w.say("bob", g, "nobody waits")
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("another member waited %v", waited)
+		}
+		for _, seq := range seqs {
+			if e := w.told("bob", g, seq); e.Streaming || !e.CutOff || e.GetContent().GetText() != "Once" {
+				t.Errorf("%d: %v", seq, e)
+			}
+		}
+		w.members.mu.Lock()
+		delete(w.members.deny, "alice")
+		w.members.mu.Unlock()
+		w.begin("alice", "elsewhere")
+	})
+}
+
 // at is when a timer is due, less what was said since.
 func (w *world) at(t im.Timer) time.Time { return t.Set.Add(time.Minute) }
 

@@ -85,6 +85,75 @@ func streamKilled(t *testing.T, p *process) {
 	}
 }
 
+// TestStreamEndsInGroups: the server ends what nobody goes on with in a group, too: of a
+// member, of one who was removed, and where the group is dismissed. Who reads it sees the
+// end, nobody's messages wait for it, and the author may begin as many others.
+func TestStreamEndsInGroups(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"embedded":   nil,
+		"postgresql": {"--store", pgtest.Database(t)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			streamInGroups(t, serve(t, t.TempDir(), append(args, "--set", "messaging.stream_silence=3s", "--set", "messaging.streams_per_user=3")...))
+		})
+	}
+}
+
+func streamInGroups(t *testing.T, p *process) {
+	ctx := t.Context()
+	ann, bob := join(t, p, "ann", 0), join(t, p, "bob", 1)
+	befriend(t, ann, bob)
+	tea := must(ann.Groups().Create(ctx, "Tea", "bob"))(t).Conversation
+	over := must(bob.Groups().Create(ctx, "Over", "ann"))(t).Conversation
+	bob.reaches(tea, 1)
+	ann.reaches(over, 1)
+	type place struct {
+		reader       *person
+		conversation string
+		seq          uint64
+	}
+	var silent []place
+	begins := func(who, reader *person, c string) {
+		t.Helper()
+		s := must(who.Conversation(c).Stream(ctx, "one"))(t)
+		silent = append(silent, place{reader, c, s.Seq()})
+	}
+	begins(ann, bob, tea)
+	begins(bob, ann, tea)
+	begins(bob, ann, over)
+	begins(bob, ann, over)
+	if _, err := ann.Groups().Remove(ctx, tea, "bob"); err != nil {
+		t.Fatal(err)
+	}
+	if err := bob.Groups().Dismiss(ctx, over); err != nil {
+		t.Fatal(err)
+	}
+	p.kill(t)
+	p.Start(t)
+	for _, s := range silent {
+		ended := func() bool { // who was removed is told nothing of it, and asks
+			var resp wire.ListEntriesResponse
+			err := s.reader.Call(ctx, "skein.v1.MessageService/ListEntries", &wire.ListEntriesRequest{Conversation: s.conversation, From: s.seq, Limit: 1}, &resp)
+			if err != nil || len(resp.Entries) == 0 {
+				return false // no connection
+			}
+			e := resp.Entries[0]
+			return e.Seq == s.seq && !e.Streaming && e.CutOff && e.GetContent().GetText() == "one"
+		}
+		for until := time.Now().Add(patience); !ended(); time.Sleep(100 * time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatalf("%s waited in vain for the end of %s#%d", s.reader.User(), s.conversation, s.seq)
+			}
+		}
+	}
+	ann.says(tea, "nobody waits")
+	for range 3 { // as many as a user may have open
+		must(bob.Saved().Stream(ctx, "again"))(t)
+	}
+}
+
 // message is one that a device has, nil if it has not.
 func message(t *testing.T, p *person, conversation string, seq uint64) *skein.Message {
 	t.Helper()

@@ -229,6 +229,11 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestSilenceEndsAStream",
 	},
 	{
+		Name: "silent-stream-stays-open-in-groups", Breaks: "the server stores in a group whatever its roster became",
+		Hunks:   []Hunk{{messagingDir + "/admit.go", "\t\tit.ifRoster = head.Roster\n", ""}},
+		Package: messagingDir, Test: "TestSilenceEndsAStreamInAGroup",
+	},
+	{
 		Name: "growing-message-is-edited", Breaks: "a message that grows is not edited",
 		Hunks:   []Hunk{{messagingDir + "/amend.go", "\tif state.Told.Streaming {\n", "\tif state == nil {\n"}},
 		Package: messagingDir, Test: "TestStreamBeside",
