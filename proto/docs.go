@@ -2,7 +2,7 @@
 // client's author reads belongs to the version that answers them.
 package proto
 
-import _ "embed"
+import "embed"
 
 // Spec is SPEC.md.
 //
@@ -13,3 +13,8 @@ var Spec []byte
 //
 //go:embed CODES.md
 var Codes []byte
+
+// Files are the .proto files, in skein/v1.
+//
+//go:embed skein/v1/*.proto
+var Files embed.FS

@@ -47,6 +47,12 @@ func (d *door) docs(mux *http.ServeMux) {
 			_, _ = w.Write(text)
 		})
 	}
+	files := http.StripPrefix("/docs/proto/", http.FileServerFS(documents.Files))
+	mux.HandleFunc("GET /docs/proto/skein/v1/{file}", func(w http.ResponseWriter, r *http.Request) {
+		secure(w.Header())
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		files.ServeHTTP(w, r)
+	})
 	mux.Handle("GET /docs/api", http.RedirectHandler("/api/docs", http.StatusFound))
 	mux.Handle("GET /docs", http.RedirectHandler("/docs/", http.StatusFound))
 }
@@ -54,6 +60,7 @@ func (d *door) docs(mux *http.ServeMux) {
 const docsIndex = `# Skein
 
 - [The protocol](/docs/spec): what a client and this server say to each other over a connection.
+- The messages, field by field, as protobuf: [frames](/docs/proto/skein/v1/frames.proto), [entries](/docs/proto/skein/v1/entry.proto), [methods](/docs/proto/skein/v1/services.proto).
 - [Codes](/docs/codes): what a refusal or an end means, and what to do about it.
 - [The API](/api/docs): every method, to read and to try; as [OpenAPI 3.1](/api/openapi.json) for generators.
 `

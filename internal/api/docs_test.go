@@ -10,6 +10,20 @@ import (
 	documents "github.com/skein-im/skein/proto"
 )
 
+// Each frame, field by field, is on the server, where SPEC and the index say.
+func TestFramesCanBeRead(t *testing.T) {
+	h := NewHTTP(&fakeLogic{}, HTTPOptions{Log: quiet()})
+	for file, has := range map[string]string{"frames.proto": "message WatchPresence {", "entry.proto": "message Entry {", "services.proto": "message SetMyStateRequest {"} {
+		w := do(h, request{method: http.MethodGet, path: "/docs/proto/skein/v1/" + file})
+		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" || !strings.Contains(w.Body.String(), has) {
+			t.Errorf("%s: %d %v", file, w.Code, w.Header())
+		}
+		if !strings.Contains(docsIndex, file) || !strings.Contains(string(documents.Spec), file) {
+			t.Errorf("%s is not named", file)
+		}
+	}
+}
+
 // The documents on the server are whole, and every link in them leads somewhere.
 func TestDocuments(t *testing.T) {
 	h := NewHTTP(&fakeLogic{}, HTTPOptions{Log: quiet()})
@@ -45,7 +59,9 @@ func TestDocuments(t *testing.T) {
 			t.Errorf("%s: %d %v", from, w.Code, w.Header())
 		}
 	}
-	if w := do(h, request{method: http.MethodGet, path: "/docs/nothing"}); w.Code != http.StatusNotFound {
-		t.Errorf("/docs/nothing: %d", w.Code)
+	for _, path := range []string{"/docs/nothing", "/docs/proto/skein/v1/nothing.proto"} {
+		if w := do(h, request{method: http.MethodGet, path: path}); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", path, w.Code)
+		}
 	}
 }

@@ -27,20 +27,22 @@ const (
 	showNothing        // that is all that moved: a Receipt would tell the moment of it
 )
 
-// shows tells what the other of a dm is told of a mark that is about to move.
-func (s *Service) shows(ctx context.Context, m *im.Mark) (shown, error) {
+// shows tells what the other of a dm is told of a mark that is about to move, and where
+// that is nothing, the note to store with it.
+func (s *Service) shows(ctx context.Context, m *im.Mark) (shown, []im.Mark, error) {
 	hidden, err := s.hidden(ctx, m)
 	if err != nil || !hidden {
-		return showAll, err
+		return showAll, nil, err
 	}
 	var now [1]im.Mark
 	if err := s.markStore.Marks(ctx, []im.MarkKey{{User: m.User, Conversation: m.Conversation}}, now[:], false); err != nil {
-		return showAll, err
+		return showAll, nil, err
 	}
 	if m.Received <= now[0].Received {
-		return showNothing, nil
+		note, err := s.quietly(ctx, m.User, m.Conversation, m.Read)
+		return showNothing, note, err
 	}
-	return showReceived, nil
+	return showReceived, nil, nil
 }
 
 // receipt tells of a mark: the user's own devices of all of it, the other of a dm as

@@ -89,16 +89,20 @@ func (s *Service) mark(ctx context.Context, from im.Actor, c im.ConversationID, 
 		}
 	}
 	a.set[0] = mark
+	set := a.set[:]
 	w := im.MarkWait{Stored: stored, Soon: read > 0}
 	tells := !past && len(receiptFor(&mark, a.to[:0])) > 0
 	if tells {
-		shows, err := s.shows(ctx, &mark)
+		shows, note, err := s.shows(ctx, &mark)
 		if err != nil {
 			return err
 		}
+		if note != nil {
+			set = append(note, mark)
+		}
 		w.Stored = s.tellings.get(s, mark, shows, turn, stored)
 	}
-	err = s.setMark(ctx, c, a.set[:], w)
+	err = s.setMark(ctx, c, set, w)
 	if moves = !tells || err != nil; moves && tells {
 		s.untold.Store(true)
 	}

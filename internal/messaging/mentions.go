@@ -129,6 +129,9 @@ func (s *Service) cleared(ctx context.Context, u im.UserID) (map[im.Conversation
 	}
 	cleared := map[im.ConversationID]uint64{}
 	for i := range marks {
+		if isNote(marks[i].Conversation) {
+			continue
+		}
 		if below := s.mine(&marks[i], marks[i].Conversation).ClearedBelow; below > 0 {
 			cleared[marks[i].Conversation] = below
 		}

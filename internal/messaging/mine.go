@@ -30,6 +30,12 @@ func (s *Service) SetMyState(ctx context.Context, from im.Actor, c im.Conversati
 	if err := r.mayDelete(ctx, change.Delete, last); err != nil {
 		return im.MyState{}, err
 	}
+	if change.ClearedBelow != nil && min(*change.ClearedBelow, last+1) > 1 {
+		// What is cleared is read: nobody could read it any more, and it would stay unread.
+		if err := s.MarkRead(ctx, from, c, min(*change.ClearedBelow-1, last)); err != nil {
+			return im.MyState{}, err
+		}
+	}
 	key := im.Mark{User: from.User, Conversation: c}
 	lock := s.marking.of(&key)
 	lock.Lock()
@@ -62,8 +68,12 @@ func (s *Service) storeMine(ctx context.Context, key im.Mark, change *im.MyChang
 		return state, nil, im.TooLarge("delete", "makes %d stretches of deleted messages; at most %d of a conversation are kept", n, im.MaxDeleted)
 	}
 	key.Mine = next
+	set, err := s.quietly(ctx, key.User, key.Conversation, 0)
+	if err != nil {
+		return state, nil, err
+	}
 	done := make(chan error, 1)
-	err = s.setMark(ctx, key.Conversation, []im.Mark{key}, im.MarkWait{Stored: func(err error) { done <- err }, Soon: true})
+	err = s.setMark(ctx, key.Conversation, append(set, key), im.MarkWait{Stored: func(err error) { done <- err }, Soon: true})
 	if errors.Is(err, im.ErrJournalFull) {
 		e := im.Wrap(err, im.CodeStorageFull, "the server's disk is full; nothing was stored")
 		e.RetryAfter = time.Second

@@ -33,6 +33,8 @@ type view struct {
 	active uint64
 	// deleted is what the user deleted for themselves, as their state says.
 	deleted im.SeqSet
+	// unwritten: it has no entries, and the user set something there.
+	unwritten bool
 }
 
 // Sync answers what changed since a position, or a page of the list; see im.Logic.
@@ -277,6 +279,9 @@ func (s *Service) settleAll(ctx context.Context, u im.UserID, all []view) ([]vie
 // cut replaces the head by the entry with which the user left; false when
 // nothing is visible.
 func (s *Service) cut(ctx context.Context, v *view) (bool, error) {
+	if v.unwritten {
+		return true, nil
+	}
 	if v.head.Seq < max(v.m.First, 1) {
 		return false, nil
 	}
@@ -320,7 +325,7 @@ func (s *Service) changedEntries(ctx context.Context, u im.UserID, since, at im.
 
 // changes answers a page of a resume. Only the last one has a position.
 func (s *Service) changes(ctx context.Context, u im.UserID, since im.Position, whole bool, pages *resumePages, res *im.SyncResult) error {
-	moved, err := s.moved(ctx, u, since)
+	moved, more, err := s.moved(ctx, u, since)
 	if err != nil {
 		return err
 	}
@@ -334,9 +339,12 @@ func (s *Service) changes(ctx context.Context, u im.UserID, since im.Position, w
 	if err != nil {
 		return err
 	}
-	all = pages.rest(all)
+	all = pages.rest(append(all, more...))
 	marks, err := s.marks(ctx, u, all)
 	if err != nil {
+		return err
+	}
+	if err := s.hushPeers(ctx, since, all, marks); err != nil {
 		return err
 	}
 	budget := newBudget(resumeEntriesTotal)
@@ -389,6 +397,9 @@ func (s *Service) page(ctx context.Context, u im.UserID, q im.SyncQuery, at im.P
 		return at, err
 	}
 	if all, err = s.settleAll(ctx, u, all); err != nil {
+		return at, err
+	}
+	if all, err = s.lists(ctx, u, all); err != nil {
 		return at, err
 	}
 	for i := range all {
@@ -464,11 +475,12 @@ func (s *Service) state(ctx context.Context, v *view, own, peer im.Mark, n int, 
 	return st, s.count(ctx, v, own, &st, n, ask)
 }
 
-// moved tells where a user's own marks moved after since.
-func (s *Service) moved(ctx context.Context, u im.UserID, since im.Position) (map[im.ConversationID]bool, error) {
+// moved tells where a user's own marks moved after since, and has the views of those of
+// these conversations that have no entries.
+func (s *Service) moved(ctx context.Context, u im.UserID, since im.Position) (map[im.ConversationID]bool, []view, error) {
 	list, err := s.markStore.UserMarks(ctx, u)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	moved := make(map[im.ConversationID]bool)
 	for i := range list {
@@ -476,7 +488,8 @@ func (s *Service) moved(ctx context.Context, u im.UserID, since im.Position) (ma
 			moved[list[i].Conversation] = true
 		}
 	}
-	return moved, nil
+	more, err := s.unwritten(ctx, list, func(m *im.Mark) bool { return s.isMoved(m, since) })
+	return moved, more, err
 }
 
 // markPair is a user's own mark in a conversation and, in a dm, the peer's.

@@ -39,10 +39,15 @@ func (v *Conversation) SetFolder(ctx context.Context, name string) (string, erro
 }
 
 // onMyState takes what was set here or on another device. A conversation that is not
-// known yet comes with the list, and its state with it.
+// known yet comes with the list, or with a Sync, and its state with it: nothing may be
+// written there so far.
 func (k *core) onMyState(m *wire.MyState) {
-	if cv := k.convs[m.GetConversation()]; cv != nil {
+	cv := k.convs[m.GetConversation()]
+	switch {
+	case cv != nil:
 		k.takeMine(cv, m, true)
+	case m.GetConversation() != "" && !k.meta.Listing && k.state == StateConnected:
+		k.requestSync()
 	}
 }
 

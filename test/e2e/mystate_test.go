@@ -57,6 +57,14 @@ func myState(t *testing.T, w World) {
 	if _, err := phone.Conversation(dm).SetMyState(t.Context(), &wire.SetMyStateRequest{ClearedBelow: proto.Uint64(99)}); !errors.Is(err, skein.ErrInvalidArgument) {
 		t.Errorf("cleared beyond the end: %v", err)
 	}
+	// Where nothing was written yet: to who is there, who comes back, and on a new store.
+	back.leave()
+	saved := skein.DM("ann", "ann")
+	must(phone.Conversation(saved).SetMyState(t.Context(), &wire.SetMyStateRequest{Draft: proto.String("a note")}))(t)
+	drafted := func(m *wire.MyState) bool { return m.GetDraft() == "a note" }
+	tablet.mine(saved, "a draft in an empty conversation, there", drafted)
+	connect(t, w, desk).mine(saved, "a draft in an empty conversation, back", drafted)
+	connect(t, w, newDevice(t, w, "ann", wire.DeviceClass_DEVICE_CLASS_WEB, 4)).mine(saved, "a draft in an empty conversation, new", drafted)
 	cem.mine(dm, "nothing of ann's", func(m *wire.MyState) bool { return m.Revision == 0 })
 	for _, e := range cem.seen() {
 		if e, ok := e.(*skein.MyStateEvent); ok {

@@ -413,13 +413,33 @@ var people = []Mutant{
 	},
 	{
 		Name: "marks-nobody-may-know-of", Breaks: "4.25: a mark of which nobody knows whether it is hidden does not move",
-		Hunks:   []Hunk{{"internal/messaging/marks.go", "shows, err := s.shows(ctx, &mark)\n\t\tif err != nil {", "shows, err := s.shows(ctx, &mark)\n\t\tif err != nil && mark.Read == 0 {"}},
+		Hunks:   []Hunk{{"internal/messaging/marks.go", "shows, note, err := s.shows(ctx, &mark)\n\t\tif err != nil {", "shows, note, err := s.shows(ctx, &mark)\n\t\tif err != nil && mark.Read == 0 {"}},
 		Package: "internal/messaging", Test: "TestHiddenOrNotIsUnknown",
 	},
 	{
 		Name: "the-moment-of-reading", Breaks: "4.25: no Receipt tells the other when something was read",
-		Hunks:   []Hunk{{"internal/messaging/hidden.go", "\t\treturn showNothing, nil\n", "\t\treturn showReceived, nil\n"}},
+		Hunks:   []Hunk{{"internal/messaging/hidden.go", "return showNothing, note, err", "return showReceived, note, err"}},
 		Package: "internal/messaging", Test: "TestTheMomentOfReadingIsHidden",
+	},
+	{
+		Name: "a-sync-tells-of-hidden-reading", Breaks: "4.25: a Sync does not tell the other that something was read",
+		Hunks:   []Hunk{{"internal/messaging/marks.go", "\t\t\tset = append(note, mark)\n", "\t\t\t_ = note\n"}},
+		Package: "internal/messaging", Test: "TestQuietMovesAreNotSynced",
+	},
+	{
+		Name: "a-sync-tells-of-my-state", Breaks: "4.8: nobody else is told that a user set something for themselves",
+		Hunks:   []Hunk{{"internal/messaging/mine.go", "append(set, key)", "append(set[:0], key)"}},
+		Package: "internal/messaging", Test: "TestQuietMovesAreNotSynced",
+	},
+	{
+		Name: "a-draft-before-the-first-message", Breaks: "4.8: a Sync tells what was set where nothing was written yet",
+		Hunks:   []Hunk{{"internal/messaging/sync.go", "pages.rest(append(all, more...))", "pages.rest(append(all, more[:0]...))"}},
+		Package: "internal/messaging", Test: "TestMyStateWithoutEntries",
+	},
+	{
+		Name: "cleared-and-unread", Breaks: "4.8: what is cleared is read",
+		Hunks:   []Hunk{{"internal/messaging/mine.go", "min(*change.ClearedBelow, last+1) > 1 {", "min(*change.ClearedBelow, last+1) > last+1 {"}},
+		Package: "internal/messaging", Test: "TestClearingIsReading",
 	},
 	{
 		Name: "last-seen-goes-back", Breaks: "6.10: of several times the latest counts",

@@ -405,7 +405,13 @@ func (w *walk) opMine(u *user) *op {
 	}
 	return &op{
 		text: fmt.Sprintf("%s sets %v", u.id, req), do: w.either(u, "MessageService/SetMyState", req, &wire.SetMyStateResponse{}),
-		done: func() error { setMine(&p.mine, req); return nil },
+		done: func() error {
+			setMine(&p.mine, req)
+			if req.GetClearedBelow() > 1 {
+				w.model.read(c, u.id, req.GetClearedBelow()-1)
+			}
+			return nil
+		},
 	}
 }
 
