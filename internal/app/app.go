@@ -264,7 +264,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	}
 	m.contacts = contact.New(a.directory, a.directory, a.outbox, contacts)
 	m.groups = group.New(a.directory, a.directory, a.directory, a.outbox, group.Options{
-		MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, Shared: shared, Help: m.Help, Registerer: a.metrics,
+		MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, StrangersPerDay: c.Groups.MaxStrangersPerDay, Shared: shared, Help: m.Help, Registerer: a.metrics,
 	})
 	policy := account.DMContacts
 	if c.Accounts.DMPolicy == "everyone" {

@@ -97,9 +97,10 @@ type Messaging struct {
 
 // Groups are the limits of groups.
 type Groups struct {
-	MaxMembers     int `toml:"max_members" doc:"Members a group may have."`
-	MaxPerUser     int `toml:"max_per_user" doc:"Groups a user may be in; who is in as many can neither be added nor join."`
-	MaxAddsPerHour int `toml:"max_adds_per_hour" doc:"Users that somebody may add to groups, or invite, in an hour, on each node."`
+	MaxMembers         int `toml:"max_members" doc:"Members a group may have."`
+	MaxPerUser         int `toml:"max_per_user" doc:"Groups a user may be in; who is in as many can neither be added nor join."`
+	MaxAddsPerHour     int `toml:"max_adds_per_hour" doc:"Users that somebody may add to groups, or invite, in an hour, on each node."`
+	MaxStrangersPerDay int `toml:"max_strangers_per_day" doc:"How often a user is added to groups by who is none of their contacts, in a day, on each node; further ones ask them, by an invitation."`
 }
 
 // Gateway are the limits of connections.
@@ -147,7 +148,7 @@ func Default() Config {
 			DevicePolicy: "class", DMPolicy: "contacts", FindPolicy: "anyone", RequestsLast: Duration(30 * 24 * time.Hour),
 		},
 		Messaging: Messaging{RecallWindow: Duration(24 * time.Hour), EditWindow: Duration(48 * time.Hour), MaxPins: 100, StreamStore: Duration(2 * time.Second), StreamSilence: Duration(time.Minute), StreamsPerUser: 8, MaxQueued: 16384},
-		Groups:    Groups{MaxMembers: 10000, MaxPerUser: 1000, MaxAddsPerHour: 10000},
+		Groups:    Groups{MaxMembers: 10000, MaxPerUser: 1000, MaxAddsPerHour: 10000, MaxStrangersPerDay: 100},
 		Gateway: Gateway{
 			MaxConnections: 100_000, MaxPerUser: 50, MaxPerAddress: 2000, SendRate: 200, SendBurst: 1000, Deflate: true, DrainTime: Duration(5 * time.Second),
 		},
@@ -225,7 +226,7 @@ func (c *Config) Check() error {
 		"accounts.access_lifetime": int64(c.Accounts.AccessLifetime), "accounts.refresh_lifetime": int64(c.Accounts.RefreshLifetime), "accounts.requests_last": int64(c.Accounts.RequestsLast),
 		"messaging.stream_store": int64(c.Messaging.StreamStore), "messaging.stream_silence": int64(c.Messaging.StreamSilence), "messaging.streams_per_user": int64(c.Messaging.StreamsPerUser),
 		"messaging.max_queued": int64(c.Messaging.MaxQueued), "groups.max_members": int64(c.Groups.MaxMembers),
-		"groups.max_per_user": int64(c.Groups.MaxPerUser), "groups.max_adds_per_hour": int64(c.Groups.MaxAddsPerHour),
+		"groups.max_per_user": int64(c.Groups.MaxPerUser), "groups.max_adds_per_hour": int64(c.Groups.MaxAddsPerHour), "groups.max_strangers_per_day": int64(c.Groups.MaxStrangersPerDay),
 		"gateway.max_connections": int64(c.Gateway.MaxConnections), "gateway.max_per_user": int64(c.Gateway.MaxPerUser),
 		"messaging.max_pins": int64(c.Messaging.MaxPins), "gateway.send_burst": int64(c.Gateway.SendBurst), "journal.cache": int64(c.Journal.CacheBytes), "postgres.connections": int64(c.Postgres.Connections),
 	}

@@ -202,6 +202,7 @@ func (d *DB) Addable(ctx context.Context, actor im.UserID, users []im.UserID) ([
 		var policy im.GroupPolicy
 		var state im.ContactState
 		err = r.Scan(&a.User, &policy, &state, &a.Groups)
+		a.Stranger = state != im.ContactFriend
 		a.Ask = policy == im.GroupsNobody || policy == im.GroupsContacts && state != im.ContactFriend
 		return a, err
 	}, `

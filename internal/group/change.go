@@ -47,7 +47,7 @@ func (s *Service) Add(ctx context.Context, actor im.Actor, c im.ConversationID, 
 		if err != nil {
 			return nil, err
 		}
-		who, err := s.addable(ctx, actor.User, fresh)
+		who, err := s.addable(ctx, actor.User, fresh, false)
 		if err != nil {
 			return nil, err
 		}

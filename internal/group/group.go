@@ -149,6 +149,10 @@ type Options struct {
 	// AddsPerHour is how many users somebody may add or invite in an hour, counted by
 	// this process. Default 10,000; below 0: no limit.
 	AddsPerHour int
+	// StrangersPerDay is how often a user is added to groups by who is none of their
+	// contacts, in a day, counted by this process; who adds them more often asks them.
+	// Default 100; below 0: no limit.
+	StrangersPerDay int
 	// CachedMembers bounds the rosters kept in RAM by their members in all (about
 	// 150 bytes each). Default 1,000,000.
 	CachedMembers int
@@ -163,18 +167,19 @@ type Options struct {
 
 // Service is safe for concurrent use.
 type Service struct {
-	store   Store
-	people  People
-	doors   Doors
-	outbox  Driver
-	o       Options
-	rosters *rosters
-	pace    pace
-	adds    adds
-	seed    maphash.Seed
-	turns   [256]chan struct{}
-	loads   prometheus.Counter
-	retries prometheus.Counter
+	store     Store
+	people    People
+	doors     Doors
+	outbox    Driver
+	o         Options
+	rosters   *rosters
+	pace      pace
+	adds      adds
+	strangers adds
+	seed      maphash.Seed
+	turns     [256]chan struct{}
+	loads     prometheus.Counter
+	retries   prometheus.Counter
 }
 
 // New makes a Service. store, people and doors are of one directory.
@@ -194,6 +199,9 @@ func New(store Store, people People, doors Doors, outbox Driver, o Options) *Ser
 	if o.AddsPerHour == 0 {
 		o.AddsPerHour = 10_000
 	}
+	if o.StrangersPerDay == 0 {
+		o.StrangersPerDay = 100
+	}
 	if o.Help == nil {
 		o.Help = func(im.ConversationID) {}
 	}
@@ -203,7 +211,7 @@ func New(store Store, people People, doors Doors, outbox Driver, o Options) *Ser
 	metrics := promauto.With(o.Registerer)
 	s := &Service{
 		store: store, people: people, doors: doors, outbox: outbox, o: o, seed: maphash.MakeSeed(),
-		rosters: newRosters(o.CachedMembers), pace: newPace(pacedMembers), adds: newAdds(o.AddsPerHour),
+		rosters: newRosters(o.CachedMembers), pace: newPace(pacedMembers), adds: newAdds(o.AddsPerHour, time.Hour), strangers: newAdds(o.StrangersPerDay, 24*time.Hour),
 		loads: metrics.NewCounter(prometheus.CounterOpts{
 			Name: "skein_group_roster_loads_total",
 			Help: "Rosters read from the directory because RAM had none.",
@@ -253,12 +261,9 @@ func (s *Service) CreateNew(ctx context.Context, actor im.Actor, n NewGroup) (g 
 	if err != nil {
 		return Group{}, nil, err
 	}
-	who, err := s.addable(ctx, actor.User, without(others, actor.User))
+	who, err := s.addable(ctx, actor.User, without(others, actor.User), n.Unasked)
 	if err != nil {
 		return Group{}, nil, err
-	}
-	if n.Unasked {
-		who.add, who.ask = who.all(), nil
 	}
 	if len(who.add)+1 > s.o.MaxMembers {
 		return Group{}, nil, s.tooMany()

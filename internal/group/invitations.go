@@ -31,8 +31,8 @@ type ways struct{ add, ask []im.UserID }
 
 func (w ways) all() []im.UserID { return append(w.add[:len(w.add):len(w.add)], w.ask...) }
 
-// addable tells which of users may be added or asked.
-func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserID) (w ways, err error) {
+// addable tells which of users may be added or asked; unasked: nobody is.
+func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserID, unasked bool) (w ways, err error) {
 	if len(users) == 0 {
 		return w, nil
 	}
@@ -49,13 +49,22 @@ func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserI
 	for _, u := range users {
 		switch a := of[u]; {
 		case a == nil:
-		case a.Ask:
+		case unasked:
+			w.add = append(w.add, u)
+		case a.Ask, a.Stranger && !s.mayStranger(u):
 			w.ask = append(w.ask, u)
 		default:
 			w.add = append(w.add, u)
 		}
 	}
 	return w, nil
+}
+
+// mayStranger counts that somebody who is none of a user's contacts adds them to a group.
+// Of those who do, however many they are, so many a day do it; the others ask: nobody
+// finds themselves in hundreds of groups of people whom they do not know.
+func (s *Service) mayStranger(user im.UserID) bool {
+	return s.o.StrangersPerDay < 0 || s.strangers.take(user, 1, s.o.Now()) == 0
 }
 
 // mayJoinOneMore refuses who is in as many groups as they may be. Two at once may
@@ -191,10 +200,12 @@ func (s *Service) Refuse(ctx context.Context, actor im.Actor, c im.ConversationI
 	return nil
 }
 
-// adds counts whom users added lately: a bucket for each that holds an hour's worth.
+// adds counts whom users added lately, or how often they were added: a bucket for each
+// that holds what is allowed in a time.
 type adds struct {
 	mu   sync.Mutex
 	most float64
+	in   time.Duration
 	of   cache.Cache[im.UserID, bucket]
 }
 
@@ -206,8 +217,8 @@ type bucket struct {
 // countedAdders bounds the buckets.
 const countedAdders = 50_000
 
-func newAdds(perHour int) adds {
-	return adds{most: float64(perHour), of: cache.New[im.UserID, bucket](countedAdders)}
+func newAdds(most int, in time.Duration) adds {
+	return adds{most: float64(most), in: in, of: cache.New[im.UserID, bucket](countedAdders)}
 }
 
 // take takes n, or tells how long to wait. Who asks for more than the whole bucket
@@ -219,7 +230,7 @@ func (a *adds) take(user im.UserID, n int, now time.Time) (wait time.Duration) {
 	if !known {
 		b = bucket{a.most, now}
 	}
-	perSecond := a.most / 3600
+	perSecond := a.most / a.in.Seconds()
 	b.full = min(a.most, b.full+max(0, now.Sub(b.at).Seconds())*perSecond)
 	b.at = now
 	if missing := min(float64(n), a.most) - b.full; missing > 1e-9 {

@@ -206,6 +206,50 @@ func TestGroupsOfAUser(t *testing.T) {
 	w.agrees(c)
 }
 
+// TestStrangers: however many strangers add somebody, so many a day do it; the others
+// ask. Contacts and an administrator's key add as before.
+func TestStrangers(t *testing.T) {
+	w := newWorld(t, group.Options{StrangersPerDay: 3}, "v", "friend", "s1", "s2", "s3")
+	_, err := w.store.UpdateContacts(t.Context(), "v", "friend", func(mine, theirs *im.Contact) ([]im.Promise, error) {
+		mine.State, theirs.State = im.ContactFriend, im.ContactFriend
+		return nil, nil
+	})
+	w.ok(err)
+	groups := map[im.UserID]im.ConversationID{}
+	for _, u := range []im.UserID{"friend", "s1", "s2", "s3"} {
+		groups[u] = w.create(u)
+	}
+	adds := func(by im.UserID, c im.ConversationID) string {
+		t.Helper()
+		added, invited, err := w.Add(t.Context(), actor(by), c, []im.UserID{"v"})
+		w.ok(err)
+		return fmt.Sprint(len(added), len(invited))
+	}
+	for i, by := range []im.UserID{"s1", "s2", "s3"} {
+		if got := adds(by, w.create(by)); got != "1 0" {
+			t.Errorf("stranger %d: %s", i, got)
+		}
+	}
+	if got := adds("s1", groups["s1"]); got != "0 1" {
+		t.Errorf("a stranger more: %s", got)
+	}
+	made, invited, err := w.CreateNew(t.Context(), actor("s2"), group.NewGroup{Name: "more", Members: []im.UserID{"v"}})
+	if err != nil || made.Members != 1 || len(invited) != 1 {
+		t.Errorf("a new group of a stranger: %d members, invited %v, %v", made.Members, invited, err)
+	}
+	made, _, err = w.CreateNew(t.Context(), actor("s2"), group.NewGroup{Name: "more", Members: []im.UserID{"v"}, Unasked: true})
+	if err != nil || made.Members != 2 {
+		t.Errorf("by an administrator's key: %d members, %v", made.Members, err)
+	}
+	if got := adds("friend", groups["friend"]); got != "1 0" {
+		t.Errorf("a contact: %s", got)
+	}
+	w.now = w.now.Add(8 * time.Hour)
+	if got := adds("s3", groups["s3"]); got != "1 0" {
+		t.Errorf("a stranger, 8 hours later: %s", got)
+	}
+}
+
 // TestAddsPerHour: who adds more than they may in an hour waits, whether they add,
 // invite or make groups; others do not wait for them.
 func TestAddsPerHour(t *testing.T) {

@@ -89,6 +89,8 @@ type Addable struct {
 	User UserID
 	// Ask: their profile says that they are asked first.
 	Ask bool
+	// Stranger: who adds them is none of their contacts.
+	Stranger bool
 	// Groups is how many they are in.
 	Groups int
 }

@@ -352,6 +352,11 @@ var people = []Mutant{
 		Package: "internal/entrycodec", Test: "TestAmendmentsOfSilentMessages",
 	},
 	{
+		Name: "strangers-without-end", Breaks: "4.12: strangers add a user to so many groups a day, the others ask",
+		Hunks:   []Hunk{{"internal/group/invitations.go", "case a.Ask, a.Stranger && !s.mayStranger(u):", "case a.Ask:"}},
+		Package: "internal/group", Test: "TestStrangers",
+	},
+	{
 		Name: "profile-news-stop-early", Breaks: "4.20: a profile that changes while it is told is told once more to all",
 		Hunks:   []Hunk{{directoryDir + "/profiles.go", "\t\tcase again:\n", "\t\tcase again && to == \"\":\n"}},
 		Package: sqliteDir, Test: "TestConformance/People/ProfileNews$",

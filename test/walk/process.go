@@ -31,7 +31,7 @@ func serve(args []string) error {
 	cfg.Data, cfg.HTTP.Listen, cfg.Admin.Listen = args[0], args[1], args[2]
 	cfg.Listeners, cfg.Store = []string{"tcp://" + args[3]}, args[4]
 	cfg.Gateway.DrainTime = 0
-	for key, value := range map[string]string{"accounts.dm_policy": "everyone", "accounts.device_policy": "all", "groups.max_adds_per_hour": "1000000"} {
+	for key, value := range map[string]string{"accounts.dm_policy": "everyone", "accounts.device_policy": "all", "groups.max_adds_per_hour": "1000000", "groups.max_strangers_per_day": "1000000"} {
 		if err := cfg.Set(key, value); err != nil {
 			return err
 		}

@@ -315,7 +315,7 @@ func addable(p *people) {
 	got, err := p.db.Addable(p.ctx, "me", []im.UserID{"blocked", "ghost", "blocks", "friend", "fan", "busy"})
 	p.ok(err)
 	slices.SortFunc(got, func(a, b im.Addable) int { return strings.Compare(string(a.User), string(b.User)) })
-	equal(p, "addable", got, []im.Addable{{User: "blocked"}, {User: "busy", Ask: true, Groups: 3}, {User: "fan", Ask: true, Groups: 2}, {User: "friend"}})
+	equal(p, "addable", got, []im.Addable{{User: "blocked", Stranger: true}, {User: "busy", Ask: true, Stranger: true, Groups: 3}, {User: "fan", Ask: true, Stranger: true, Groups: 2}, {User: "friend"}})
 	n, err := p.db.GroupsOf(p.ctx, "fan")
 	p.ok(err)
 	equal(p, "groups", n, 2)
