@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/skein-im/skein/internal/entrycodec"
@@ -14,8 +15,21 @@ func checkStreaming(s *wire.Send) error {
 	case !s.GetStreaming():
 	case s.GetPoll() != nil:
 		return im.Wrong("streaming", "must not be said of a poll")
-	case !isText(s.GetContent()):
+	}
+	if s.GetStreaming() {
+		return growsAs(s.GetContent())
+	}
+	return nil
+}
+
+// growsAs refuses content that cannot be said part by part: data, and those types of the
+// list in SPEC §11.2 whose text is JSON. A type with a dot is its client's own.
+func growsAs(c *wire.Content) error {
+	switch {
+	case !isText(c):
 		return im.Wrong("content", "must have text, because more of it comes")
+	case c.GetType() != "text" && !strings.Contains(c.GetType(), "."):
+		return im.Wrong("content.type", "must be text, or a type of one's own, because more of it comes")
 	}
 	return nil
 }
@@ -41,14 +55,16 @@ func Stream(r *wire.StreamMessageRequest, id []byte) (im.Message, error) {
 		return m, im.Wrong("text", "must be UTF-8")
 	case p.Content == nil && p.Text == "" && !p.End:
 		return m, im.Wrong("text", "is missing")
-	case p.Content != nil && (p.Text != "" || p.Offset != 0):
+	case p.Content != nil && p.Text != "":
 		return m, im.Wrong("text", "must not be there beside content, which is all")
+	case p.Content != nil && p.Offset != 0:
+		return m, im.Wrong("offset", "must not be there beside content, which is all")
 	case p.Content != nil:
 		if err := CheckContent(p.Content); err != nil {
 			return m, err
 		}
-		if !isText(p.Content) {
-			return m, im.Wrong("content", "must have text, because more of it comes")
+		if err := growsAs(p.Content); err != nil {
+			return m, err
 		}
 	}
 	m.Kind = im.EntryStream

@@ -227,6 +227,8 @@ func (s *Service) stream(ctx context.Context, e *im.Entry, m *amending, target *
 	case err != nil:
 	case e.Sender != "" && e.Sender != target.Sender:
 		return im.Errorf(im.CodePermissionDenied, "only its author goes on with a streamed message")
+	case !state.Told.Streaming && !state.Told.CutOff && onlyEnds(e.Body):
+		err = errSame // it has ended as its author says
 	case !state.Told.Streaming:
 		err = im.Errorf(im.CodeTooLate, "the message is said to its end")
 	}
@@ -261,6 +263,12 @@ func (s *Service) stream(ctx context.Context, e *im.Entry, m *amending, target *
 	target.Body = state.Body()
 	m.amend.Body = target.Body
 	return nil
+}
+
+// onlyEnds tells that a part says nothing more than that it was the last one.
+func onlyEnds(body []byte) bool {
+	p, err := entrycodec.PartOf(body)
+	return err == nil && p.End && p.Text == "" && p.Content == nil
 }
 
 // tellPart tells who is there what is new of a message.

@@ -143,6 +143,8 @@ func TestStreamedMessageGrows(t *testing.T) {
 			{0, "alice", entrycodec.Part{Content: text("No")}, true, "", "No+"},
 			{0, "alice", entrycodec.Part{Offset: 2, Text: "!", End: true}, true, "", "No!"},
 			{0, "alice", entrycodec.Part{Offset: 3, Text: "?"}, false, im.CodeTooLate, "No!"},
+			{0, "alice", entrycodec.Part{Offset: 3, Text: "?", End: true}, false, im.CodeTooLate, "No!"},
+			{0, "alice", entrycodec.Part{End: true}, false, "", "No!"}, // a repeat, under another id
 		} {
 			time.Sleep(tt.after)
 			synctest.Wait()
@@ -194,6 +196,9 @@ func TestSilenceEndsAStream(t *testing.T) {
 			if again, err := w.TimeIsUp(t.Context(), row); err != nil || !again.IsZero() {
 				t.Errorf("again at %v, %v", again, err)
 			}
+		}
+		if _, err := w.part("alice", seq, entrycodec.Part{End: true}); im.CodeOf(err) != im.CodeTooLate {
+			t.Errorf("its author, who comes too late to end it: %v", err)
 		}
 		if got := w.says(seq); got != "Once upon!" {
 			t.Errorf("at last it says %q", got)

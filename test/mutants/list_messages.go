@@ -230,8 +230,18 @@ var messages = []Mutant{
 	},
 	{
 		Name: "silent-stream-stays-open-in-groups", Breaks: "the server stores in a group whatever its roster became",
-		Hunks:   []Hunk{{messagingDir + "/admit.go", "\t\tit.ifRoster = head.Roster\n", ""}},
+		Hunks:   []Hunk{{messagingDir + "/admit.go", "it.ifRoster = head.Roster\n", "it.ifRoster = min(head.Roster, 0)\n"}},
 		Package: messagingDir, Test: "TestSilenceEndsAStreamInAGroup",
+	},
+	{
+		Name: "cut-off-stream-ended-again", Breaks: "its author is told that the server ended a message before they did",
+		Hunks:   []Hunk{{messagingDir + "/stream.go", "!state.Told.Streaming && !state.Told.CutOff && onlyEnds(", "!state.Told.Streaming && onlyEnds("}},
+		Package: messagingDir, Test: "TestSilenceEndsAStream",
+	},
+	{
+		Name: "picture-said-part-by-part", Breaks: "what grows is text",
+		Hunks:   []Hunk{{"internal/contract/stream.go", "case c.GetType() != \"text\" &&", "case c == nil &&"}},
+		Package: "internal/api", Test: "TestBadAmendments",
 	},
 	{
 		Name: "growing-message-is-edited", Breaks: "a message that grows is not edited",
