@@ -337,6 +337,8 @@ const (
 	EventType_EVENT_TYPE_MEMBER_UNBANNED EventType = 13
 	// The member in `users` is called `text` in the group; empty: by their own name. SPEC §4.24.
 	EventType_EVENT_TYPE_MEMBER_NICKNAMED EventType = 14
+	// Messages that are said from here on disappear after `lifetime_s`; 0: they stay. In groups and in dms. SPEC §4.27.
+	EventType_EVENT_TYPE_LIFETIME_CHANGED EventType = 15
 	// The following stand in `me:` feeds only.
 	EventType_EVENT_TYPE_CONTACT_REQUESTED EventType = 20
 	EventType_EVENT_TYPE_CONTACT_ACCEPTED  EventType = 21
@@ -387,6 +389,7 @@ var (
 		12: "EVENT_TYPE_MEMBER_BANNED",
 		13: "EVENT_TYPE_MEMBER_UNBANNED",
 		14: "EVENT_TYPE_MEMBER_NICKNAMED",
+		15: "EVENT_TYPE_LIFETIME_CHANGED",
 		20: "EVENT_TYPE_CONTACT_REQUESTED",
 		21: "EVENT_TYPE_CONTACT_ACCEPTED",
 		22: "EVENT_TYPE_CONTACT_REFUSED",
@@ -421,6 +424,7 @@ var (
 		"EVENT_TYPE_MEMBER_BANNED":            12,
 		"EVENT_TYPE_MEMBER_UNBANNED":          13,
 		"EVENT_TYPE_MEMBER_NICKNAMED":         14,
+		"EVENT_TYPE_LIFETIME_CHANGED":         15,
 		"EVENT_TYPE_CONTACT_REQUESTED":        20,
 		"EVENT_TYPE_CONTACT_ACCEPTED":         21,
 		"EVENT_TYPE_CONTACT_REFUSED":          22,
@@ -1549,7 +1553,9 @@ type Event struct {
 	// The group that a user's own feed tells of: GROUP_INVITED, GROUP_INVITATION_REFUSED, GROUP_JOIN_….
 	Conversation string `protobuf:"bytes,7,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	// MEMBER_REMOVED: they were banned, too, until `until_ms` (0: for ever), for the reason in `text`.
-	Banned        bool `protobuf:"varint,8,opt,name=banned,proto3" json:"banned,omitempty"`
+	Banned bool `protobuf:"varint,8,opt,name=banned,proto3" json:"banned,omitempty"`
+	// LIFETIME_CHANGED: after how many seconds messages disappear; 0: they stay.
+	LifetimeS     uint32 `protobuf:"varint,9,opt,name=lifetime_s,json=lifetimeS,proto3" json:"lifetime_s,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1638,6 +1644,13 @@ func (x *Event) GetBanned() bool {
 		return x.Banned
 	}
 	return false
+}
+
+func (x *Event) GetLifetimeS() uint32 {
+	if x != nil {
+		return x.LifetimeS
+	}
+	return 0
 }
 
 // What was changed of a group's settings. What is absent stayed as it was.
@@ -1863,7 +1876,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x04text\x18\x02 \x01(\tH\x00R\x04text\x12\x14\n" +
 	"\x04data\x18\x03 \x01(\fH\x00R\x04data\x12\x1a\n" +
 	"\bfallback\x18\x04 \x01(\tR\bfallbackB\x06\n" +
-	"\x04body\"\x82\x02\n" +
+	"\x04body\"\xa1\x02\n" +
 	"\x05Event\x12'\n" +
 	"\x04type\x18\x01 \x01(\x0e2\x13.skein.v1.EventTypeR\x04type\x12\x14\n" +
 	"\x05users\x18\x02 \x03(\tR\x05users\x12\"\n" +
@@ -1872,7 +1885,9 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x04text\x18\x05 \x01(\tR\x04text\x12+\n" +
 	"\x05group\x18\x06 \x01(\v2\x15.skein.v1.GroupChangeR\x05group\x12\"\n" +
 	"\fconversation\x18\a \x01(\tR\fconversation\x12\x16\n" +
-	"\x06banned\x18\b \x01(\bR\x06banned\"\xc3\x05\n" +
+	"\x06banned\x18\b \x01(\bR\x06banned\x12\x1d\n" +
+	"\n" +
+	"lifetime_s\x18\t \x01(\rR\tlifetimeS\"\xc3\x05\n" +
 	"\vGroupChange\x12\x1d\n" +
 	"\apicture\x18\x01 \x01(\tH\x00R\apicture\x88\x01\x01\x12%\n" +
 	"\vdescription\x18\x02 \x01(\tH\x01R\vdescription\x88\x01\x01\x12'\n" +
@@ -1927,7 +1942,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\fGroupHistory\x12\x1d\n" +
 	"\x19GROUP_HISTORY_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aGROUP_HISTORY_FROM_JOINING\x10\x01\x12\x15\n" +
-	"\x11GROUP_HISTORY_ALL\x10\x02*\x92\b\n" +
+	"\x11GROUP_HISTORY_ALL\x10\x02*\xb3\b\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CREATED\x10\x01\x12\x1c\n" +
@@ -1944,7 +1959,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x18EVENT_TYPE_GROUP_CHANGED\x10\v\x12\x1c\n" +
 	"\x18EVENT_TYPE_MEMBER_BANNED\x10\f\x12\x1e\n" +
 	"\x1aEVENT_TYPE_MEMBER_UNBANNED\x10\r\x12\x1f\n" +
-	"\x1bEVENT_TYPE_MEMBER_NICKNAMED\x10\x0e\x12 \n" +
+	"\x1bEVENT_TYPE_MEMBER_NICKNAMED\x10\x0e\x12\x1f\n" +
+	"\x1bEVENT_TYPE_LIFETIME_CHANGED\x10\x0f\x12 \n" +
 	"\x1cEVENT_TYPE_CONTACT_REQUESTED\x10\x14\x12\x1f\n" +
 	"\x1bEVENT_TYPE_CONTACT_ACCEPTED\x10\x15\x12\x1e\n" +
 	"\x1aEVENT_TYPE_CONTACT_REFUSED\x10\x16\x12\x1e\n" +

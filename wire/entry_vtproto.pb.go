@@ -960,6 +960,11 @@ func (m *Event) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.LifetimeS != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.LifetimeS))
+		i--
+		dAtA[i] = 0x48
+	}
 	if m.Banned {
 		i--
 		if m.Banned {
@@ -1533,6 +1538,9 @@ func (m *Event) SizeVT() (n int) {
 	}
 	if m.Banned {
 		n += 2
+	}
+	if m.LifetimeS != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.LifetimeS))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -4095,6 +4103,25 @@ func (m *Event) UnmarshalVT(dAtA []byte) error {
 				}
 			}
 			m.Banned = bool(v != 0)
+		case 9:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field LifetimeS", wireType)
+			}
+			m.LifetimeS = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.LifetimeS |= uint32(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

@@ -2373,7 +2373,9 @@ type ConversationState struct {
 	// Of what is unread, the messages that mention the user. SPEC §4.17.
 	UnreadMentions uint64 `protobuf:"varint,20,opt,name=unread_mentions,json=unreadMentions,proto3" json:"unread_mentions,omitempty"`
 	// The first of them, ascending: at most 1,000 of a conversation and 2,000 of a page. All of them, if there are as many as `unread_mentions` says.
-	MentionSeqs   []uint64 `protobuf:"varint,21,rep,packed,name=mention_seqs,json=mentionSeqs,proto3" json:"mention_seqs,omitempty"`
+	MentionSeqs []uint64 `protobuf:"varint,21,rep,packed,name=mention_seqs,json=mentionSeqs,proto3" json:"mention_seqs,omitempty"`
+	// The periods in which messages disappear, as far as they are not over, in their order. SPEC §4.27.
+	Lifetimes     []*Lifetime `protobuf:"bytes,22,rep,name=lifetimes,proto3" json:"lifetimes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2555,6 +2557,76 @@ func (x *ConversationState) GetMentionSeqs() []uint64 {
 	return nil
 }
 
+func (x *ConversationState) GetLifetimes() []*Lifetime {
+	if x != nil {
+		return x.Lifetimes
+	}
+	return nil
+}
+
+// What is stored behind `after` and not behind `until` disappears `lifetime_s` seconds after it was stored. SPEC §4.27.
+type Lifetime struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The LIFETIME_CHANGED entry that began it …
+	After uint64 `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"`
+	// … and the last entry before the one that ended it; 0: it goes on, for whatever is stored.
+	Until         uint64 `protobuf:"varint,2,opt,name=until,proto3" json:"until,omitempty"`
+	LifetimeS     uint32 `protobuf:"varint,3,opt,name=lifetime_s,json=lifetimeS,proto3" json:"lifetime_s,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Lifetime) Reset() {
+	*x = Lifetime{}
+	mi := &file_skein_v1_frames_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Lifetime) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Lifetime) ProtoMessage() {}
+
+func (x *Lifetime) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_frames_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Lifetime.ProtoReflect.Descriptor instead.
+func (*Lifetime) Descriptor() ([]byte, []int) {
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *Lifetime) GetAfter() uint64 {
+	if x != nil {
+		return x.After
+	}
+	return 0
+}
+
+func (x *Lifetime) GetUntil() uint64 {
+	if x != nil {
+		return x.Until
+	}
+	return 0
+}
+
+func (x *Lifetime) GetLifetimeS() uint32 {
+	if x != nil {
+		return x.LifetimeS
+	}
+	return 0
+}
+
 // What a user set for themselves in a conversation: their devices are told, nobody else. Of two the one with the greater revision is the newer. SPEC §4.8.
 type MyState struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
@@ -2582,7 +2654,7 @@ type MyState struct {
 
 func (x *MyState) Reset() {
 	*x = MyState{}
-	mi := &file_skein_v1_frames_proto_msgTypes[20]
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2594,7 +2666,7 @@ func (x *MyState) String() string {
 func (*MyState) ProtoMessage() {}
 
 func (x *MyState) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[20]
+	mi := &file_skein_v1_frames_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2607,7 +2679,7 @@ func (x *MyState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MyState.ProtoReflect.Descriptor instead.
 func (*MyState) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{20}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *MyState) GetConversation() string {
@@ -2691,7 +2763,7 @@ type SeqRange struct {
 
 func (x *SeqRange) Reset() {
 	*x = SeqRange{}
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2703,7 +2775,7 @@ func (x *SeqRange) String() string {
 func (*SeqRange) ProtoMessage() {}
 
 func (x *SeqRange) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[21]
+	mi := &file_skein_v1_frames_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2716,7 +2788,7 @@ func (x *SeqRange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeqRange.ProtoReflect.Descriptor instead.
 func (*SeqRange) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{21}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SeqRange) GetFirst() uint64 {
@@ -2748,7 +2820,7 @@ type Window struct {
 
 func (x *Window) Reset() {
 	*x = Window{}
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2760,7 +2832,7 @@ func (x *Window) String() string {
 func (*Window) ProtoMessage() {}
 
 func (x *Window) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[22]
+	mi := &file_skein_v1_frames_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2773,7 +2845,7 @@ func (x *Window) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Window.ProtoReflect.Descriptor instead.
 func (*Window) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{22}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Window) GetFirstSeq() uint64 {
@@ -2816,7 +2888,7 @@ type Pull struct {
 
 func (x *Pull) Reset() {
 	*x = Pull{}
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2828,7 +2900,7 @@ func (x *Pull) String() string {
 func (*Pull) ProtoMessage() {}
 
 func (x *Pull) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[23]
+	mi := &file_skein_v1_frames_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2841,7 +2913,7 @@ func (x *Pull) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pull.ProtoReflect.Descriptor instead.
 func (*Pull) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{23}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Pull) GetNumber() uint32 {
@@ -2896,7 +2968,7 @@ type Pulls struct {
 
 func (x *Pulls) Reset() {
 	*x = Pulls{}
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2908,7 +2980,7 @@ func (x *Pulls) String() string {
 func (*Pulls) ProtoMessage() {}
 
 func (x *Pulls) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[24]
+	mi := &file_skein_v1_frames_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2921,7 +2993,7 @@ func (x *Pulls) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pulls.ProtoReflect.Descriptor instead.
 func (*Pulls) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{24}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Pulls) GetPulls() []*Pull {
@@ -2954,7 +3026,7 @@ type Range struct {
 
 func (x *Range) Reset() {
 	*x = Range{}
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2966,7 +3038,7 @@ func (x *Range) String() string {
 func (*Range) ProtoMessage() {}
 
 func (x *Range) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[25]
+	mi := &file_skein_v1_frames_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2979,7 +3051,7 @@ func (x *Range) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Range.ProtoReflect.Descriptor instead.
 func (*Range) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{25}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Range) GetNumber() uint32 {
@@ -3056,7 +3128,7 @@ type Typing struct {
 
 func (x *Typing) Reset() {
 	*x = Typing{}
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3068,7 +3140,7 @@ func (x *Typing) String() string {
 func (*Typing) ProtoMessage() {}
 
 func (x *Typing) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[26]
+	mi := &file_skein_v1_frames_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3081,7 +3153,7 @@ func (x *Typing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Typing.ProtoReflect.Descriptor instead.
 func (*Typing) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{26}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Typing) GetConversation() string {
@@ -3117,7 +3189,7 @@ type Part struct {
 
 func (x *Part) Reset() {
 	*x = Part{}
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3129,7 +3201,7 @@ func (x *Part) String() string {
 func (*Part) ProtoMessage() {}
 
 func (x *Part) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[27]
+	mi := &file_skein_v1_frames_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3142,7 +3214,7 @@ func (x *Part) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Part.ProtoReflect.Descriptor instead.
 func (*Part) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Part) GetConversation() string {
@@ -3202,7 +3274,7 @@ type Signal struct {
 
 func (x *Signal) Reset() {
 	*x = Signal{}
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3214,7 +3286,7 @@ func (x *Signal) String() string {
 func (*Signal) ProtoMessage() {}
 
 func (x *Signal) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[28]
+	mi := &file_skein_v1_frames_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3227,7 +3299,7 @@ func (x *Signal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Signal.ProtoReflect.Descriptor instead.
 func (*Signal) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Signal) GetConversation() string {
@@ -3268,7 +3340,7 @@ type Renew struct {
 
 func (x *Renew) Reset() {
 	*x = Renew{}
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3280,7 +3352,7 @@ func (x *Renew) String() string {
 func (*Renew) ProtoMessage() {}
 
 func (x *Renew) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[29]
+	mi := &file_skein_v1_frames_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3293,7 +3365,7 @@ func (x *Renew) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renew.ProtoReflect.Descriptor instead.
 func (*Renew) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Renew) GetToken() string {
@@ -3312,7 +3384,7 @@ type Renewed struct {
 
 func (x *Renewed) Reset() {
 	*x = Renewed{}
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3324,7 +3396,7 @@ func (x *Renewed) String() string {
 func (*Renewed) ProtoMessage() {}
 
 func (x *Renewed) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[30]
+	mi := &file_skein_v1_frames_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3337,7 +3409,7 @@ func (x *Renewed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Renewed.ProtoReflect.Descriptor instead.
 func (*Renewed) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Renewed) GetTokenExpiresAtMs() int64 {
@@ -3357,7 +3429,7 @@ type Background struct {
 
 func (x *Background) Reset() {
 	*x = Background{}
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3369,7 +3441,7 @@ func (x *Background) String() string {
 func (*Background) ProtoMessage() {}
 
 func (x *Background) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[31]
+	mi := &file_skein_v1_frames_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3382,7 +3454,7 @@ func (x *Background) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Background.ProtoReflect.Descriptor instead.
 func (*Background) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Background) GetOn() bool {
@@ -3402,7 +3474,7 @@ type WatchPresence struct {
 
 func (x *WatchPresence) Reset() {
 	*x = WatchPresence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3414,7 +3486,7 @@ func (x *WatchPresence) String() string {
 func (*WatchPresence) ProtoMessage() {}
 
 func (x *WatchPresence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[32]
+	mi := &file_skein_v1_frames_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3427,7 +3499,7 @@ func (x *WatchPresence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchPresence.ProtoReflect.Descriptor instead.
 func (*WatchPresence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *WatchPresence) GetUsers() []string {
@@ -3449,7 +3521,7 @@ type Presence struct {
 
 func (x *Presence) Reset() {
 	*x = Presence{}
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3461,7 +3533,7 @@ func (x *Presence) String() string {
 func (*Presence) ProtoMessage() {}
 
 func (x *Presence) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[33]
+	mi := &file_skein_v1_frames_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3474,7 +3546,7 @@ func (x *Presence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Presence.ProtoReflect.Descriptor instead.
 func (*Presence) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Presence) GetUser() string {
@@ -3518,7 +3590,7 @@ type Call struct {
 
 func (x *Call) Reset() {
 	*x = Call{}
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3530,7 +3602,7 @@ func (x *Call) String() string {
 func (*Call) ProtoMessage() {}
 
 func (x *Call) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[34]
+	mi := &file_skein_v1_frames_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3543,7 +3615,7 @@ func (x *Call) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Call.ProtoReflect.Descriptor instead.
 func (*Call) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Call) GetNumber() uint32 {
@@ -3623,7 +3695,7 @@ type Result struct {
 
 func (x *Result) Reset() {
 	*x = Result{}
-	mi := &file_skein_v1_frames_proto_msgTypes[35]
+	mi := &file_skein_v1_frames_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3635,7 +3707,7 @@ func (x *Result) String() string {
 func (*Result) ProtoMessage() {}
 
 func (x *Result) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[35]
+	mi := &file_skein_v1_frames_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3648,7 +3720,7 @@ func (x *Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Result.ProtoReflect.Descriptor instead.
 func (*Result) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{35}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Result) GetNumber() uint32 {
@@ -3727,7 +3799,7 @@ type Ping struct {
 
 func (x *Ping) Reset() {
 	*x = Ping{}
-	mi := &file_skein_v1_frames_proto_msgTypes[36]
+	mi := &file_skein_v1_frames_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3739,7 +3811,7 @@ func (x *Ping) String() string {
 func (*Ping) ProtoMessage() {}
 
 func (x *Ping) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[36]
+	mi := &file_skein_v1_frames_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3752,7 +3824,7 @@ func (x *Ping) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ping.ProtoReflect.Descriptor instead.
 func (*Ping) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{36}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Ping) GetPosition() string {
@@ -3782,7 +3854,7 @@ type Pong struct {
 
 func (x *Pong) Reset() {
 	*x = Pong{}
-	mi := &file_skein_v1_frames_proto_msgTypes[37]
+	mi := &file_skein_v1_frames_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3794,7 +3866,7 @@ func (x *Pong) String() string {
 func (*Pong) ProtoMessage() {}
 
 func (x *Pong) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[37]
+	mi := &file_skein_v1_frames_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3807,7 +3879,7 @@ func (x *Pong) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pong.ProtoReflect.Descriptor instead.
 func (*Pong) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{37}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Pong) GetServerTimeMs() int64 {
@@ -3841,7 +3913,7 @@ type Heads struct {
 
 func (x *Heads) Reset() {
 	*x = Heads{}
-	mi := &file_skein_v1_frames_proto_msgTypes[38]
+	mi := &file_skein_v1_frames_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3853,7 +3925,7 @@ func (x *Heads) String() string {
 func (*Heads) ProtoMessage() {}
 
 func (x *Heads) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[38]
+	mi := &file_skein_v1_frames_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3866,7 +3938,7 @@ func (x *Heads) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heads.ProtoReflect.Descriptor instead.
 func (*Heads) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{38}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Heads) GetHeads() []*Head {
@@ -3886,7 +3958,7 @@ type Head struct {
 
 func (x *Head) Reset() {
 	*x = Head{}
-	mi := &file_skein_v1_frames_proto_msgTypes[39]
+	mi := &file_skein_v1_frames_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3898,7 +3970,7 @@ func (x *Head) String() string {
 func (*Head) ProtoMessage() {}
 
 func (x *Head) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[39]
+	mi := &file_skein_v1_frames_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3911,7 +3983,7 @@ func (x *Head) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Head.ProtoReflect.Descriptor instead.
 func (*Head) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{39}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Head) GetConversation() string {
@@ -3937,7 +4009,7 @@ type Resync struct {
 
 func (x *Resync) Reset() {
 	*x = Resync{}
-	mi := &file_skein_v1_frames_proto_msgTypes[40]
+	mi := &file_skein_v1_frames_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3949,7 +4021,7 @@ func (x *Resync) String() string {
 func (*Resync) ProtoMessage() {}
 
 func (x *Resync) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[40]
+	mi := &file_skein_v1_frames_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3962,7 +4034,7 @@ func (x *Resync) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Resync.ProtoReflect.Descriptor instead.
 func (*Resync) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{40}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{41}
 }
 
 // The server ends this session's connection and tells why; code `replaced` names the device that took its place.
@@ -3978,7 +4050,7 @@ type Kick struct {
 
 func (x *Kick) Reset() {
 	*x = Kick{}
-	mi := &file_skein_v1_frames_proto_msgTypes[41]
+	mi := &file_skein_v1_frames_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3990,7 +4062,7 @@ func (x *Kick) String() string {
 func (*Kick) ProtoMessage() {}
 
 func (x *Kick) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[41]
+	mi := &file_skein_v1_frames_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4003,7 +4075,7 @@ func (x *Kick) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Kick.ProtoReflect.Descriptor instead.
 func (*Kick) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{41}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Kick) GetError() *Error {
@@ -4037,7 +4109,7 @@ type GoAway struct {
 
 func (x *GoAway) Reset() {
 	*x = GoAway{}
-	mi := &file_skein_v1_frames_proto_msgTypes[42]
+	mi := &file_skein_v1_frames_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4049,7 +4121,7 @@ func (x *GoAway) String() string {
 func (*GoAway) ProtoMessage() {}
 
 func (x *GoAway) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[42]
+	mi := &file_skein_v1_frames_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4062,7 +4134,7 @@ func (x *GoAway) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoAway.ProtoReflect.Descriptor instead.
 func (*GoAway) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{42}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *GoAway) GetRetryAfterMs() uint32 {
@@ -4081,7 +4153,7 @@ type Bye struct {
 
 func (x *Bye) Reset() {
 	*x = Bye{}
-	mi := &file_skein_v1_frames_proto_msgTypes[43]
+	mi := &file_skein_v1_frames_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4093,7 +4165,7 @@ func (x *Bye) String() string {
 func (*Bye) ProtoMessage() {}
 
 func (x *Bye) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[43]
+	mi := &file_skein_v1_frames_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4106,7 +4178,7 @@ func (x *Bye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Bye.ProtoReflect.Descriptor instead.
 func (*Bye) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{43}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{44}
 }
 
 // What went wrong; the code is from proto/codes.json and its range tells what to do. SPEC §9.
@@ -4129,7 +4201,7 @@ type Error struct {
 
 func (x *Error) Reset() {
 	*x = Error{}
-	mi := &file_skein_v1_frames_proto_msgTypes[44]
+	mi := &file_skein_v1_frames_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4141,7 +4213,7 @@ func (x *Error) String() string {
 func (*Error) ProtoMessage() {}
 
 func (x *Error) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_frames_proto_msgTypes[44]
+	mi := &file_skein_v1_frames_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4154,7 +4226,7 @@ func (x *Error) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Error.ProtoReflect.Descriptor instead.
 func (*Error) Descriptor() ([]byte, []int) {
-	return file_skein_v1_frames_proto_rawDescGZIP(), []int{44}
+	return file_skein_v1_frames_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Error) GetCode() string {
@@ -4401,7 +4473,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\rconversations\x18\x04 \x03(\v2\x1b.skein.v1.ConversationStateR\rconversations\x12\x12\n" +
 	"\x04next\x18\x05 \x01(\tR\x04next\x12\x14\n" +
 	"\x05reset\x18\x06 \x01(\bR\x05reset\x12%\n" +
-	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\xb9\x05\n" +
+	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\xeb\x05\n" +
 	"\x11ConversationState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x14\n" +
@@ -4425,7 +4497,13 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04last\x18\x12 \x01(\v2\x10.skein.v1.NewestR\x04last\x12%\n" +
 	"\x04mine\x18\x13 \x01(\v2\x11.skein.v1.MyStateR\x04mine\x12'\n" +
 	"\x0funread_mentions\x18\x14 \x01(\x04R\x0eunreadMentions\x12!\n" +
-	"\fmention_seqs\x18\x15 \x03(\x04R\vmentionSeqs\"\xb8\x02\n" +
+	"\fmention_seqs\x18\x15 \x03(\x04R\vmentionSeqs\x120\n" +
+	"\tlifetimes\x18\x16 \x03(\v2\x12.skein.v1.LifetimeR\tlifetimes\"U\n" +
+	"\bLifetime\x12\x14\n" +
+	"\x05after\x18\x01 \x01(\x04R\x05after\x12\x14\n" +
+	"\x05until\x18\x02 \x01(\x04R\x05until\x12\x1d\n" +
+	"\n" +
+	"lifetime_s\x18\x03 \x01(\rR\tlifetimeS\"\xb8\x02\n" +
 	"\aMyState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x16\n" +
@@ -4557,7 +4635,7 @@ func file_skein_v1_frames_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_frames_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 47)
+var file_skein_v1_frames_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_skein_v1_frames_proto_goTypes = []any{
 	(DeviceClass)(0),          // 0: skein.v1.DeviceClass
 	(*ClientFrame)(nil),       // 1: skein.v1.ClientFrame
@@ -4580,43 +4658,44 @@ var file_skein_v1_frames_proto_goTypes = []any{
 	(*Sync)(nil),              // 18: skein.v1.Sync
 	(*SyncDelta)(nil),         // 19: skein.v1.SyncDelta
 	(*ConversationState)(nil), // 20: skein.v1.ConversationState
-	(*MyState)(nil),           // 21: skein.v1.MyState
-	(*SeqRange)(nil),          // 22: skein.v1.SeqRange
-	(*Window)(nil),            // 23: skein.v1.Window
-	(*Pull)(nil),              // 24: skein.v1.Pull
-	(*Pulls)(nil),             // 25: skein.v1.Pulls
-	(*Range)(nil),             // 26: skein.v1.Range
-	(*Typing)(nil),            // 27: skein.v1.Typing
-	(*Part)(nil),              // 28: skein.v1.Part
-	(*Signal)(nil),            // 29: skein.v1.Signal
-	(*Renew)(nil),             // 30: skein.v1.Renew
-	(*Renewed)(nil),           // 31: skein.v1.Renewed
-	(*Background)(nil),        // 32: skein.v1.Background
-	(*WatchPresence)(nil),     // 33: skein.v1.WatchPresence
-	(*Presence)(nil),          // 34: skein.v1.Presence
-	(*Call)(nil),              // 35: skein.v1.Call
-	(*Result)(nil),            // 36: skein.v1.Result
-	(*Ping)(nil),              // 37: skein.v1.Ping
-	(*Pong)(nil),              // 38: skein.v1.Pong
-	(*Heads)(nil),             // 39: skein.v1.Heads
-	(*Head)(nil),              // 40: skein.v1.Head
-	(*Resync)(nil),            // 41: skein.v1.Resync
-	(*Kick)(nil),              // 42: skein.v1.Kick
-	(*GoAway)(nil),            // 43: skein.v1.GoAway
-	(*Bye)(nil),               // 44: skein.v1.Bye
-	(*Error)(nil),             // 45: skein.v1.Error
-	nil,                       // 46: skein.v1.Send.ExtraEntry
-	nil,                       // 47: skein.v1.Edit.ExtraEntry
-	(*Content)(nil),           // 48: skein.v1.Content
-	(*Poll)(nil),              // 49: skein.v1.Poll
-	(GroupMention)(0),         // 50: skein.v1.GroupMention
-	(*React)(nil),             // 51: skein.v1.React
-	(*Vote)(nil),              // 52: skein.v1.Vote
-	(*PollEnd)(nil),           // 53: skein.v1.PollEnd
-	(*Pin)(nil),               // 54: skein.v1.Pin
-	(*Entry)(nil),             // 55: skein.v1.Entry
-	(*Newest)(nil),            // 56: skein.v1.Newest
-	(*structpb.Struct)(nil),   // 57: google.protobuf.Struct
+	(*Lifetime)(nil),          // 21: skein.v1.Lifetime
+	(*MyState)(nil),           // 22: skein.v1.MyState
+	(*SeqRange)(nil),          // 23: skein.v1.SeqRange
+	(*Window)(nil),            // 24: skein.v1.Window
+	(*Pull)(nil),              // 25: skein.v1.Pull
+	(*Pulls)(nil),             // 26: skein.v1.Pulls
+	(*Range)(nil),             // 27: skein.v1.Range
+	(*Typing)(nil),            // 28: skein.v1.Typing
+	(*Part)(nil),              // 29: skein.v1.Part
+	(*Signal)(nil),            // 30: skein.v1.Signal
+	(*Renew)(nil),             // 31: skein.v1.Renew
+	(*Renewed)(nil),           // 32: skein.v1.Renewed
+	(*Background)(nil),        // 33: skein.v1.Background
+	(*WatchPresence)(nil),     // 34: skein.v1.WatchPresence
+	(*Presence)(nil),          // 35: skein.v1.Presence
+	(*Call)(nil),              // 36: skein.v1.Call
+	(*Result)(nil),            // 37: skein.v1.Result
+	(*Ping)(nil),              // 38: skein.v1.Ping
+	(*Pong)(nil),              // 39: skein.v1.Pong
+	(*Heads)(nil),             // 40: skein.v1.Heads
+	(*Head)(nil),              // 41: skein.v1.Head
+	(*Resync)(nil),            // 42: skein.v1.Resync
+	(*Kick)(nil),              // 43: skein.v1.Kick
+	(*GoAway)(nil),            // 44: skein.v1.GoAway
+	(*Bye)(nil),               // 45: skein.v1.Bye
+	(*Error)(nil),             // 46: skein.v1.Error
+	nil,                       // 47: skein.v1.Send.ExtraEntry
+	nil,                       // 48: skein.v1.Edit.ExtraEntry
+	(*Content)(nil),           // 49: skein.v1.Content
+	(*Poll)(nil),              // 50: skein.v1.Poll
+	(GroupMention)(0),         // 51: skein.v1.GroupMention
+	(*React)(nil),             // 52: skein.v1.React
+	(*Vote)(nil),              // 53: skein.v1.Vote
+	(*PollEnd)(nil),           // 54: skein.v1.PollEnd
+	(*Pin)(nil),               // 55: skein.v1.Pin
+	(*Entry)(nil),             // 56: skein.v1.Entry
+	(*Newest)(nil),            // 57: skein.v1.Newest
+	(*structpb.Struct)(nil),   // 58: google.protobuf.Struct
 }
 var file_skein_v1_frames_proto_depIdxs = []int32{
 	4,  // 0: skein.v1.ClientFrame.hello:type_name -> skein.v1.Hello
@@ -4624,17 +4703,17 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	14, // 2: skein.v1.ClientFrame.received:type_name -> skein.v1.Received
 	15, // 3: skein.v1.ClientFrame.read:type_name -> skein.v1.Read
 	18, // 4: skein.v1.ClientFrame.sync:type_name -> skein.v1.Sync
-	24, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
-	27, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
-	33, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
-	35, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
-	37, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
-	38, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
-	44, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
-	25, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
-	29, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
-	30, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
-	32, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
+	25, // 5: skein.v1.ClientFrame.pull:type_name -> skein.v1.Pull
+	28, // 6: skein.v1.ClientFrame.typing:type_name -> skein.v1.Typing
+	34, // 7: skein.v1.ClientFrame.watch_presence:type_name -> skein.v1.WatchPresence
+	36, // 8: skein.v1.ClientFrame.call:type_name -> skein.v1.Call
+	38, // 9: skein.v1.ClientFrame.ping:type_name -> skein.v1.Ping
+	39, // 10: skein.v1.ClientFrame.pong:type_name -> skein.v1.Pong
+	45, // 11: skein.v1.ClientFrame.bye:type_name -> skein.v1.Bye
+	26, // 12: skein.v1.ClientFrame.pulls:type_name -> skein.v1.Pulls
+	30, // 13: skein.v1.ClientFrame.signal:type_name -> skein.v1.Signal
+	31, // 14: skein.v1.ClientFrame.renew:type_name -> skein.v1.Renew
+	33, // 15: skein.v1.ClientFrame.background:type_name -> skein.v1.Background
 	10, // 16: skein.v1.ClientFrame.amend:type_name -> skein.v1.Amend
 	5,  // 17: skein.v1.ServerFrame.welcome:type_name -> skein.v1.Welcome
 	12, // 18: skein.v1.ServerFrame.send_ack:type_name -> skein.v1.SendAck
@@ -4642,21 +4721,21 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	17, // 20: skein.v1.ServerFrame.push:type_name -> skein.v1.Push
 	16, // 21: skein.v1.ServerFrame.receipt:type_name -> skein.v1.Receipt
 	19, // 22: skein.v1.ServerFrame.sync_delta:type_name -> skein.v1.SyncDelta
-	26, // 23: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
-	27, // 24: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
-	34, // 25: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
-	36, // 26: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
-	38, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
-	37, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
-	39, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
-	41, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
-	42, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
-	43, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
-	45, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
-	21, // 34: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
-	29, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
-	31, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
-	28, // 37: skein.v1.ServerFrame.part:type_name -> skein.v1.Part
+	27, // 23: skein.v1.ServerFrame.range:type_name -> skein.v1.Range
+	28, // 24: skein.v1.ServerFrame.typing:type_name -> skein.v1.Typing
+	35, // 25: skein.v1.ServerFrame.presence:type_name -> skein.v1.Presence
+	37, // 26: skein.v1.ServerFrame.result:type_name -> skein.v1.Result
+	39, // 27: skein.v1.ServerFrame.pong:type_name -> skein.v1.Pong
+	38, // 28: skein.v1.ServerFrame.ping:type_name -> skein.v1.Ping
+	40, // 29: skein.v1.ServerFrame.heads:type_name -> skein.v1.Heads
+	42, // 30: skein.v1.ServerFrame.resync:type_name -> skein.v1.Resync
+	43, // 31: skein.v1.ServerFrame.kick:type_name -> skein.v1.Kick
+	44, // 32: skein.v1.ServerFrame.go_away:type_name -> skein.v1.GoAway
+	46, // 33: skein.v1.ServerFrame.error:type_name -> skein.v1.Error
+	22, // 34: skein.v1.ServerFrame.my_state:type_name -> skein.v1.MyState
+	30, // 35: skein.v1.ServerFrame.signal:type_name -> skein.v1.Signal
+	32, // 36: skein.v1.ServerFrame.renewed:type_name -> skein.v1.Renewed
+	29, // 37: skein.v1.ServerFrame.part:type_name -> skein.v1.Part
 	0,  // 38: skein.v1.Device.class:type_name -> skein.v1.DeviceClass
 	3,  // 39: skein.v1.Hello.device:type_name -> skein.v1.Device
 	18, // 40: skein.v1.Hello.sync:type_name -> skein.v1.Sync
@@ -4667,45 +4746,46 @@ var file_skein_v1_frames_proto_depIdxs = []int32{
 	8,  // 45: skein.v1.Limits.reads:type_name -> skein.v1.Rate
 	8,  // 46: skein.v1.Limits.calls:type_name -> skein.v1.Rate
 	8,  // 47: skein.v1.Limits.signals:type_name -> skein.v1.Rate
-	48, // 48: skein.v1.Send.content:type_name -> skein.v1.Content
-	46, // 49: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
-	49, // 50: skein.v1.Send.poll:type_name -> skein.v1.Poll
-	50, // 51: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
+	49, // 48: skein.v1.Send.content:type_name -> skein.v1.Content
+	47, // 49: skein.v1.Send.extra:type_name -> skein.v1.Send.ExtraEntry
+	50, // 50: skein.v1.Send.poll:type_name -> skein.v1.Poll
+	51, // 51: skein.v1.Send.group_mention:type_name -> skein.v1.GroupMention
 	11, // 52: skein.v1.Amend.edit:type_name -> skein.v1.Edit
-	51, // 53: skein.v1.Amend.react:type_name -> skein.v1.React
-	52, // 54: skein.v1.Amend.vote:type_name -> skein.v1.Vote
-	53, // 55: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
-	54, // 56: skein.v1.Amend.pin:type_name -> skein.v1.Pin
-	48, // 57: skein.v1.Edit.content:type_name -> skein.v1.Content
-	47, // 58: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
-	50, // 59: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
-	45, // 60: skein.v1.SendError.error:type_name -> skein.v1.Error
-	55, // 61: skein.v1.Push.entries:type_name -> skein.v1.Entry
-	56, // 62: skein.v1.Sync.newest:type_name -> skein.v1.Newest
+	52, // 53: skein.v1.Amend.react:type_name -> skein.v1.React
+	53, // 54: skein.v1.Amend.vote:type_name -> skein.v1.Vote
+	54, // 55: skein.v1.Amend.end_poll:type_name -> skein.v1.PollEnd
+	55, // 56: skein.v1.Amend.pin:type_name -> skein.v1.Pin
+	49, // 57: skein.v1.Edit.content:type_name -> skein.v1.Content
+	48, // 58: skein.v1.Edit.extra:type_name -> skein.v1.Edit.ExtraEntry
+	51, // 59: skein.v1.Edit.group_mention:type_name -> skein.v1.GroupMention
+	46, // 60: skein.v1.SendError.error:type_name -> skein.v1.Error
+	56, // 61: skein.v1.Push.entries:type_name -> skein.v1.Entry
+	57, // 62: skein.v1.Sync.newest:type_name -> skein.v1.Newest
 	20, // 63: skein.v1.SyncDelta.conversations:type_name -> skein.v1.ConversationState
-	45, // 64: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
-	55, // 65: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
-	23, // 66: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
-	55, // 67: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
-	56, // 68: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
-	21, // 69: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
-	22, // 70: skein.v1.MyState.deleted:type_name -> skein.v1.SeqRange
-	24, // 71: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
-	55, // 72: skein.v1.Range.entries:type_name -> skein.v1.Entry
-	45, // 73: skein.v1.Range.error:type_name -> skein.v1.Error
-	55, // 74: skein.v1.Range.touched:type_name -> skein.v1.Entry
-	56, // 75: skein.v1.Range.last:type_name -> skein.v1.Newest
-	57, // 76: skein.v1.Call.json:type_name -> google.protobuf.Struct
-	57, // 77: skein.v1.Result.json:type_name -> google.protobuf.Struct
-	45, // 78: skein.v1.Result.error:type_name -> skein.v1.Error
-	40, // 79: skein.v1.Heads.heads:type_name -> skein.v1.Head
-	45, // 80: skein.v1.Kick.error:type_name -> skein.v1.Error
-	3,  // 81: skein.v1.Kick.by:type_name -> skein.v1.Device
-	82, // [82:82] is the sub-list for method output_type
-	82, // [82:82] is the sub-list for method input_type
-	82, // [82:82] is the sub-list for extension type_name
-	82, // [82:82] is the sub-list for extension extendee
-	0,  // [0:82] is the sub-list for field type_name
+	46, // 64: skein.v1.SyncDelta.error:type_name -> skein.v1.Error
+	56, // 65: skein.v1.ConversationState.entries:type_name -> skein.v1.Entry
+	24, // 66: skein.v1.ConversationState.earlier:type_name -> skein.v1.Window
+	56, // 67: skein.v1.ConversationState.touched:type_name -> skein.v1.Entry
+	57, // 68: skein.v1.ConversationState.last:type_name -> skein.v1.Newest
+	22, // 69: skein.v1.ConversationState.mine:type_name -> skein.v1.MyState
+	21, // 70: skein.v1.ConversationState.lifetimes:type_name -> skein.v1.Lifetime
+	23, // 71: skein.v1.MyState.deleted:type_name -> skein.v1.SeqRange
+	25, // 72: skein.v1.Pulls.pulls:type_name -> skein.v1.Pull
+	56, // 73: skein.v1.Range.entries:type_name -> skein.v1.Entry
+	46, // 74: skein.v1.Range.error:type_name -> skein.v1.Error
+	56, // 75: skein.v1.Range.touched:type_name -> skein.v1.Entry
+	57, // 76: skein.v1.Range.last:type_name -> skein.v1.Newest
+	58, // 77: skein.v1.Call.json:type_name -> google.protobuf.Struct
+	58, // 78: skein.v1.Result.json:type_name -> google.protobuf.Struct
+	46, // 79: skein.v1.Result.error:type_name -> skein.v1.Error
+	41, // 80: skein.v1.Heads.heads:type_name -> skein.v1.Head
+	46, // 81: skein.v1.Kick.error:type_name -> skein.v1.Error
+	3,  // 82: skein.v1.Kick.by:type_name -> skein.v1.Device
+	83, // [83:83] is the sub-list for method output_type
+	83, // [83:83] is the sub-list for method input_type
+	83, // [83:83] is the sub-list for extension type_name
+	83, // [83:83] is the sub-list for extension extendee
+	0,  // [0:83] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_frames_proto_init() }
@@ -4763,23 +4843,23 @@ func file_skein_v1_frames_proto_init() {
 		(*Amend_EndPoll)(nil),
 		(*Amend_Pin)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[34].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[35].OneofWrappers = []any{
 		(*Call_Body)(nil),
 		(*Call_Json)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[35].OneofWrappers = []any{
+	file_skein_v1_frames_proto_msgTypes[36].OneofWrappers = []any{
 		(*Result_Body)(nil),
 		(*Result_Json)(nil),
 		(*Result_Error)(nil),
 	}
-	file_skein_v1_frames_proto_msgTypes[36].OneofWrappers = []any{}
+	file_skein_v1_frames_proto_msgTypes[37].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_frames_proto_rawDesc), len(file_skein_v1_frames_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   47,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

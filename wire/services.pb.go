@@ -9424,6 +9424,95 @@ func (x *SetMyStateRequest) GetFolder() string {
 	return ""
 }
 
+type SetLifetimeRequest struct {
+	state        protoimpl.MessageState `protogen:"open.v1"`
+	Conversation string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	// Seconds, 60 to 31,536,000 (365 days); 0: messages stay.
+	LifetimeS     uint32 `protobuf:"varint,2,opt,name=lifetime_s,json=lifetimeS,proto3" json:"lifetime_s,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetLifetimeRequest) Reset() {
+	*x = SetLifetimeRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[160]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetLifetimeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetLifetimeRequest) ProtoMessage() {}
+
+func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[160]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetLifetimeRequest.ProtoReflect.Descriptor instead.
+func (*SetLifetimeRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+}
+
+func (x *SetLifetimeRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *SetLifetimeRequest) GetLifetimeS() uint32 {
+	if x != nil {
+		return x.LifetimeS
+	}
+	return 0
+}
+
+type SetLifetimeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetLifetimeResponse) Reset() {
+	*x = SetLifetimeResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[161]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetLifetimeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetLifetimeResponse) ProtoMessage() {}
+
+func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[161]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetLifetimeResponse.ProtoReflect.Descriptor instead.
+func (*SetLifetimeResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+}
+
 type SetMyStateResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	State         *MyState               `protobuf:"bytes,1,opt,name=state,proto3" json:"state,omitempty"`
@@ -9433,7 +9522,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9445,7 +9534,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9458,7 +9547,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -9479,7 +9568,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9491,7 +9580,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9504,7 +9593,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -9537,7 +9626,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9549,7 +9638,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9562,7 +9651,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -9588,7 +9677,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9600,7 +9689,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9613,7 +9702,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -9653,7 +9742,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9665,7 +9754,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9678,7 +9767,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -9699,7 +9788,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9711,7 +9800,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9724,7 +9813,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -9757,7 +9846,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9769,7 +9858,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9782,7 +9871,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -9803,7 +9892,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9815,7 +9904,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9828,7 +9917,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -9855,7 +9944,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9867,7 +9956,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9880,7 +9969,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -9906,7 +9995,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9918,7 +10007,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9931,7 +10020,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -9950,7 +10039,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9962,7 +10051,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9975,7 +10064,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -9996,7 +10085,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10008,7 +10097,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10021,7 +10110,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -10047,7 +10136,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10059,7 +10148,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10072,7 +10161,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -10099,7 +10188,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10111,7 +10200,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10124,7 +10213,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -10171,7 +10260,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10183,7 +10272,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10196,7 +10285,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -10828,7 +10917,12 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06_draftB\x10\n" +
 	"\x0e_cleared_belowB\t\n" +
 	"\a_unreadB\t\n" +
-	"\a_folder\"=\n" +
+	"\a_folder\"W\n" +
+	"\x12SetLifetimeRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1d\n" +
+	"\n" +
+	"lifetime_s\x18\x02 \x01(\rR\tlifetimeS\"\x15\n" +
+	"\x13SetLifetimeResponse\"=\n" +
 	"\x12SetMyStateResponse\x12'\n" +
 	"\x05state\x18\x01 \x01(\v2\x11.skein.v1.MyStateR\x05state\"_\n" +
 	"\x11ClaimAdminRequest\x12\x12\n" +
@@ -10963,7 +11057,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x10ListJoinRequests\x12!.skein.v1.ListJoinRequestsRequest\x1a\".skein.v1.ListJoinRequestsResponse\x12J\n" +
 	"\vApproveJoin\x12\x1c.skein.v1.ApproveJoinRequest\x1a\x1d.skein.v1.ApproveJoinResponse\x12G\n" +
 	"\n" +
-	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\x97\x0e\n" +
+	"RefuseJoin\x12\x1b.skein.v1.RefuseJoinRequest\x1a\x1c.skein.v1.RefuseJoinResponse2\xe3\x0e\n" +
 	"\x0eMessageService\x12J\n" +
 	"\vSendMessage\x12\x1c.skein.v1.SendMessageRequest\x1a\x1d.skein.v1.SendMessageResponse\x12P\n" +
 	"\rRecallMessage\x12\x1e.skein.v1.RecallMessageRequest\x1a\x1f.skein.v1.RecallMessageResponse\x12J\n" +
@@ -10978,7 +11072,8 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\tListVotes\x12\x1a.skein.v1.ListVotesRequest\x1a\x1b.skein.v1.ListVotesResponse\x12G\n" +
 	"\n" +
 	"PinMessage\x12\x1b.skein.v1.PinMessageRequest\x1a\x1c.skein.v1.PinMessageResponse\x12A\n" +
-	"\bListPins\x12\x19.skein.v1.ListPinsRequest\x1a\x1a.skein.v1.ListPinsResponse\x12V\n" +
+	"\bListPins\x12\x19.skein.v1.ListPinsRequest\x1a\x1a.skein.v1.ListPinsResponse\x12J\n" +
+	"\vSetLifetime\x12\x1c.skein.v1.SetLifetimeRequest\x1a\x1d.skein.v1.SetLifetimeResponse\x12V\n" +
 	"\x0fForwardMessages\x12 .skein.v1.ForwardMessagesRequest\x1a!.skein.v1.ForwardMessagesResponse\x12P\n" +
 	"\rStreamMessage\x12\x1e.skein.v1.StreamMessageRequest\x1a\x1f.skein.v1.StreamMessageResponse\x12M\n" +
 	"\fListMentions\x12\x1d.skein.v1.ListMentionsRequest\x1a\x1e.skein.v1.ListMentionsResponse\x12V\n" +
@@ -11015,7 +11110,7 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 182)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 184)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
@@ -11183,59 +11278,61 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(*MarkReadRequest)(nil),           // 163: skein.v1.MarkReadRequest
 	(*MarkReadResponse)(nil),          // 164: skein.v1.MarkReadResponse
 	(*SetMyStateRequest)(nil),         // 165: skein.v1.SetMyStateRequest
-	(*SetMyStateResponse)(nil),        // 166: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 167: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 168: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 169: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 170: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 171: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 172: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 173: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 174: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 175: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 176: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 177: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 178: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 179: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 180: skein.v1.CreateGroupForResponse
-	nil,                               // 181: skein.v1.User.ExtraEntry
-	nil,                               // 182: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                               // 183: skein.v1.Group.ExtraEntry
-	nil,                               // 184: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 185: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 186: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 187: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 188: skein.v1.Device
-	(Role)(0),                         // 189: skein.v1.Role
-	(GroupPower)(0),                   // 190: skein.v1.GroupPower
-	(JoinMode)(0),                     // 191: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 192: skein.v1.GroupHistory
-	(*Content)(nil),                   // 193: skein.v1.Content
-	(*Poll)(nil),                      // 194: skein.v1.Poll
-	(GroupMention)(0),                 // 195: skein.v1.GroupMention
-	(*Error)(nil),                     // 196: skein.v1.Error
-	(*Entry)(nil),                     // 197: skein.v1.Entry
-	(*Newest)(nil),                    // 198: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 199: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 200: skein.v1.MyState
-	(*GroupChange)(nil),               // 201: skein.v1.GroupChange
+	(*SetLifetimeRequest)(nil),        // 166: skein.v1.SetLifetimeRequest
+	(*SetLifetimeResponse)(nil),       // 167: skein.v1.SetLifetimeResponse
+	(*SetMyStateResponse)(nil),        // 168: skein.v1.SetMyStateResponse
+	(*ClaimAdminRequest)(nil),         // 169: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 170: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 171: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 172: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 173: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 174: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 175: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 176: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 177: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 178: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 179: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 180: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 181: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 182: skein.v1.CreateGroupForResponse
+	nil,                               // 183: skein.v1.User.ExtraEntry
+	nil,                               // 184: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                               // 185: skein.v1.Group.ExtraEntry
+	nil,                               // 186: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 187: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 188: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 189: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 190: skein.v1.Device
+	(Role)(0),                         // 191: skein.v1.Role
+	(GroupPower)(0),                   // 192: skein.v1.GroupPower
+	(JoinMode)(0),                     // 193: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 194: skein.v1.GroupHistory
+	(*Content)(nil),                   // 195: skein.v1.Content
+	(*Poll)(nil),                      // 196: skein.v1.Poll
+	(GroupMention)(0),                 // 197: skein.v1.GroupMention
+	(*Error)(nil),                     // 198: skein.v1.Error
+	(*Entry)(nil),                     // 199: skein.v1.Entry
+	(*Newest)(nil),                    // 200: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 201: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 202: skein.v1.MyState
+	(*GroupChange)(nil),               // 203: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	188, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	190, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	6,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	188, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	190, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	6,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	6,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	17,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	188, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	181, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	190, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	183, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
 	22,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
 	22,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
 	22,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 11: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	3,   // 12: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 13: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	182, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	184, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	2,   // 15: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
 	22,  // 16: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 17: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
@@ -11247,29 +11344,29 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	31,  // 23: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
 	31,  // 24: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
 	31,  // 25: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	189, // 26: skein.v1.Group.role:type_name -> skein.v1.Role
-	183, // 27: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	190, // 28: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	190, // 29: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	190, // 30: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	191, // 31: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	192, // 32: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	190, // 33: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	189, // 34: skein.v1.Member.role:type_name -> skein.v1.Role
+	191, // 26: skein.v1.Group.role:type_name -> skein.v1.Role
+	185, // 27: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	192, // 28: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	192, // 29: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	192, // 30: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	193, // 31: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	194, // 32: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	192, // 33: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	191, // 34: skein.v1.Member.role:type_name -> skein.v1.Role
 	50,  // 35: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
 	50,  // 36: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
 	50,  // 37: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	184, // 38: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	190, // 39: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	190, // 40: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	190, // 41: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	191, // 42: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	192, // 43: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	190, // 44: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	186, // 38: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	192, // 39: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	192, // 40: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	192, // 41: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	193, // 42: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	194, // 43: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	192, // 44: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
 	50,  // 45: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	189, // 46: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	191, // 46: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
 	51,  // 47: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	189, // 48: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	191, // 48: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
 	78,  // 49: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
 	85,  // 50: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
 	50,  // 51: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
@@ -11277,44 +11374,44 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	92,  // 53: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
 	50,  // 54: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
 	103, // 55: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	193, // 56: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	185, // 57: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	194, // 58: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	195, // 59: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	193, // 60: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
-	193, // 61: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	186, // 62: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	195, // 63: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	195, // 56: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	187, // 57: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	196, // 58: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	197, // 59: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	195, // 60: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	195, // 61: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	188, // 62: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	197, // 63: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
 	124, // 64: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	193, // 65: skein.v1.Edited.content:type_name -> skein.v1.Content
-	187, // 66: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	195, // 67: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	195, // 65: skein.v1.Edited.content:type_name -> skein.v1.Content
+	189, // 66: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	197, // 67: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
 	131, // 68: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
 	156, // 69: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
 	139, // 70: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
 	140, // 71: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
 	142, // 72: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	196, // 73: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	197, // 74: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	198, // 73: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	199, // 74: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
 	114, // 75: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
 	114, // 76: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
 	5,   // 77: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	196, // 78: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	198, // 78: skein.v1.Scheduled.error:type_name -> skein.v1.Error
 	149, // 79: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
 	114, // 80: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	197, // 81: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	197, // 82: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	197, // 83: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	198, // 84: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	199, // 85: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	200, // 86: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	199, // 81: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	199, // 82: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	199, // 83: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	200, // 84: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	201, // 85: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	202, // 86: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
 	6,   // 87: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	188, // 88: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	190, // 88: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
 	6,   // 89: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
 	22,  // 90: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
 	22,  // 91: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
 	17,  // 92: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	201, // 93: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	203, // 93: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
 	50,  // 94: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
 	7,   // 95: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
 	9,   // 96: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
@@ -11377,105 +11474,107 @@ var file_skein_v1_services_proto_depIdxs = []int32{
 	136, // 153: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
 	143, // 154: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
 	145, // 155: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	138, // 156: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	116, // 157: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
-	157, // 158: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	147, // 159: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	150, // 160: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	152, // 161: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	154, // 162: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	159, // 163: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	161, // 164: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	163, // 165: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	165, // 166: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	167, // 167: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	169, // 168: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	171, // 169: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	173, // 170: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	175, // 171: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	177, // 172: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	179, // 173: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	8,   // 174: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	10,  // 175: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	12,  // 176: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	14,  // 177: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	16,  // 178: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	19,  // 179: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	21,  // 180: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	24,  // 181: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	26,  // 182: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	28,  // 183: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	30,  // 184: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	33,  // 185: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	35,  // 186: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	37,  // 187: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	39,  // 188: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	41,  // 189: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	43,  // 190: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	45,  // 191: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	47,  // 192: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	49,  // 193: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	53,  // 194: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	55,  // 195: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	57,  // 196: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	59,  // 197: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	61,  // 198: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	63,  // 199: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	65,  // 200: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	67,  // 201: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	69,  // 202: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	71,  // 203: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	73,  // 204: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	75,  // 205: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	77,  // 206: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	80,  // 207: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	82,  // 208: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	84,  // 209: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	87,  // 210: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	89,  // 211: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	91,  // 212: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	94,  // 213: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	96,  // 214: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	98,  // 215: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	100, // 216: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	102, // 217: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	105, // 218: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	107, // 219: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	109, // 220: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	111, // 221: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	113, // 222: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	115, // 223: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	119, // 224: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	121, // 225: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	123, // 226: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	126, // 227: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	128, // 228: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	130, // 229: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	133, // 230: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	135, // 231: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	137, // 232: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	144, // 233: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	146, // 234: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	141, // 235: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	117, // 236: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
-	158, // 237: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	148, // 238: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	151, // 239: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	153, // 240: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	155, // 241: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	160, // 242: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	162, // 243: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	164, // 244: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	166, // 245: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	168, // 246: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	170, // 247: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	172, // 248: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	174, // 249: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	176, // 250: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	178, // 251: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	180, // 252: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	174, // [174:253] is the sub-list for method output_type
-	95,  // [95:174] is the sub-list for method input_type
+	166, // 156: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
+	138, // 157: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	116, // 158: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	157, // 159: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	147, // 160: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	150, // 161: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	152, // 162: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	154, // 163: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	159, // 164: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	161, // 165: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	163, // 166: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	165, // 167: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	169, // 168: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	171, // 169: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	173, // 170: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	175, // 171: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	177, // 172: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	179, // 173: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	181, // 174: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	8,   // 175: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	10,  // 176: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	12,  // 177: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	14,  // 178: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	16,  // 179: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	19,  // 180: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	21,  // 181: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	24,  // 182: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	26,  // 183: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	28,  // 184: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	30,  // 185: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	33,  // 186: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	35,  // 187: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	37,  // 188: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	39,  // 189: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	41,  // 190: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	43,  // 191: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	45,  // 192: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	47,  // 193: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	49,  // 194: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	53,  // 195: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	55,  // 196: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	57,  // 197: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	59,  // 198: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	61,  // 199: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	63,  // 200: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	65,  // 201: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	67,  // 202: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	69,  // 203: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	71,  // 204: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	73,  // 205: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	75,  // 206: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	77,  // 207: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	80,  // 208: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	82,  // 209: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	84,  // 210: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	87,  // 211: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	89,  // 212: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	91,  // 213: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	94,  // 214: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	96,  // 215: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	98,  // 216: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	100, // 217: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	102, // 218: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	105, // 219: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	107, // 220: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	109, // 221: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	111, // 222: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	113, // 223: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	115, // 224: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	119, // 225: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	121, // 226: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	123, // 227: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	126, // 228: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	128, // 229: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	130, // 230: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	133, // 231: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	135, // 232: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	137, // 233: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	144, // 234: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	146, // 235: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	167, // 236: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
+	141, // 237: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	117, // 238: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	158, // 239: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	148, // 240: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	151, // 241: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	153, // 242: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	155, // 243: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	160, // 244: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	162, // 245: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	164, // 246: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	168, // 247: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	170, // 248: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	172, // 249: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	174, // 250: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	176, // 251: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	178, // 252: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	180, // 253: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	182, // 254: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	175, // [175:255] is the sub-list for method output_type
+	95,  // [95:175] is the sub-list for method input_type
 	95,  // [95:95] is the sub-list for extension type_name
 	95,  // [95:95] is the sub-list for extension extendee
 	0,   // [0:95] is the sub-list for field type_name
@@ -11497,7 +11596,7 @@ func file_skein_v1_services_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   182,
+			NumMessages:   184,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

@@ -282,6 +282,16 @@ func deltaVectors(message *wire.Entry) []frameVector {
 				Mine: &wire.MyState{Conversation: "dm:ann:bob", Revision: 2, Pinned: true},
 			}},
 		})},
+		{"push_lifetime", "the entry from which on messages disappear", wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{{
+			Conversation: "grp:g1", Seq: 20, Id: make([]byte, 16), Sender: "ann", StoredAtMs: 10, Kind: wire.EntryKind_ENTRY_KIND_EVENT, Count: 10, Pos: 17,
+			Event: &wire.Event{Type: wire.EventType_EVENT_TYPE_LIFETIME_CHANGED, LifetimeS: 86_400},
+		}}})},
+		{"sync_delta_lifetimes", "SPEC §4.27: a period in which messages disappear, of which some are gone, and the one that goes on", wire.NewServerFrame(&wire.SyncDelta{
+			Number: 3, Timeline: "t-7", Position: "1a.2c", Conversations: []*wire.ConversationState{{
+				Conversation: "dm:ann:bob", Seq: 19, Count: 17, FirstSeq: 7, Earlier: []*wire.Window{{FirstSeq: 1, UntilSeq: 4, Hidden: 2}},
+				Lifetimes: []*wire.Lifetime{{After: 4, Until: 9, LifetimeS: 60}, {After: 10, LifetimeS: 31_536_000}},
+			}},
+		})},
 		{"my_state", "SPEC §4.8", wire.NewServerFrame(&wire.MyState{
 			Conversation: "dm:ann:bob", Revision: 3, Pinned: true, MutedUntilMs: 1_900_000_000_123, Hidden: true, Draft: "dear b", ClearedBelow: 5, Unread: true,
 		})},

@@ -133,7 +133,7 @@ func digits(least, most int) string {
 // that their type describes (see Bounds). TestEveryFieldHasBounds holds it.
 func fieldBounds() map[string]Bounds {
 	all := make(map[string]Bounds, 200)
-	for _, part := range []map[string]Bounds{accountBounds(), contactBounds(), groupBounds(), joinBounds(), linkBounds(), messageBounds(), amendBounds(), streamBounds(), forwardBounds(), adminBounds(), stateBounds()} {
+	for _, part := range []map[string]Bounds{accountBounds(), contactBounds(), groupBounds(), joinBounds(), linkBounds(), messageBounds(), amendBounds(), streamBounds(), lifetimeBounds(), forwardBounds(), adminBounds(), stateBounds()} {
 		for name, b := range part {
 			all[name] = b
 		}
@@ -535,7 +535,7 @@ func stateBounds() map[string]Bounds {
 		"ConversationState.peer_read":       seq(),
 		"ConversationState.title":           line(maxNameChars),
 		"ConversationState.entries":         list(500),
-		"ConversationState.earlier":         list(64),
+		"ConversationState.earlier":         list(128),
 		"ConversationState.recalled":        count(),
 		"ConversationState.recalled_seqs":   {Min: 1, Max: math.MaxUint64, MaxItems: 1000},
 		"ConversationState.unread_mentions": count(),

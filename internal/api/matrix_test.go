@@ -316,6 +316,15 @@ var matrix = []cell{
 	{"MessageService/ForwardMessages", "bob's feed", nobody, func(s *scene) proto.Message {
 		return &wire.ForwardMessagesRequest{Conversation: s.chat, Messages: []*wire.ForwardSource{{Conversation: "me:" + s.bob.id, Seq: 1}}, Merge: &wire.ForwardMerge{Title: "x"}}
 	}},
+	{"MessageService/SetLifetime", "group", groupMgr, func(s *scene) proto.Message {
+		return &wire.SetLifetimeRequest{Conversation: s.group, LifetimeS: 86400}
+	}},
+	{"MessageService/SetLifetime", "chat", friends, func(s *scene) proto.Message {
+		return &wire.SetLifetimeRequest{Conversation: s.chat, LifetimeS: 86400}
+	}},
+	{"MessageService/SetLifetime", "own feed", feed, func(s *scene) proto.Message {
+		return &wire.SetLifetimeRequest{Conversation: "me:" + cmpOr(s.me.id, "x"), LifetimeS: 86400}
+	}},
 	{"MessageService/PinMessage", "own feed", feed, func(s *scene) proto.Message {
 		return &wire.PinMessageRequest{Conversation: "me:" + cmpOr(s.me.id, "x"), Seq: 1}
 	}},

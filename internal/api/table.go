@@ -100,6 +100,7 @@ func (c *Calls) messageRows() []row {
 		newMaker("MessageService/EndPoll", User, ClassSend, small, c.endPoll),
 		newRow("MessageService/ListVotes", User, ClassRead, small, c.listVotes),
 		newMaker("MessageService/PinMessage", User, ClassSend, small, c.pinMessage),
+		newRow("MessageService/SetLifetime", User, ClassWrite, small, c.setLifetime),
 		newRow("MessageService/ListPins", User, ClassRead, small, c.listPins),
 		newMaker("MessageService/ForwardMessages", User, ClassSend, entry, c.forwardMessages),
 		newRow("MessageService/ListMentions", User, ClassRead, small, c.listMentions),

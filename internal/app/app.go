@@ -240,6 +240,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 			StoreEvery: time.Duration(c.Messaging.StreamStore), StoreBytes: streamStoreBytes, Silence: time.Duration(c.Messaging.StreamSilence),
 			PerUser: c.Messaging.StreamsPerUser, MaxBytes: contract.MaxContentBytes,
 		},
+		Periods:  a.directory,
 		OnFailed: func(err error) { a.failed <- err },
 	}
 	if len(a.followers) > 0 {
@@ -258,7 +259,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	shared := a.shared != nil
 	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Applied: m.applied, Shared: shared, Logger: a.log, Registerer: a.metrics})
 	m.outbox = a.outbox
-	contacts := contact.Options{Control: gateways.Control, Shared: shared, RequestsLast: time.Duration(c.Accounts.RequestsLast)}
+	contacts := contact.Options{Control: gateways.Control, Shared: shared, RequestsLast: time.Duration(c.Accounts.RequestsLast), Lifetimes: a.directory}
 	if a.node != nil {
 		contacts.Changed = a.node.Forget
 	}

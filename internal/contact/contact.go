@@ -166,6 +166,8 @@ type Options struct {
 	// CachedPairs bounds the permissions kept in RAM (about 150 bytes each).
 	// Default 100,000.
 	CachedPairs int
+	// Lifetimes keeps after how long messages disappear; without it nobody sets that.
+	Lifetimes LifetimeStore
 }
 
 // Service is safe for concurrent use.

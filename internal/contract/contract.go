@@ -144,6 +144,9 @@ func State(s *im.ConversationState) *wire.ConversationState {
 		UnreadMentions: s.UnreadMentions,
 		MentionSeqs:    s.MentionSeqs,
 	}
+	for _, p := range s.Lifetimes {
+		w.Lifetimes = append(w.Lifetimes, &wire.Lifetime{After: p.After, Until: p.Until, LifetimeS: uint32(p.Lifetime / time.Second)})
+	}
 	w.Mine = MyState(&s.Mine)
 	if t := &s.Told; t.First > 0 {
 		w.FromSeq, w.Entries, w.Touched, w.Last = t.First, Entries(t.Entries), Entries(t.Touched), end(t)

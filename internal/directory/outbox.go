@@ -65,7 +65,10 @@ func (d *DB) PendingOf(ctx context.Context, c im.ConversationID) ([]im.Promise, 
 func (d *DB) Apply(ctx context.Context, p im.Promise, seq uint64) error {
 	if p.SetRoster == 0 {
 		return d.tx(ctx, func(tx *writeTx) error {
-			_, err := tx.Exec("DELETE FROM outbox WHERE id = $1", p.ID[:])
+			n, err := tx.Exec("DELETE FROM outbox WHERE id = $1", p.ID[:])
+			if err == nil && n == 1 && p.Event.Type == im.EventLifetimeChanged { // of a dm
+				err = setLifetime(tx, p.Conversation, seq, p.Event.Lifetime)
+			}
 			return err
 		})
 	}

@@ -180,7 +180,7 @@ func Event(e *im.Event) []byte { return Encode(&wire.Entry{Event: EventToWire(e)
 
 // EventToWire translates what happened.
 func EventToWire(e *im.Event) *wire.Event {
-	w := &wire.Event{Type: wire.EventType(e.Type), Role: wire.Role(e.Role), Text: e.Text, Conversation: string(e.Conversation), Banned: e.Banned}
+	w := &wire.Event{Type: wire.EventType(e.Type), Role: wire.Role(e.Role), Text: e.Text, Conversation: string(e.Conversation), Banned: e.Banned, LifetimeS: uint32(e.Lifetime / time.Second)}
 	if !e.Until.IsZero() {
 		w.UntilMs = e.Until.UnixMilli()
 	}
@@ -227,7 +227,7 @@ func SetEvent(e *im.Entry) error {
 		return err
 	}
 	v := w.GetEvent()
-	out := &im.Event{Type: im.EventType(v.GetType()), Role: im.Role(v.GetRole()), Text: v.GetText(), Conversation: im.ConversationID(v.GetConversation()), Banned: v.GetBanned()}
+	out := &im.Event{Type: im.EventType(v.GetType()), Role: im.Role(v.GetRole()), Text: v.GetText(), Conversation: im.ConversationID(v.GetConversation()), Banned: v.GetBanned(), Lifetime: time.Duration(v.GetLifetimeS()) * time.Second}
 	if v.GetUntilMs() != 0 {
 		out.Until = time.UnixMilli(v.GetUntilMs()).UTC()
 	}

@@ -174,6 +174,7 @@ func TestEvents(t *testing.T) {
 	until := time.UnixMilli(1_800_000_000_123).UTC()
 	for _, want := range []*im.Event{
 		{Type: im.EventGroupRenamed, Text: "new"},
+		{Type: im.EventLifetimeChanged, Lifetime: 24 * time.Hour},
 		{Type: im.EventMemberMuted, Users: []im.UserID{"a", "b"}, Role: im.RoleAdmin, Until: until},
 		{},
 	} {
@@ -181,7 +182,7 @@ func TestEvents(t *testing.T) {
 		if err := SetEvent(&e); err != nil {
 			t.Fatal(err)
 		}
-		if e.Event.Type != want.Type || e.Event.Text != want.Text || e.Event.Role != want.Role || len(e.Event.Users) != len(want.Users) || !e.Event.Until.Equal(want.Until) {
+		if e.Event.Type != want.Type || e.Event.Lifetime != want.Lifetime || e.Event.Text != want.Text || e.Event.Role != want.Role || len(e.Event.Users) != len(want.Users) || !e.Event.Until.Equal(want.Until) {
 			t.Errorf("%+v, want %+v", e.Event, want)
 		}
 	}

@@ -104,6 +104,9 @@ type Store interface {
 	PromiseRoster(ctx context.Context, p im.Promise) (bool, error)
 	// PendingOf returns the promises of a conversation.
 	PendingOf(ctx context.Context, c im.ConversationID) ([]im.Promise, error)
+	// Periods returns after how long messages disappear, of those of the conversations
+	// that have such periods.
+	Periods(ctx context.Context, cs []im.ConversationID) (map[im.ConversationID][]im.Period, error)
 }
 
 // People keeps who may be added, who is asked instead and what they say, and who may

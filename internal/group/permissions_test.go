@@ -256,6 +256,9 @@ func permissions() []permission {
 			_, err := s.Update(ctx, by, c, &im.GroupChange{Description: ptr("tea")})
 			return err
 		}),
+		on("set after how long messages disappear", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
+			return s.SetLifetime(ctx, by, c, time.Hour)
+		}),
 		on("make a member an admin", func(ctx context.Context, s service, by im.Actor, c im.ConversationID) error {
 			return s.SetRole(ctx, by, c, "other", im.RoleAdmin)
 		}),

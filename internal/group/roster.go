@@ -348,7 +348,7 @@ func (r *roster) with(p im.Promise, seq uint64) *roster {
 		change([]im.UserID{p.Sender}, func(m *cachedMember) { m.role = im.RoleOwner })
 	case im.EventGroupRenamed:
 		next.name = e.Text
-	case im.EventMemberBanned, im.EventMemberUnbanned, im.EventMemberNicknamed: // nothing that decides
+	case im.EventMemberBanned, im.EventMemberUnbanned, im.EventMemberNicknamed, im.EventLifetimeChanged: // nothing that decides
 	case im.EventGroupChanged:
 		next.switches = r.switches.With(e.Group)
 	case im.EventMemberAdded:

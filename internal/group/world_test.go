@@ -195,7 +195,7 @@ func (m *model) tell(p im.Promise, seq uint64) error {
 		im.EventGroupRenamed: im.GroupRename, im.EventMemberAdded: im.GroupAdd, im.EventMemberRemoved: im.GroupRemove,
 		im.EventRoleChanged: im.GroupSetRole, im.EventMemberMuted: im.GroupMute, im.EventOwnerChanged: im.GroupTransfer,
 		im.EventMemberLeft: im.GroupRead, im.EventGroupChanged: im.GroupChangeSettings,
-		im.EventGroupDismissed: im.GroupDismiss, im.EventMemberBanned: im.GroupBan, im.EventMemberUnbanned: im.GroupBan, im.EventMemberNicknamed: im.GroupNickname,
+		im.EventGroupDismissed: im.GroupDismiss, im.EventMemberBanned: im.GroupBan, im.EventMemberUnbanned: im.GroupBan, im.EventMemberNicknamed: im.GroupNickname, im.EventLifetimeChanged: im.GroupLifetime,
 	}[e.Type], e.Type == im.EventMemberRemoved || e.Type == im.EventRoleChanged || e.Type == im.EventMemberMuted || e.Type == im.EventOwnerChanged
 	if e.Type != im.EventGroupCreated {
 		targets := []im.UserID{""}

@@ -24,6 +24,7 @@ const (
 	GroupPin
 	GroupNickname
 	GroupNicknameOthers
+	GroupLifetime
 )
 
 // groupPowers is the least role for each action. An action without a row is
@@ -49,6 +50,7 @@ var groupPowers = [...]Role{
 	GroupPin:            RoleAdmin,
 	GroupNickname:       RoleMember,
 	GroupNicknameOthers: RoleAdmin,
+	GroupLifetime:       RoleAdmin,
 }
 
 // Authorize is the function Authorize under the group's switches: who may add,

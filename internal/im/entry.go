@@ -79,6 +79,7 @@ const (
 	EventMemberBanned     EventType = 12
 	EventMemberUnbanned   EventType = 13
 	EventMemberNicknamed  EventType = 14
+	EventLifetimeChanged  EventType = 15
 	EventContactRequested EventType = 20
 	EventContactAccepted  EventType = 21
 	EventContactRefused   EventType = 22
@@ -117,6 +118,8 @@ type Event struct {
 	Conversation ConversationID `json:"c,omitempty"`
 	// Banned: who is removed may not come back until Until, zero = for ever.
 	Banned bool `json:"b,omitempty"`
+	// Lifetime is how long messages live from here on, in whole seconds; 0: they stay.
+	Lifetime time.Duration `json:"l,omitempty"`
 }
 
 // Role is a member's role in a group. The numbers are the contract's; a

@@ -204,6 +204,8 @@ type ConversationState struct {
 	// MentionSeqs are the first of them.
 	UnreadMentions uint64
 	MentionSeqs    []uint64
+	// Lifetimes are the periods in which messages disappear, without those that are over.
+	Lifetimes []Period
 	// Mine is what the user set for themselves.
 	Mine MyState
 	// Told is what is told of the entries, up to Head; its First is 0 if nothing is.

@@ -1,6 +1,7 @@
 package messaging
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -92,6 +93,9 @@ func (s *Service) mayAmend(ctx context.Context, it *item, made *madeOf) error {
 	}
 	if target.Kind != im.EntryMessage {
 		return errNoMessage
+	}
+	if gone, err := s.isGone(ctx, e.Conversation, e.Target); err != nil || gone {
+		return cmp.Or(err, error(errNoMessage))
 	}
 	m := &amending{after: after, told: e.Body}
 	m.amend = im.Amend{Change: true, If: target.Amended}

@@ -93,6 +93,9 @@ func (s *Service) mentionsOf(ctx context.Context, u im.UserID, after mention, li
 		c := v.m.Conversation
 		for _, w := range append(slices.Clip(v.m.Earlier), im.Window{First: v.m.First, Until: v.head.Seq}) {
 			first := max(w.First, cleared[c], 1)
+			if first > w.Until {
+				continue
+			}
 			for _, label := range labelsOf(u, c) {
 				spans = append(spans, im.LabelSpan{Span: im.Span{Conversation: c, After: first - 1, Until: w.Until}, Label: label, Newest: true, Pos: after.pos})
 			}

@@ -24,7 +24,7 @@
 // say, as sends.
 //
 // Locks: queue.mu guards the queue; admission.mu what waits for admitters;
-// opened.mu the dms that are known to be open; streams.mu what grows;
+// opened.mu the dms that are known to be open; lifetimes.mu what is known to be gone; streams.mu what grows;
 // touched.mu the recent mark changes. None is held while calling out, and they
 // are never held together. One of marking's is held, and taken before touched.mu,
 // while a mark is moved and told of.
@@ -158,6 +158,8 @@ type Options struct {
 	// Streams bounds streamed messages. Without Timers there are none.
 	Streams Streams
 	Timers  Timers
+	// Periods tells after how long messages disappear; nil: they stay.
+	Periods Periods
 	// Positions, if set, has positions told while clients are busy.
 	Positions *Positions
 	// MaxQueued is how many sends may wait for the committer before further ones
@@ -188,7 +190,8 @@ type Service struct {
 	editing     time.Duration // how long a message may be edited
 	maxPins     int
 	streamed    Streams
-	timers      Timers // nil: none
+	timers      Timers  // nil: none
+	periods     Periods // nil: none
 	onFailed    func(error)
 
 	streams   streams
@@ -200,6 +203,7 @@ type Service struct {
 	touched   touched
 	marking   marking
 	asks      asks
+	lifetimes lifetimes
 	tellings  tellings
 	items     items
 
@@ -259,6 +263,7 @@ func New(o Options) *Service {
 		maxPins:     cmp.Or(o.MaxPins, DefaultMaxPins),
 		streamed:    o.Streams,
 		timers:      o.Timers,
+		periods:     o.Periods,
 		onFailed:    o.OnFailed,
 		held:        map[im.ConversationID]*held{},
 		rounds:      make(chan *round),
@@ -268,6 +273,7 @@ func New(o Options) *Service {
 		drained:     make(chan struct{}),
 	}
 	s.opened.init()
+	s.lifetimes.init()
 	s.streams.open = map[streamKey]*growing{}
 	s.settling.applying = map[im.ConversationID]*applying{}
 	s.queue.init(o.MaxQueued)
@@ -287,7 +293,10 @@ func New(o Options) *Service {
 
 // WentBack forgets what is remembered of a history that is not the stores' any
 // more.
-func (s *Service) WentBack() { s.opened.forget() }
+func (s *Service) WentBack() {
+	s.opened.forget()
+	s.lifetimes.forget()
+}
 
 // closeTime is how long Close waits for stores that are asked about what is queued.
 const closeTime = 2 * time.Second

@@ -35,6 +35,8 @@ type view struct {
 	deleted im.SeqSet
 	// unwritten: it has no entries, and the user set something there.
 	unwritten bool
+	// living are its periods that are not over.
+	living []im.Period
 }
 
 // Sync answers what changed since a position, or a page of the list; see im.Logic.
@@ -183,7 +185,7 @@ func (s *Service) headAs(ctx context.Context, u im.UserID, c im.ConversationID) 
 	if err != nil {
 		return im.Head{}, im.Membership{}, err
 	}
-	m, err := s.members.Membership(ctx, u, c, head.Roster)
+	m, err := s.membership(ctx, u, c, head.Roster)
 	return head, m, err
 }
 
@@ -209,7 +211,11 @@ func (s *Service) views(ctx context.Context, u im.UserID, at im.Position, wanted
 		return nil, at, err
 	}
 	told, err = s.half(ctx, at, promised, heads[len(ms):])
-	return visible(ms, heads, wanted), told, err
+	if err != nil {
+		return nil, told, err
+	}
+	views = visible(ms, heads, wanted)
+	return views, told, s.knowViews(ctx, views)
 }
 
 // visible keeps the conversations that are wanted and not before their first
@@ -243,7 +249,11 @@ func (s *Service) settle(ctx context.Context, u im.UserID, v *view) (bool, error
 		}
 		v.m = m
 	}
-	return s.cut(ctx, v)
+	ok, err := s.cut(ctx, v)
+	if err == nil && ok {
+		err = s.withoutGone(ctx, v)
+	}
+	return ok, err
 }
 
 // settleAll settles many views with one look at the memberships.
@@ -266,6 +276,9 @@ func (s *Service) settleAll(ctx context.Context, u im.UserID, all []view) ([]vie
 			v.m = m
 		}
 		ok, err := s.cut(ctx, &v)
+		if err == nil && ok {
+			err = s.withoutGone(ctx, &v)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -467,7 +480,7 @@ func (s *Service) state(ctx context.Context, v *view, own, peer im.Mark, n int, 
 		Conversation: v.m.Conversation, Head: v.head, First: v.m.First, Until: v.m.Until,
 		Read: own.Read, Title: v.m.Title,
 		PeerReceived: peer.Received, PeerRead: peer.Read,
-		Mine: s.mine(&own, v.m.Conversation),
+		Mine: s.mine(&own, v.m.Conversation), Lifetimes: v.living,
 	}
 	for _, w := range v.m.Earlier {
 		st.Earlier = append(st.Earlier, im.PastWindow{Window: w})

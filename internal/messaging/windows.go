@@ -34,7 +34,7 @@ type reading struct {
 // something asks for them: mostly nothing does.
 func (r *reading) earlier(ctx context.Context) ([]im.Window, error) {
 	if !r.whole && r.m.First > 1 {
-		whole, err := r.s.members.Membership(ctx, r.user, r.m.Conversation, wholePlace)
+		whole, err := r.s.membership(ctx, r.user, r.m.Conversation, wholePlace)
 		if err != nil {
 			return nil, err
 		}
@@ -65,6 +65,9 @@ func (r *reading) up(ctx context.Context, from, last uint64, limit int) error {
 	r.out.First = from
 	for i, w := range windows {
 		if w.Until < from || w.First > w.Until {
+			if i == len(windows)-1 && w.First > w.Until { // the end is gone
+				return r.ends(ctx, windows, from, last)
+			}
 			continue
 		}
 		// Also of a stretch that begins with the window: who has all before it asks from there.
@@ -86,6 +89,20 @@ func (r *reading) up(ctx context.Context, from, last uint64, limit int) error {
 		if b.spend(p); p.Last < w.Until || b.entries <= 0 || b.bytes <= 0 {
 			break
 		}
+	}
+	return r.done(ctx)
+}
+
+// ends tells that what lies behind the last of some times, up to last, comes to nothing
+// but what it made of what is before.
+func (r *reading) ends(ctx context.Context, windows []im.Window, from, last uint64) error {
+	first := from
+	if n := len(windows) - 1; n > 0 {
+		first = max(windows[n-1].Until+1, from)
+	}
+	r.out.Last = last
+	if err := r.between(ctx, first, last); err != nil {
+		return err
 	}
 	return r.done(ctx)
 }
@@ -272,6 +289,14 @@ func (s *Service) missed(ctx context.Context, u im.UserID, v *view, since uint64
 	limit = min(limit, b.entries)
 	w := im.Window{First: v.m.First, Until: v.head.Seq}
 	for i := -1; ; i-- {
+		if n := len(v.m.Earlier); i == -1 && n > 0 && w.First > w.Until { // the end is gone
+			r.out.First = v.m.Earlier[n-1].Until + 1
+			if err := r.between(ctx, r.out.First, w.Until); err != nil {
+				return im.Stretch{}, err
+			}
+			w = v.m.Earlier[n-1]
+			continue
+		}
 		more, err := r.missedIn(ctx, w, since, &limit, b)
 		if errors.Is(err, im.ErrJournalDamaged) {
 			break // whoever pulls them is told; the other conversations go on
@@ -359,16 +384,19 @@ const (
 // end so much is told as one looks at.
 func (s *Service) lastOne(ctx context.Context, u im.UserID, v *view, b *budget) (im.Stretch, error) {
 	r := reading{s: s, user: u, m: v.m, whole: true, deleted: v.deleted, looked: true}
-	until := v.head.Seq
+	first, until := max(v.m.First, 1), v.head.Seq
+	if n := len(v.m.Earlier); first > until && n > 0 { // the end is gone
+		first, until = v.m.Earlier[n-1].First, v.m.Earlier[n-1].Until
+	}
 	for i := range lastPages {
-		if until < max(v.m.First, 1) {
+		if until < first {
 			break
 		}
 		limit := 1 // mostly it is the very last one
 		if i > 0 {
 			limit = lastLimit
 		}
-		p, err := r.page(ctx, im.PageQuery{From: max(v.m.First, 1), Until: until, Backward: true, Limit: limit})
+		p, err := r.page(ctx, im.PageQuery{From: first, Until: until, Backward: true, Limit: limit})
 		switch {
 		case errors.Is(err, im.ErrJournalDamaged) || err == nil && p.First == 0:
 			return im.Stretch{}, nil

@@ -209,10 +209,10 @@ func (r *Runner) drive(ctx context.Context, p im.Promise) error {
 		return err
 	}
 	var err error
-	if p.SetRoster != 0 {
+	if p.SetRoster != 0 || p.Event.Type == im.EventLifetimeChanged {
 		_, err = r.appender.AppendEvent(ctx, p, apply)
 	} else {
-		// No roster changes with the entry, so it need not wait for the directory, and
+		// Nothing is decided by what changes with the entry, so it need not wait for the directory, and
 		// neither need everybody whose messages are stored behind it.
 		var seq uint64
 		if seq, err = r.appender.AppendEvent(ctx, p, nil); err == nil {

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"encoding/binary"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 )
@@ -112,7 +113,12 @@ func putState(b []byte, s *im.ConversationState) []byte {
 		for _, seq := range s.MentionSeqs {
 			b = binary.AppendUvarint(b, seq)
 		}
-		return putString(b, s.Mine.Folder)
+		b = putString(b, s.Mine.Folder)
+		b = binary.AppendUvarint(b, uint64(len(s.Lifetimes)))
+		for _, p := range s.Lifetimes {
+			b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, p.After), p.Until), uint64(p.Lifetime))
+		}
+		return b
 	})
 }
 
@@ -198,6 +204,9 @@ func (r *reader) state() im.ConversationState {
 		s.MentionSeqs = append(s.MentionSeqs, in.uint())
 	}
 	s.Mine.Folder = in.string()
+	for range in.count() {
+		s.Lifetimes = append(s.Lifetimes, im.Period{After: in.uint(), Until: in.uint(), Lifetime: time.Duration(in.uint())})
+	}
 	r.also(in)
 	return s
 }

@@ -43,6 +43,7 @@ func commands() []command {
 		{"pin", "SEQ", "pin a message for everybody here", 1, (*Chat).pinCmd},
 		{"unpin", "SEQ", "end that", 1, (*Chat).unpinCmd},
 		{"pins", "", "what is pinned here, the last first", 0, (*Chat).pinsCmd},
+		{"disappear", "DURATION|off", "have what is said here from now on disappear after a time, e.g. 1h or 7d", 1, (*Chat).disappearCmd},
 		{"forward", "SEQ[,SEQ…] @user|conversation", "copy messages from here to somebody", 2, (*Chat).forwardCmd},
 		{"quiet", "text", "send a message that nobody is to be notified of", 1, (*Chat).quietCmd},
 		{"later", "DURATION text", "send a message later, e.g. in 2h30m", 2, (*Chat).laterCmd},

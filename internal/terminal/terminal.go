@@ -323,6 +323,8 @@ func (c *Chat) describe(ctx context.Context, by string, e *wire.Event) string {
 			return fmt.Sprintf("%s calls %s by their own name", actor, whom)
 		}
 		return fmt.Sprintf("%s calls %s “%s” here", actor, whom, clean(e.Text))
+	case wire.EventType_EVENT_TYPE_LIFETIME_CHANGED:
+		return lifetimeText(actor, e.LifetimeS)
 	case wire.EventType_EVENT_TYPE_ROLE_CHANGED:
 		return fmt.Sprintf("%s made %s %s", actor, whom, strings.ToLower(strings.TrimPrefix(e.Role.String(), "ROLE_")))
 	case wire.EventType_EVENT_TYPE_MEMBER_MUTED:

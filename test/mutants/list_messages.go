@@ -478,7 +478,7 @@ var messages = []Mutant{
 	},
 	{
 		Name: "removed-during-a-read", Breaks: "14: a removal is seen before anything later is shown",
-		Hunks:   []Hunk{{messagingDir + "/sync.go", "\thead, err := s.head(ctx, c)\n\tif err != nil {\n\t\treturn im.Head{}, im.Membership{}, err\n\t}\n\tm, err := s.members.Membership(ctx, u, c, head.Roster)\n\treturn head, m, err", "\tm, err := s.members.Membership(ctx, u, c, 0)\n\tif err != nil {\n\t\treturn im.Head{}, im.Membership{}, err\n\t}\n\thead, err := s.head(ctx, c)\n\treturn head, m, err"}},
+		Hunks:   []Hunk{{messagingDir + "/sync.go", "\thead, err := s.head(ctx, c)\n\tif err != nil {\n\t\treturn im.Head{}, im.Membership{}, err\n\t}\n\tm, err := s.membership(ctx, u, c, head.Roster)\n\treturn head, m, err", "\tm, err := s.members.Membership(ctx, u, c, 0)\n\tif err != nil {\n\t\treturn im.Head{}, im.Membership{}, err\n\t}\n\thead, err := s.head(ctx, c)\n\treturn head, m, err"}},
 		Package: messagingDir, Test: "TestRemovalDuringAReadShowsNothingLater",
 	},
 	{

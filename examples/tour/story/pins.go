@@ -26,4 +26,8 @@ func pins(t *teller) {
 	t.check(slices.Contains(by.Read, t.bob.id) && !slices.Contains(by.Read, t.ann.id), "Bob has read the rules", &by)
 	t.call(t.ann, "MessageService/PinMessage", &wire.PinMessageRequest{Conversation: t.tea, Seq: sent.Seq, Remove: true}, new(wire.PinMessageResponse))
 	t.hears(fmt.Sprintf("message %d says now: House rules (edits 0)", sent.Seq), all...)
+	lifetime := &wire.SetLifetimeRequest{Conversation: t.tea, LifetimeS: 86_400}
+	t.refused(t.bob, "MessageService/SetLifetime", lifetime, wire.CodePermissionDenied)
+	t.call(t.ann, "MessageService/SetLifetime", lifetime, new(wire.SetLifetimeResponse))
+	t.hears("lifetime changed by ann", all...)
 }

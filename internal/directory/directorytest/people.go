@@ -67,6 +67,7 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"Requests", requests},
 		{"Scheduled", scheduled},
 		{"Timers", timers},
+		{"Lifetimes", lifetimes},
 		{"Addable", addable},
 		{"OpenDM", openDM},
 		{"EveryWindowIsKept", everyWindowIsKept},
