@@ -196,7 +196,7 @@ func newWorld(t *testing.T) *world {
 	messages := messaging.New(messaging.Options{EditWindow: time.Hour, Timers: db, Periods: db, Streams: messaging.Streams{StoreEvery: time.Minute, StoreBytes: 1 << 20, Silence: time.Hour, PerUser: 100, MaxBytes: 1 << 16}, Journal: journal, Marks: journal, Recalls: journal, Labels: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
 	members.contacts = contact.New(db, db, runner, contact.Options{Lifetimes: db})
-	members.groups = group.New(db, db, db, runner, group.Options{})
+	members.groups = group.New(db, db, db, runner, group.Options{StrangersPerDay: -1})
 	accounts := account.New(db, account.Options{
 		OpenRegistration: true, RegistrationsPerHour: -1, AdminKeyHash: account.HashKey(adminKey),
 		Argon: account.Argon{MemoryKiB: 8, Time: 1, Threads: 1},

@@ -174,7 +174,7 @@ type addresses struct{ http, tcp string }
 
 // oneProcess is a deployment of one real program.
 func oneProcess(t *testing.T, o terms) World {
-	var args []string
+	args := []string{"--set", fmt.Sprint("groups.max_strangers_per_day=", manyStrangers)}
 	for key, value := range o.settings {
 		args = append(args, "--set", key+"="+value)
 	}

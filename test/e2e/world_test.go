@@ -75,6 +75,9 @@ func oneNode(t *testing.T, o terms) World {
 	return n
 }
 
+// manyStrangers: tests add a user to many groups, by users whom they do not know.
+const manyStrangers = 1_000_000
+
 // settings are a configuration for tests in a data directory.
 func settings(t *testing.T, dir string, more map[string]string) config.Config {
 	t.Helper()
@@ -82,6 +85,7 @@ func settings(t *testing.T, dir string, more map[string]string) config.Config {
 	cfg.Data, cfg.HTTP.Listen, cfg.Admin.Listen = dir, "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Listeners = []string{"tcp://127.0.0.1:0"}
 	cfg.Gateway.DrainTime = 0
+	cfg.Groups.MaxStrangersPerDay = manyStrangers
 	for key, value := range more {
 		if err := cfg.Set(key, value); err != nil {
 			t.Fatal(err)
