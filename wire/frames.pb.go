@@ -2636,18 +2636,22 @@ type MyState struct {
 	Pinned bool `protobuf:"varint,3,opt,name=pinned,proto3" json:"pinned,omitempty"`
 	// No notifications until then, Unix milliseconds; 0 = not muted.
 	MutedUntilMs int64 `protobuf:"varint,4,opt,name=muted_until_ms,json=mutedUntilMs,proto3" json:"muted_until_ms,omitempty"`
-	// Not in the list until something new is written.
+	// Not in the list until something new is written: while the conversation's count is not greater than hidden_count.
 	Hidden bool `protobuf:"varint,5,opt,name=hidden,proto3" json:"hidden,omitempty"`
 	// Text that is not sent yet.
 	Draft string `protobuf:"bytes,6,opt,name=draft,proto3" json:"draft,omitempty"`
 	// Entries below this seq are not shown to the user any more. It never goes back.
 	ClearedBelow uint64 `protobuf:"varint,7,opt,name=cleared_below,json=clearedBelow,proto3" json:"cleared_below,omitempty"`
-	// Marked as unread by hand.
+	// Marked as unread by hand: while the user's read mark is not greater than unread_at.
 	Unread bool `protobuf:"varint,8,opt,name=unread,proto3" json:"unread,omitempty"`
 	// The messages that the user deleted for themselves, ascending; at most 500 stretches. SPEC §4.28.
 	Deleted []*SeqRange `protobuf:"bytes,9,rep,name=deleted,proto3" json:"deleted,omitempty"`
 	// The user's own folder that it is in, by its name; empty: none. At most 64 characters of one line. SPEC §4.30.
-	Folder        string `protobuf:"bytes,10,opt,name=folder,proto3" json:"folder,omitempty"`
+	Folder string `protobuf:"bytes,10,opt,name=folder,proto3" json:"folder,omitempty"`
+	// The conversation's count when it was hidden, given by the server.
+	HiddenCount uint64 `protobuf:"varint,11,opt,name=hidden_count,json=hiddenCount,proto3" json:"hidden_count,omitempty"`
+	// The user's read mark when it was marked as unread, given by the server.
+	UnreadAt      uint64 `protobuf:"varint,12,opt,name=unread_at,json=unreadAt,proto3" json:"unread_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2750,6 +2754,20 @@ func (x *MyState) GetFolder() string {
 		return x.Folder
 	}
 	return ""
+}
+
+func (x *MyState) GetHiddenCount() uint64 {
+	if x != nil {
+		return x.HiddenCount
+	}
+	return 0
+}
+
+func (x *MyState) GetUnreadAt() uint64 {
+	if x != nil {
+		return x.UnreadAt
+	}
+	return 0
 }
 
 // Entries from first to last, both included.
@@ -4503,7 +4521,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05after\x18\x01 \x01(\x04R\x05after\x12\x14\n" +
 	"\x05until\x18\x02 \x01(\x04R\x05until\x12\x1d\n" +
 	"\n" +
-	"lifetime_s\x18\x03 \x01(\rR\tlifetimeS\"\xb8\x02\n" +
+	"lifetime_s\x18\x03 \x01(\rR\tlifetimeS\"\xf8\x02\n" +
 	"\aMyState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x1a\n" +
 	"\brevision\x18\x02 \x01(\x04R\brevision\x12\x16\n" +
@@ -4515,7 +4533,9 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x06unread\x18\b \x01(\bR\x06unread\x12,\n" +
 	"\adeleted\x18\t \x03(\v2\x12.skein.v1.SeqRangeR\adeleted\x12\x16\n" +
 	"\x06folder\x18\n" +
-	" \x01(\tR\x06folder\"4\n" +
+	" \x01(\tR\x06folder\x12!\n" +
+	"\fhidden_count\x18\v \x01(\x04R\vhiddenCount\x12\x1b\n" +
+	"\tunread_at\x18\f \x01(\x04R\bunreadAt\"4\n" +
 	"\bSeqRange\x12\x14\n" +
 	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x12\n" +
 	"\x04last\x18\x02 \x01(\x04R\x04last\"Z\n" +

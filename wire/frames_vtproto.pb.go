@@ -2510,6 +2510,16 @@ func (m *MyState) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.UnreadAt != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.UnreadAt))
+		i--
+		dAtA[i] = 0x60
+	}
+	if m.HiddenCount != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.HiddenCount))
+		i--
+		dAtA[i] = 0x58
+	}
 	if len(m.Folder) > 0 {
 		i -= len(m.Folder)
 		copy(dAtA[i:], m.Folder)
@@ -5149,6 +5159,12 @@ func (m *MyState) SizeVT() (n int) {
 	l = len(m.Folder)
 	if l > 0 {
 		n += 1 + l + protohelpers.SizeOfVarint(uint64(l))
+	}
+	if m.HiddenCount != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.HiddenCount))
+	}
+	if m.UnreadAt != 0 {
+		n += 1 + protohelpers.SizeOfVarint(uint64(m.UnreadAt))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -12244,6 +12260,44 @@ func (m *MyState) UnmarshalVT(dAtA []byte) error {
 			}
 			m.Folder = string(dAtA[iNdEx:postIndex])
 			iNdEx = postIndex
+		case 11:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field HiddenCount", wireType)
+			}
+			m.HiddenCount = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.HiddenCount |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
+		case 12:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field UnreadAt", wireType)
+			}
+			m.UnreadAt = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.UnreadAt |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

@@ -296,6 +296,9 @@ func deltaVectors(message *wire.Entry) []frameVector {
 			Conversation: "dm:ann:bob", Revision: 3, Pinned: true, MutedUntilMs: 1_900_000_000_123, Hidden: true, Draft: "dear b", ClearedBelow: 5, Unread: true,
 		})},
 		{"my_state_folder", "SPEC §4.30: the user's own folder", wire.NewServerFrame(&wire.MyState{Conversation: "grp:g1", Revision: 4, Folder: "Œuvres “à faire”"})},
+		{"my_state_until", "SPEC §4.8: how long it is hidden, and marked as unread", wire.NewServerFrame(&wire.MyState{
+			Conversation: "dm:ann:bob", Revision: 5, Hidden: true, HiddenCount: 12, Unread: true, UnreadAt: big,
+		})},
 		{"my_state_deleted", "SPEC §4.28: what the user deleted for themselves", wire.NewServerFrame(&wire.MyState{
 			Conversation: "dm:ann:bob", Revision: 4, Deleted: []*wire.SeqRange{{First: 2, Last: 2}, {First: 4, Last: big}},
 		})},

@@ -21,7 +21,7 @@ func MyState(kept string, c im.ConversationID) (im.MyState, error) {
 	}
 	s.Revision, s.Pinned, s.Hidden, s.Draft = w.Revision, w.Pinned, w.Hidden, w.Draft
 	s.ClearedBelow, s.Unread, s.Deleted = w.ClearedBelow, w.Unread, deletedFromWire(w.Deleted)
-	s.Folder = w.Folder
+	s.Folder, s.HiddenCount, s.UnreadAt = w.Folder, w.HiddenCount, w.UnreadAt
 	if w.MutedUntilMs != 0 {
 		s.MutedUntil = time.UnixMilli(w.MutedUntilMs).UTC()
 	}
@@ -48,6 +48,7 @@ func SetMyState(kept string, c im.ConversationID, change *im.MyChange) (next str
 		w.MutedUntilMs = s.MutedUntil.UnixMilli()
 	}
 	w.Deleted, w.Folder = DeletedToWire(s.Deleted), s.Folder
+	w.HiddenCount, w.UnreadAt = s.HiddenCount, s.UnreadAt
 	b, err := w.MarshalVT()
 	return string(b), s, true, err
 }

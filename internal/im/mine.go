@@ -13,11 +13,17 @@ type MyState struct {
 	Revision   uint64
 	Pinned     bool
 	MutedUntil time.Time // whole milliseconds; zero: not muted
-	Hidden     bool
-	Draft      string
+	// Hidden: not in the list while the conversation's count is at most HiddenCount, which
+	// it was when the user hid it.
+	Hidden      bool
+	HiddenCount uint64
+	Draft       string
 	// ClearedBelow is the first seq that is shown to the user; it never goes back.
 	ClearedBelow uint64
-	Unread       bool
+	// Unread: marked by hand, while the user's read mark is at most UnreadAt, which it was
+	// then.
+	Unread   bool
+	UnreadAt uint64
 	// Deleted are the messages that are not shown to the user any more (SPEC §4.28).
 	Deleted SeqSet
 	// Folder is the name of the folder that the user put it into, "" for none (SPEC §4.30).
@@ -47,6 +53,9 @@ type MyChange struct {
 	Delete SeqSet
 	// Folder is a name as ParseFolder gives it, "" for none.
 	Folder *string
+	// Count and Read are the conversation's count and the user's read mark at that moment,
+	// where Hidden and Unread are set.
+	Count, Read uint64
 }
 
 // Apply makes the change and reports whether anything is another by it.
@@ -54,9 +63,9 @@ func (c *MyChange) Apply(s *MyState) bool {
 	old := *s
 	set(&s.Pinned, c.Pinned)
 	set(&s.MutedUntil, c.MutedUntil)
-	set(&s.Hidden, c.Hidden)
+	setAt(&s.Hidden, c.Hidden, &s.HiddenCount, c.Count)
 	set(&s.Draft, c.Draft)
-	set(&s.Unread, c.Unread)
+	setAt(&s.Unread, c.Unread, &s.UnreadAt, c.Read)
 	set(&s.Folder, c.Folder)
 	if c.ClearedBelow != nil {
 		s.ClearedBelow = max(s.ClearedBelow, *c.ClearedBelow)
@@ -70,6 +79,16 @@ func (c *MyChange) Apply(s *MyState) bool {
 func set[T any](to, from *T) {
 	if from != nil {
 		*to = *from
+	}
+}
+
+// setAt sets what holds until the conversation is past a place.
+func setAt(to, from *bool, at *uint64, place uint64) {
+	if from == nil {
+		return
+	}
+	if *to, *at = *from, place; !*to {
+		*at = 0
 	}
 }
 

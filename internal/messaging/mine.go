@@ -30,6 +30,11 @@ func (s *Service) SetMyState(ctx context.Context, from im.Actor, c im.Conversati
 	if err := r.mayDelete(ctx, change.Delete, last); err != nil {
 		return im.MyState{}, err
 	}
+	if change.Hidden != nil && *change.Hidden && last > 0 {
+		if change.Count, err = s.countAt(ctx, c, last, head); err != nil {
+			return im.MyState{}, err
+		}
+	}
 	if change.ClearedBelow != nil && min(*change.ClearedBelow, last+1) > 1 {
 		// What is cleared is read: nobody could read it any more, and it would stay unread.
 		if err := s.MarkRead(ctx, from, c, min(*change.ClearedBelow-1, last)); err != nil {
@@ -60,6 +65,7 @@ func (s *Service) storeMine(ctx context.Context, key im.Mark, change *im.MyChang
 	if err := s.markStore.Marks(ctx, []im.MarkKey{{User: key.User, Conversation: key.Conversation}}, now[:], false); err != nil {
 		return im.MyState{}, nil, err
 	}
+	change.Read = now[0].Read
 	next, state, changed, err := entrycodec.SetMyState(now[0].Mine, key.Conversation, change)
 	if err != nil || !changed {
 		return state, nil, err

@@ -22,6 +22,32 @@ func (w *world) setMine(u im.UserID, c im.ConversationID, change im.MyChange) im
 	return s
 }
 
+// What is hidden, or marked as unread, says until when: the count and the read mark of
+// that moment, of the conversation as the user may read it. Said again both begin anew.
+func TestHiddenUntil(t *testing.T) {
+	w, g := windowed(t, im.Window{First: 5, Until: 9}) // 40 messages: bob may read up to the ninth
+	on, off := ptr(true), ptr(false)
+	check := func(what string, c im.ConversationID, change im.MyChange, hidden, read uint64) {
+		t.Helper()
+		if s := w.setMine("bob", c, change); s.HiddenCount != hidden || s.UnreadAt != read || s.Hidden != (change.Hidden == on) {
+			t.Errorf("%s: %+v, want %d and %d", what, s, hidden, read)
+		}
+	}
+	check("who was removed", g, im.MyChange{Hidden: on}, 9, 0)
+	w = newWorld(t)
+	w.members.add("bob", im.Membership{Conversation: ab, First: 1})
+	check("nothing written yet", ab, im.MyChange{Hidden: on, Unread: on}, 0, 0)
+	w.mustSend("alice", ab, "one")
+	w.mustSend("alice", ab, "two")
+	w.amend(ab, 1, "a change, which is no message")
+	check("again", ab, im.MyChange{Hidden: on}, 2, 0)
+	if err := w.MarkRead(t.Context(), im.Actor{User: "bob"}, ab, 2); err != nil {
+		t.Fatal(err)
+	}
+	check("marked", ab, im.MyChange{Hidden: on, Unread: on}, 2, 2)
+	check("both taken back", ab, im.MyChange{Hidden: off, Unread: off}, 0, 0)
+}
+
 // What a user sets is told in the answer, to their devices, and by a sync from before
 // and from nothing; what is not named stays, and marks move none of it.
 func TestMyState(t *testing.T) {
@@ -33,7 +59,7 @@ func TestMyState(t *testing.T) {
 	}
 	until := time.UnixMilli(1_900_000_000_123).UTC()
 	w.setMine("bob", ab, im.MyChange{Pinned: ptr(true), Draft: ptr("to be")})
-	want := im.MyState{Conversation: ab, Revision: 2, Pinned: true, Draft: "to be", MutedUntil: until, ClearedBelow: 2, Unread: true}
+	want := im.MyState{Conversation: ab, Revision: 2, Pinned: true, Draft: "to be", MutedUntil: until, ClearedBelow: 2, Unread: true, UnreadAt: 1}
 	if got := w.setMine("bob", ab, im.MyChange{MutedUntil: &until, ClearedBelow: ptr(uint64(2)), Unread: ptr(true)}); got != want {
 		t.Fatalf("%+v, want %+v", got, want)
 	}

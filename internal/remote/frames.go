@@ -202,6 +202,7 @@ func putParcel(b []byte, p *im.Parcel) []byte {
 			b = binary.AppendUvarint(b, p.Receipt.Read)
 		case p.MyState != nil:
 			b = putString(putMyState(append(b, parcelMyState), p.MyState), p.MyState.Folder)
+			b = binary.AppendUvarint(binary.AppendUvarint(b, p.MyState.HiddenCount), p.MyState.UnreadAt)
 		case p.Typing != nil:
 			b = putString(append(b, parcelTyping), p.Typing.Conversation)
 			b = putString(b, p.Typing.User)
@@ -305,7 +306,7 @@ func readParcel(data []byte) (p im.Parcel, ok bool) {
 		ok = true
 	case parcelMyState:
 		s := in.myState()
-		s.Folder = in.string()
+		s.Folder, s.HiddenCount, s.UnreadAt = in.string(), in.uint(), in.uint()
 		p.MyState, ok = &s, true
 	case parcelTyping:
 		p.Typing = &im.ParcelTyping{Conversation: im.ConversationID(in.string()), User: im.UserID(in.string())}

@@ -118,6 +118,7 @@ func putState(b []byte, s *im.ConversationState) []byte {
 		for _, p := range s.Lifetimes {
 			b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, p.After), p.Until), uint64(p.Lifetime))
 		}
+		b = binary.AppendUvarint(binary.AppendUvarint(b, s.Mine.HiddenCount), s.Mine.UnreadAt)
 		return b
 	})
 }
@@ -207,6 +208,7 @@ func (r *reader) state() im.ConversationState {
 	for range in.count() {
 		s.Lifetimes = append(s.Lifetimes, im.Period{After: in.uint(), Until: in.uint(), Lifetime: time.Duration(in.uint())})
 	}
+	s.Mine.HiddenCount, s.Mine.UnreadAt = in.uint(), in.uint()
 	r.also(in)
 	return s
 }

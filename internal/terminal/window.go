@@ -320,11 +320,11 @@ func (w *Window) rows(ctx context.Context) []row {
 	}
 	var pinned, others []row
 	for _, s := range all {
-		if strings.HasPrefix(s.ID, "me:") || s.Mine.GetHidden() {
+		if strings.HasPrefix(s.ID, "me:") || s.Hidden {
 			continue
 		}
 		r := row{id: s.ID, title: c.title(ctx, s.ID), unread: s.Unread, mentioned: s.UnreadMentions > 0, pinned: s.Mine.GetPinned(), muted: s.Mine.GetMutedUntilMs() > time.Now().UnixMilli()}
-		if s.Mine.GetUnread() {
+		if s.MarkedUnread {
 			r.unread = max(r.unread, 1)
 		}
 		if s.Last != nil {

@@ -487,6 +487,8 @@ func (k *core) summary(cv *conv) Summary {
 		Unread: cv.unread(), UnreadMentions: cv.rec.unreadMentions(), Read: r.Read, PeerReceived: r.PeerReceived, PeerRead: r.PeerRead,
 		Low: r.Low, High: r.High, Head: r.Head, Member: r.Until == 0, Mine: r.mine(),
 	}
+	s.Hidden = s.Mine.Hidden && r.HeadCount <= s.Mine.HiddenCount
+	s.MarkedUnread = s.Mine.Unread && r.Read <= s.Mine.UnreadAt
 	if r.LastAtMs > 0 {
 		s.LastAt = time.UnixMilli(r.LastAtMs)
 	}

@@ -104,6 +104,44 @@ func TestMyState(t *testing.T) {
 	})
 }
 
+// A conversation is hidden until the next message, and marked as unread until the user
+// reads on, whatever the device heard first.
+func TestHiddenUntilTheNextMessage(t *testing.T) {
+	inBubble(t, func(t *testing.T, r *rig) {
+		r.keepMine()
+		r.say(dm, "bob", "one")
+		r.dial()
+		synctest.Wait()
+		check := func(what string, hidden, unread bool) {
+			t.Helper()
+			s, err := r.c.Conversation(dm).Summary(bg)
+			if err != nil || s.Hidden != hidden || s.MarkedUnread != unread {
+				t.Errorf("%s: hidden %t, marked %t, %v", what, s.Hidden, s.MarkedUnread, err)
+			}
+		}
+		check("nothing set", false, false)
+		r.setElsewhere(&wire.MyState{Conversation: dm, Revision: 1, Hidden: true, HiddenCount: 1, Unread: true}, true)
+		pause(time.Second)
+		check("set", true, true)
+		if err := r.c.Conversation(dm).MarkRead(bg, 1); err != nil {
+			t.Fatal(err)
+		}
+		pause(time.Second)
+		check("read on", true, false)
+		r.say(dm, "bob", "two")
+		pause(time.Second)
+		check("a message came", false, false)
+		// The message was there before the state that hides it was heard, and the other
+		// way round.
+		r.setElsewhere(&wire.MyState{Conversation: dm, Revision: 2, Hidden: true, HiddenCount: 1}, true)
+		pause(time.Second)
+		check("hidden before the last message", false, false)
+		r.setElsewhere(&wire.MyState{Conversation: dm, Revision: 3, Hidden: true, HiddenCount: 2}, true)
+		pause(time.Second)
+		check("hidden after it", true, false)
+	})
+}
+
 // A folder is in the list of each device, stays where something else is set, and ends.
 func TestFolder(t *testing.T) {
 	inBubble(t, func(t *testing.T, r *rig) {

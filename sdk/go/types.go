@@ -132,6 +132,9 @@ type Summary struct {
 	Member bool
 	// Mine is what the user set for themselves here, on any device; never nil.
 	Mine *wire.MyState
+	// Hidden: the user hid it, and nothing was written since. MarkedUnread: they marked it
+	// as unread, and did not read on since.
+	Hidden, MarkedUnread bool
 }
 
 // Kind tells the kinds of conversations apart.

@@ -34,6 +34,16 @@ var messages = []Mutant{
 		Package: messagingDir, Test: "TestAmendedBetweenTwoTimes",
 	},
 	{
+		Name: "hidden-by-the-count-of-others", Breaks: "what is hidden comes back with the next message that its user may read",
+		Hunks:   []Hunk{{messagingDir + "/mine.go", "s.countAt(ctx, c, last, head); err != nil", "s.countAt(ctx, c, head.Seq, head); err != nil"}},
+		Package: messagingDir, Test: "TestHiddenUntil",
+	},
+	{
+		Name: "hidden-for-ever", Breaks: "what is hidden comes back with the next message",
+		Hunks:   []Hunk{{"sdk/go/conversation.go", "s.Mine.Hidden && r.HeadCount <= s.Mine.HiddenCount", "s.Mine.Hidden"}},
+		Package: "sdk/go", Test: "TestHiddenUntilTheNextMessage",
+	},
+	{
 		Name: "deleted-is-told", Breaks: "what a user deleted for themselves is not told to them",
 		Hunks:   []Hunk{{messagingDir + "/windows.go", "\t\t\tblank(&o.Entries[i])\n", ""}},
 		Package: messagingDir, Test: "TestDeletedIsNotTold",
