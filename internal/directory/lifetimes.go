@@ -13,6 +13,9 @@ import (
 // periodsAtOnce is of how many conversations the periods are read by one statement.
 const periodsAtOnce = 500
 
+// lifetimeGone is kept in the place of the seconds of a period that is gone.
+const lifetimeGone = -1
+
 type periodRow struct {
 	c im.ConversationID
 	p im.Period
@@ -21,7 +24,10 @@ type periodRow struct {
 func scanPeriod(r *sql.Rows) (row periodRow, err error) {
 	var after, lifetime int64
 	err = r.Scan(&row.c, &after, &lifetime)
-	row.p = im.Period{After: uint64(after), Lifetime: time.Duration(lifetime) * time.Second}
+	row.p = im.Period{After: uint64(after)}
+	if row.p.Gone = lifetime == lifetimeGone; !row.p.Gone {
+		row.p.Lifetime = time.Duration(lifetime) * time.Second
+	}
 	return row, err
 }
 
@@ -94,9 +100,9 @@ func (d *DB) PromiseLifetime(ctx context.Context, c im.ConversationID, decide fu
 	return p, busy, err
 }
 
-// setLifetime begins a period of a conversation behind the entry seq. A period without
-// an entry is not kept.
-func setLifetime(tx *writeTx, c im.ConversationID, seq uint64, lifetime time.Duration) error {
+// setLifetime begins a period of a conversation behind the entry seq, which was promised at
+// a time, and has looked at what is gone of it. A period without an entry is not kept.
+func setLifetime(tx *writeTx, c im.ConversationID, seq uint64, lifetime time.Duration, promised time.Time) error {
 	all, err := periodsOf(tx, c)
 	if err != nil {
 		return err
@@ -112,5 +118,26 @@ func setLifetime(tx *writeTx, c im.ConversationID, seq uint64, lifetime time.Dur
 		}
 	}
 	_, err = tx.Exec("INSERT INTO lifetimes (conversation, after_seq, lifetime_s) VALUES ($1, $2, $3)", c, int64(seq), int64(lifetime/time.Second))
+	if err != nil || lifetime == 0 {
+		return err
+	}
+	// Nothing of it is gone before. What is looked at earlier for another period stays so.
+	_, err = tx.Exec(`INSERT INTO timers (`+timerColumns+`) VALUES ($1, '', $2, $3, 0, $4, $5)
+		ON CONFLICT (kind, user_id, id, conversation) DO UPDATE SET at = CASE WHEN timers.at < excluded.at THEN timers.at ELSE excluded.at END, set_at = excluded.set_at`,
+		int64(im.TimerLifetime), make([]byte, len(im.MessageID{})), c, msOf(promised.Add(lifetime)), msOf(promised))
 	return err
+}
+
+// EndPeriods notes of periods of a conversation that follow each other that all of them is
+// gone and given up: they are one from then on, the first. Noted again, nothing changes.
+func (d *DB) EndPeriods(ctx context.Context, c im.ConversationID, first uint64, rest []uint64) error {
+	return d.tx(ctx, func(tx *writeTx) error {
+		_, err := tx.Exec("UPDATE lifetimes SET lifetime_s = $1 WHERE conversation = $2 AND after_seq = $3", int64(lifetimeGone), c, int64(first))
+		for _, after := range rest {
+			if err == nil {
+				_, err = tx.Exec("DELETE FROM lifetimes WHERE conversation = $1 AND after_seq = $2", c, int64(after))
+			}
+		}
+		return err
+	})
 }

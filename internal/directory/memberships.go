@@ -207,7 +207,7 @@ func applyRoster(tx *writeTx, p im.Promise, seq uint64) error {
 		return exec("UPDATE memberships SET muted_until = $1 WHERE user_id = $2 AND conversation = $3 AND role <> 0",
 			msOf(e.Until), e.Users[0], c)
 	case im.EventLifetimeChanged:
-		return setLifetime(tx, c, seq, e.Lifetime)
+		return setLifetime(tx, c, seq, e.Lifetime, p.ID.Time())
 	case im.EventMemberNicknamed:
 		return exec("UPDATE memberships SET nickname = $1, nick_search = $4 WHERE user_id = $2 AND conversation = $3 AND role <> 0", e.Text, e.Users[0], c, searched(e.Text))
 	case im.EventOwnerChanged:

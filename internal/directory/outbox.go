@@ -67,7 +67,7 @@ func (d *DB) Apply(ctx context.Context, p im.Promise, seq uint64) error {
 		return d.tx(ctx, func(tx *writeTx) error {
 			n, err := tx.Exec("DELETE FROM outbox WHERE id = $1", p.ID[:])
 			if err == nil && n == 1 && p.Event.Type == im.EventLifetimeChanged { // of a dm
-				err = setLifetime(tx, p.Conversation, seq, p.Event.Lifetime)
+				err = setLifetime(tx, p.Conversation, seq, p.Event.Lifetime, p.ID.Time())
 			}
 			return err
 		})

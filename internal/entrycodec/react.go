@@ -221,6 +221,9 @@ func Bucket(body []byte) ([]Record, error) {
 	return s.recent, err
 }
 
+// Buckets are the entries that carry buckets of a message, 0 where there is none.
+func (s *State) Buckets() []uint64 { return s.buckets[:] }
+
 // Reacted tells who reacted with what (reaction "": with anything), in an order of its
 // own: at most limit records behind after, and whether there are more. read reads the
 // bucket that an entry carries.

@@ -17,6 +17,8 @@ type Period struct {
 	After, Until uint64
 	// Lifetime is in whole seconds; 0: what is said stays.
 	Lifetime time.Duration
+	// Gone: it is over, and the store gave up what it said. Lifetime is 0.
+	Gone bool
 }
 
 // CheckLifetime refuses what is none. Zero is one: messages stay.

@@ -22,6 +22,9 @@ type TimerKind uint8
 const (
 	// TimerStream ends a streamed message whose author is silent.
 	TimerStream TimerKind = 1
+	// TimerLifetime gives up what is gone of a conversation. It has no message: one is of
+	// the conversation.
+	TimerLifetime TimerKind = 2
 )
 
 // SignalPart is the type of a CustomSignal that is the next part of a streamed message,

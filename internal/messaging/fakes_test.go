@@ -317,7 +317,7 @@ func (l *lane) enter(a *im.Actor, m *im.Message) error {
 
 func newWorld(t *testing.T, change ...func(*Options)) *world {
 	w := &world{t: t, journal: newMemJournal(), members: newFakeMembers(), out: &recorder{}, failed: make(chan error, 1)}
-	o := Options{Journal: w.journal, Marks: w.journal, Recalls: w.journal, Labels: w.journal, Lookups: w.journal, Pages: w.journal, Permissions: w.members, Members: w.members, Deliverer: w.out, OnFailed: func(err error) { w.failed <- err }}
+	o := Options{Journal: w.journal, Marks: w.journal, Recalls: w.journal, Labels: w.journal, Lookups: w.journal, Pages: w.journal, Trims: w.journal, Permissions: w.members, Members: w.members, Deliverer: w.out, OnFailed: func(err error) { w.failed <- err }}
 	for _, f := range change {
 		f(&o)
 	}

@@ -15,6 +15,11 @@ type Periods interface {
 	// Periods returns the periods of those of the conversations that have any, in their
 	// order.
 	Periods(ctx context.Context, cs []im.ConversationID) (map[im.ConversationID][]im.Period, error)
+	// PendingOf returns what is promised to a conversation.
+	PendingOf(ctx context.Context, c im.ConversationID) ([]im.Promise, error)
+	// EndPeriods notes of periods that follow each other, which begin after first and
+	// rest, that all of them is gone and given up. Noted again, nothing changes.
+	EndPeriods(ctx context.Context, c im.ConversationID, first uint64, rest []uint64) error
 }
 
 const (
@@ -32,6 +37,7 @@ type lifetimes struct {
 	mu      sync.Mutex
 	periods cache.Cache[im.ConversationID, knownPeriods]
 	gone    cache.Cache[periodKey, goneTo]
+	given   cache.Cache[periodKey, uint64] // up to where periods were given up
 }
 
 // knownPeriods are the periods of a conversation as they were at a time.
@@ -54,6 +60,7 @@ type goneTo struct {
 func (l *lifetimes) init() {
 	l.periods = cache.New[im.ConversationID, knownPeriods](maxPeriodsKnown)
 	l.gone = cache.New[periodKey, goneTo](maxGoneKnown)
+	l.given = cache.New[periodKey, uint64](maxGoneKnown)
 }
 
 // forget forgets everything: the history is another one.
@@ -61,6 +68,7 @@ func (l *lifetimes) forget() {
 	l.mu.Lock()
 	l.periods.Clear()
 	l.gone.Clear()
+	l.given.Clear()
 	l.mu.Unlock()
 }
 
@@ -123,6 +131,9 @@ func (s *Service) gaps(ctx context.Context, c im.ConversationID) (gaps []im.Wind
 		return nil, nil, err
 	}
 	for _, p := range all {
+		if p.Gone {
+			gaps = append(gaps, im.Window{First: p.After + 1, Until: p.Until})
+		}
 		if p.Lifetime == 0 {
 			continue
 		}

@@ -18,6 +18,32 @@ type fakePeriods struct {
 	all   map[im.ConversationID][]im.Period
 	now   time.Time
 	asked int
+	// promised are the promises to all conversations.
+	promised []im.Promise
+}
+
+func (f *fakePeriods) PendingOf(context.Context, im.ConversationID) ([]im.Promise, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.promised, nil
+}
+
+func (f *fakePeriods) EndPeriods(_ context.Context, c im.ConversationID, first uint64, rest []uint64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var all []im.Period
+	for _, p := range f.all[c] {
+		switch {
+		case p.After == first:
+			p.Gone, p.Lifetime = true, 0
+		case slices.Contains(rest, p.After):
+			all[len(all)-1].Until = p.Until
+			continue
+		}
+		all = append(all, p)
+	}
+	f.all[c] = all
+	return nil
 }
 
 func (f *fakePeriods) Periods(_ context.Context, cs []im.ConversationID) (map[im.ConversationID][]im.Period, error) {

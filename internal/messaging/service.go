@@ -137,6 +137,7 @@ type Options struct {
 	Labels      im.Labels  // of the same store
 	Lookups     im.Lookups // of the same store
 	Pages       im.Pages   // of the same store
+	Trims       im.Trims   // of the same store; nil: what is gone stays there
 	Shards      im.Shards  // of the same store; nil: it is one
 	Permissions Permissions
 	Members     Members
@@ -177,6 +178,7 @@ type Service struct {
 	recalls     im.Recalls
 	labels      im.Labels
 	lookups     im.Lookups
+	trims       im.Trims
 	pages       im.Pages
 	shards      im.Shards // nil: there is one
 	permissions Permissions
@@ -249,6 +251,7 @@ func New(o Options) *Service {
 		recalls:     o.Recalls,
 		labels:      o.Labels,
 		lookups:     o.Lookups,
+		trims:       o.Trims,
 		pages:       o.Pages,
 		shards:      o.Shards,
 		permissions: o.Permissions,

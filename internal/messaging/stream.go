@@ -343,6 +343,8 @@ func (s *Service) timed(ctx context.Context, t im.Timer) (*im.Entry, error) {
 func (s *Service) TimeIsUp(ctx context.Context, t im.Timer) (again time.Time, err error) {
 	now := s.now()
 	switch t.Kind {
+	case im.TimerLifetime:
+		return s.giveUpGone(ctx, t.Conversation)
 	case im.TimerStream:
 		open, e, err := s.openStream(ctx, t)
 		switch {

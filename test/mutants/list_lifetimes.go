@@ -52,4 +52,39 @@ var lifetimes = []Mutant{
 		Hunks:   []Hunk{{"internal/group/lifetime.go", "im.GroupLifetime, im.RoleNone", "im.GroupRead, im.RoleNone"}},
 		Package: "internal/group", Test: "TestPermissions",
 	},
+	{
+		Name: "given-up-too-soon", Breaks: "4.27: what is gone is given up when it was gone for a while, as other clocks see it",
+		Hunks:   []Hunk{{"internal/messaging/giveup.go", "s.lookGone(ctx, c, p, to, now.Add(-goneFor))", "s.lookGone(ctx, c, p, to, now)"}},
+		Package: "internal/messaging", Test: "TestGoneIsGivenUp",
+	},
+	{
+		Name: "gone-stays-in-the-store", Breaks: "4.27: the store gives up what is gone",
+		Hunks:   []Hunk{{"internal/messaging/giveup.go", "	if last > after {", "	if last > after && needed(last) {"}, {"internal/messaging/giveup.go", "// givePage gives up", "func needed(seq uint64) bool { return seq > 1<<40 }\n\n// givePage gives up"}},
+		Package: "internal/messaging", Test: "TestGoneIsGivenUp",
+	},
+	{
+		Name: "gone-before-its-period-is-known", Breaks: "4.27: what is behind the entry that ends a period is not of that period",
+		Hunks:   []Hunk{{"internal/messaging/giveup.go", "p.Event.Type == im.EventLifetimeChanged }) {", "p.Event.Type == 0 }) {"}},
+		Package: "internal/messaging", Test: "TestNothingIsGivenUpBeforeItsPeriodIsKnown",
+	},
+	{
+		Name: "buckets-are-given-up", Breaks: "4.27: who reacted to a message that stays, or voted in it, goes with the message",
+		Hunks:   []Hunk{{"internal/messaging/giveup.go", "if err == nil && needed {", "if err == nil && needed && e.Seq == 0 {"}},
+		Package: "internal/messaging", Test: "TestReactionsStayWithTheirMessage",
+	},
+	{
+		Name: "buckets-stay-for-ever", Breaks: "4.27: who reacted to a message, or voted in it, goes with the message",
+		Hunks:   []Hunk{{"internal/messaging/giveup.go", "if e.Amended == 0 || len(e.Body) == 0 {", "if e.Amended != 0 || len(e.Body) == 0 {"}},
+		Package: "internal/messaging", Test: "TestReactionsStayWithTheirMessage",
+	},
+	{
+		Name: "periods-that-are-gone-come-back", Breaks: "4.27: a period that is gone and one with others stays gone",
+		Hunks:   []Hunk{{"internal/messaging/lifetimes.go", "		if p.Gone {", "		if p.Gone && p.After == 0 {"}},
+		Package: "internal/messaging", Test: "TestGoneIsGivenUp",
+	},
+	{
+		Name: "a-shorter-period-waits-for-a-longer-one", Breaks: "4.27: a conversation is looked at as its shortest lifetime asks for",
+		Hunks:   []Hunk{{"internal/directory/lifetimes.go", "CASE WHEN timers.at < excluded.at THEN", "CASE WHEN timers.at > excluded.at THEN"}},
+		Package: "internal/directory/sqlite", Test: "TestConformance",
+	},
 }

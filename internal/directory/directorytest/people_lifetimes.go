@@ -78,10 +78,37 @@ func lifetimes(p *people) {
 	p.ok(err)
 	equal(p, "so many", len(got[dm]), im.MaxPeriods)
 
+	lifetimesEnd(p, dm, got[dm])
+}
+
+// lifetimesEnd: periods that are gone are one, which makes room; each conversation has a
+// timer, of when the first of it may be gone.
+func lifetimesEnd(p *people, dm im.ConversationID, all []im.Period) {
+	p.Helper()
+	rest := []uint64{all[1].After, all[2].After}
+	for range 2 {
+		p.ok(p.db.EndPeriods(p.ctx, dm, all[0].After, rest))
+		left, err := p.db.Periods(p.ctx, []im.ConversationID{dm})
+		p.ok(err)
+		equal(p, "with three as one", len(left[dm]), im.MaxPeriods-2)
+		equal(p, "the first", left[dm][0], im.Period{After: all[0].After, Until: all[3].After - 1, Gone: true})
+		equal(p, "the next", left[dm][1], all[3])
+	}
+
 	g := im.Group("g")
 	p.group(g, "g", "o")
 	p.change(g, "o", 1, 4, im.Event{Type: im.EventLifetimeChanged, Lifetime: time.Hour})
 	of, err := p.db.Periods(p.ctx, []im.ConversationID{g})
 	p.ok(err)
 	equal(p, "of a group", of[g], []im.Period{{After: 4, Lifetime: time.Hour}})
+
+	due, err := p.db.DueTimers(p.ctx, at.Add(366*24*time.Hour), 9)
+	p.ok(err)
+	when := map[im.ConversationID]time.Time{}
+	for _, timer := range due {
+		equal(p, "kind", timer.Kind, im.TimerLifetime)
+		when[timer.Conversation] = timer.At
+	}
+	equal(p, "timers", len(due), 2)
+	equal(p, "of the dm, by its shortest", when[dm].UTC(), at.Add(time.Minute).UTC())
 }
