@@ -47,6 +47,8 @@ func (c *Chat) onEvent(ctx context.Context, e skein.Event) {
 		c.onPart(ctx, e)
 	case *skein.GapEvent:
 		c.printf("        · %d entries of %s are not shown; /history reads them\n", e.To-e.From+1, c.title(ctx, e.Conversation))
+	case *skein.GoneEvent:
+		c.printf("        · messages disappeared in %s: #%d to #%d\n", c.title(ctx, e.Conversation), e.From, e.To)
 	case *skein.ResetEvent:
 		c.printf("        · the server was restored from a backup: everything is read anew\n")
 	case *skein.StateEvent:

@@ -123,7 +123,7 @@ func (w *Window) onEvent(ctx context.Context, e skein.Event) {
 		time.AfterFunc(typingShown, w.touch)
 	case *skein.StateEvent:
 		w.onState(e)
-	case *skein.AckEvent, *skein.RecallEvent, *skein.ChangedEvent, *skein.ReceiptEvent, *skein.MyStateEvent, *skein.PartEvent:
+	case *skein.AckEvent, *skein.RecallEvent, *skein.GoneEvent, *skein.ChangedEvent, *skein.ReceiptEvent, *skein.MyStateEvent, *skein.PartEvent:
 		// The store has it, or will.
 	default:
 		c.onEvent(ctx, e)

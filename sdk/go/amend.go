@@ -126,7 +126,7 @@ func (k *core) recall(cv *conv, e *wire.Entry) bool {
 	if kept.Amended < e.Seq {
 		k.change(cv, erased(kept, e.Seq))
 	}
-	return !kept.Recalled
+	return !kept.Recalled && !kept.Deleted
 }
 
 // revise applies an edit, a reaction, a vote, the end of a poll, a pin, or what a streamed
@@ -134,6 +134,9 @@ func (k *core) recall(cv *conv, e *wire.Entry) bool {
 func (k *core) revise(cv *conv, e *wire.Entry, tell bool) {
 	e = k.ours(e)
 	kept := k.kept(cv, e.Target)
+	if kept.GetDeleted() {
+		return // of what is gone
+	}
 	if e.Kind == wire.EntryKind_ENTRY_KIND_EDIT && (kept == nil || kept.Amended < e.Seq && !kept.Recalled) {
 		k.noteMention(cv, e.Target, e.Seq, k.mentionsIn(e) && !cv.rec.gone(e.Target))
 	}
@@ -168,6 +171,9 @@ func (k *core) retake(cv *conv, e *wire.Entry) {
 		k.recalled(cv, e.Seq, e.Amended)
 	}
 	kept := k.kept(cv, e.Seq)
+	if kept.GetDeleted() {
+		return // it is gone here
+	}
 	if kept == nil || latest(kept, e) != kept && k.mentions(kept) != k.mentions(e) {
 		k.noteMention(cv, e.Seq, e.Amended, k.mentions(e))
 	}
@@ -191,7 +197,7 @@ func (k *core) retake(cv *conv, e *wire.Entry) {
 // eraseRecalled erases a message that the server says was recalled, perhaps where the
 // user was no member.
 func (k *core) eraseRecalled(cv *conv, seq uint64) {
-	if kept := k.kept(cv, seq); kept != nil && !kept.Recalled {
+	if kept := k.kept(cv, seq); kept != nil && !kept.Recalled && !kept.Deleted {
 		k.change(cv, erased(kept, 0))
 		k.feed(FeedItem{Kind: FeedRecalled, Conversation: cv.rec.ID, Seq: seq})
 	}

@@ -146,10 +146,16 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	r := &cv.rec
 	e = latest(e, cv.newer[e.Seq])
 	own := e.Sender != "" && e.Sender == k.meta.User
+	shown := e
 	if !amends(e) {
-		k.keep(e)
-		r.Last = e
-		k.noteMention(cv, e.Seq, max(e.Seq, e.Amended), k.mentions(e) && !r.gone(e.Seq))
+		k.noteMissing(cv, e)
+		gone := k.arrives(cv, e)
+		if gone {
+			shown = blanked(e)
+		}
+		k.keep(shown)
+		r.Last = shown
+		k.noteMention(cv, e.Seq, max(e.Seq, e.Amended), k.mentions(e) && !gone && !r.gone(e.Seq))
 	}
 	k.reach(cv, e.Seq, newestOf(e))
 	if e.Seq >= r.Head {
@@ -179,7 +185,7 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 	case e.Recalled:
 		k.recalled(cv, e.Seq, e.Amended)
 	}
-	news := !quiet && (kind == FeedAck || !r.hides(e))
+	news := !quiet && (kind == FeedAck || !r.hides(shown))
 	switch e.Kind {
 	case wire.EntryKind_ENTRY_KIND_RECALL:
 		news = k.recall(cv, e) && news
@@ -191,7 +197,7 @@ func (k *core) apply(cv *conv, e *wire.Entry, quiet bool) {
 		k.applyEvent(cv, e)
 	}
 	if news {
-		k.feed(FeedItem{Kind: kind, Conversation: r.ID, Seq: e.Seq, Entry: e})
+		k.feed(FeedItem{Kind: kind, Conversation: r.ID, Seq: e.Seq, Entry: shown})
 	}
 }
 
@@ -221,6 +227,8 @@ func (k *core) applyEvent(cv *conv, e *wire.Entry) {
 	switch e.GetEvent().GetType() {
 	case wire.EventType_EVENT_TYPE_GROUP_CREATED, wire.EventType_EVENT_TYPE_GROUP_RENAMED:
 		cv.rec.Title = e.Event.Text
+	case wire.EventType_EVENT_TYPE_LIFETIME_CHANGED:
+		k.begins(cv, e)
 	case wire.EventType_EVENT_TYPE_MEMBER_ADDED:
 		if me && e.Seq >= cv.told {
 			cv.rec.Until = 0
@@ -277,6 +285,7 @@ func (k *core) reset(timeline string) {
 	clear(k.convs)
 	clear(k.dirty)
 	clear(k.changed)
+	clear(k.goneAsk)
 	clear(k.unsure)
 	clear(k.unknown)
 	clear(k.markDue)

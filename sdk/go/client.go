@@ -204,7 +204,7 @@ func (c *Client) messageOf(e *wire.Entry) *Message {
 // the user's own feed.
 func (c *Client) Conversations(ctx context.Context) ([]Summary, error) {
 	var out []Summary
-	err := c.do(ctx, func(k *core) { out = k.summaries() })
+	err := c.do(ctx, func(k *core) { k.perish(); out = k.summaries() })
 	return out, err
 }
 

@@ -229,6 +229,7 @@ func (k *core) onDialed(d dialResult) {
 	k.lastSent, k.lastHeard, k.lastPing, k.awaiting = now, now, now, now
 	k.ids.SetServerTime(w.ServerTimeMs)
 	k.ahead = time.UnixMilli(w.ServerTimeMs).Sub(now)
+	k.lookForGone()
 	k.offered = ""
 	k.planRenewal(w.TokenExpiresAtMs)
 	if k.meta.User == "" {

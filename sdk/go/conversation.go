@@ -159,6 +159,7 @@ func (v *Conversation) Summary(ctx context.Context) (Summary, error) {
 	var s Summary
 	found := false
 	err := v.c.do(ctx, func(k *core) {
+		k.perish()
 		if cv := k.convs[v.id]; cv != nil {
 			s, found = k.summary(cv), true
 		}
@@ -173,6 +174,7 @@ func (v *Conversation) Summary(ctx context.Context) (Summary, error) {
 func (v *Conversation) Unread(ctx context.Context) (uint64, error) {
 	var n uint64
 	err := v.c.do(ctx, func(k *core) {
+		k.perish()
 		if cv := k.convs[v.id]; cv != nil {
 			n = cv.unread()
 		}
@@ -327,6 +329,7 @@ type window struct {
 func (v *Conversation) window(ctx context.Context) (window, error) {
 	var w window
 	err := v.c.do(ctx, func(k *core) {
+		k.perish()
 		if cv := k.convs[v.id]; cv != nil {
 			w = window{cv.rec, true}
 		}

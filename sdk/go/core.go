@@ -43,6 +43,7 @@ type core struct {
 	pullFrames
 	syncer
 	marks
+	perishing
 
 	closeAt time.Time // closing: when to stop waiting
 	byeAt   time.Time // Bye is sent: when to stop waiting for the end
@@ -75,6 +76,10 @@ type conv struct {
 	countedTo uint64
 	// uncounted: the running count at the read mark is not known; the server is asked.
 	uncounted bool
+	// perishAt is when something of it is gone next; alive is, by the beginning of a
+	// period, when its first entry that is not gone will be (Unix ms, the server's clock).
+	perishAt time.Time
+	alive    map[uint64]int64
 	// ownReceived is the furthest of the user's devices, as far as it was told here.
 	ownReceived uint64
 }
@@ -106,6 +111,8 @@ func newCore(c *Client, snap *Snapshot) *core {
 	k.connection.init(k)
 	k.syncer.init()
 	k.marks.init()
+	k.goneAsk = map[*conv]struct{}{}
+	k.lookForGone()
 	if k.o.device.Id == "" {
 		if k.meta.Device == "" {
 			k.meta.Device = NewDeviceID()
@@ -121,6 +128,7 @@ func (k *core) run() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	k.startDial()
+	k.perish() // before anything is shown
 	for k.over == nil {
 		k.gather(timer)
 		k.turn()
@@ -242,6 +250,7 @@ func (k *core) feed(it FeedItem) {
 
 // timers does what is due.
 func (k *core) timers(now time.Time) {
+	k.perish()
 	if due(k.retryAt, now) {
 		k.retryAt = time.Time{}
 		k.redial()
@@ -252,14 +261,18 @@ func (k *core) timers(now time.Time) {
 	if k.link != nil {
 		k.keepAlive(now)
 		k.syncAgain(now)
+		k.askGone(now)
 	}
 	k.closeStep(now)
 }
 
 func (k *core) nextDeadline() time.Time {
-	d := earliest(k.retryAt, k.marksAt, k.lazyAt, k.pumpAt, k.pullsAt, k.byeAt)
+	d := earliest(k.retryAt, k.marksAt, k.lazyAt, k.pumpAt, k.pullsAt, k.byeAt, k.perishAt)
 	if k.byeAt.IsZero() {
 		d = earliest(d, k.closeAt)
+	}
+	if k.state == StateConnected {
+		d = earliest(d, k.goneAskAt)
 	}
 	if k.link != nil {
 		d = earliest(d, k.pingAt(), k.answerDeadline(), k.goAway, k.again.at, k.pageAgain.at, k.renewAt)

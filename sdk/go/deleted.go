@@ -47,11 +47,7 @@ func (k *core) withoutDeleted(cv *conv, ask bool) {
 	for _, g := range r.Mine.GetDeleted() {
 		for seq := max(g.First, r.Read+1); seq <= min(g.Last, r.Head); seq++ {
 			unsure = !r.recall(seq) || unsure
-			i, known := slices.BinarySearch(r.Mentions, seq)
-			if known {
-				r.Mentions = slices.Delete(slices.Clone(r.Mentions), i, i+1) // the store has the old one
-			}
-			unsure = unsure || !known && i == len(r.Mentions) && r.MentionsMore > 0
+			unsure = !r.noMention(seq) || unsure
 		}
 	}
 	if ask && unsure {
@@ -92,7 +88,7 @@ func (k *core) last(cv *conv) *wire.Entry {
 		return e
 	}
 	k.commit() // what is read from the store has all that was applied
-	for to := e.Seq - 1; to >= max(r.Low, r.Mine.GetClearedBelow(), 1); {
+	for to := r.before(e.Seq); to >= max(r.Low, r.Mine.GetClearedBelow(), 1); {
 		es, err := k.o.store.Entries(context.Background(), r.ID, r.Low, to, 50)
 		if err != nil {
 			k.die(fmt.Errorf("%w: %w", ErrStore, err))
@@ -104,7 +100,7 @@ func (k *core) last(cv *conv) *wire.Entry {
 		if shown := r.undeleted(es); len(shown) > 0 {
 			return shown[len(shown)-1]
 		}
-		to = es[0].Seq - 1
+		to = r.before(es[0].Seq)
 	}
 	return nil
 }

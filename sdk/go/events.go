@@ -91,6 +91,12 @@ type (
 		Conversation string
 		From, To     uint64
 	}
+	// GoneEvent: what was said in From..To disappeared, as it was set to (SetLifetime). It is
+	// not shown any more, and the store has it no more; it has no other event, also where one waited.
+	GoneEvent struct {
+		Conversation string
+		From, To     uint64
+	}
 	// ResetEvent: the server lost acknowledged entries (a restored backup).
 	// Everything synced was forgotten and is read anew; the outbox is kept.
 	ResetEvent struct{}
@@ -153,6 +159,7 @@ func (*InvitationEvent) event()  {}
 func (*ScheduledEvent) event()   {}
 func (*JoinRequestEvent) event() {}
 func (*GapEvent) event()         {}
+func (*GoneEvent) event()        {}
 func (*ResetEvent) event()       {}
 func (*ReceiptEvent) event()     {}
 func (*MyStateEvent) event()     {}
@@ -342,9 +349,14 @@ func (f *feedReader) save() {
 // eventOf turns a feed item into the event the program sees, nil for a kind
 // this version does not know.
 func (c *Client) eventOf(it *FeedItem) Event {
+	if it.Entry.GetDeleted() && it.Kind != FeedAck {
+		return nil // it is gone
+	}
 	switch it.Kind {
 	case FeedGap:
 		return &GapEvent{Conversation: it.Conversation, From: it.From, To: it.Seq}
+	case FeedGone:
+		return &GoneEvent{Conversation: it.Conversation, From: it.From, To: it.Seq}
 	case FeedReset:
 		return &ResetEvent{}
 	case FeedFailed:

@@ -162,7 +162,7 @@ func (f *fake) up(conversation string, from uint64, limit int) stretch {
 		if f.walkMax > 0 && last > 0 && e.Seq >= from+uint64(f.walkMax) || !p.takes(e, from, limit) {
 			break
 		}
-		if f.sees(e) {
+		if f.sees(e) || len(f.lifetimes(conversation)) > 0 {
 			last = e.Seq
 		}
 	}
@@ -208,7 +208,7 @@ func (f *fake) line(conversation string) *wire.ConversationState {
 		if e := f.journal[conversation][seq-1]; f.sees(e) && !amends(e) && !f.gone(e) {
 			p := &page{f: f, entries: []*wire.Entry{e}}
 			for _, behind := range f.journal[conversation][seq:w.Seq] {
-				if !amends(behind) {
+				if !amends(behind) && f.sees(behind) {
 					p.entries = append(p.entries, behind)
 				}
 			}

@@ -34,6 +34,7 @@ type fake struct {
 	earlier        map[string][]*wire.Window // hidden is worked out
 	titles         map[string]string
 	mine           map[string]*wire.MyState
+	late           time.Duration // by how much its clock is behind when it tells what is gone
 	conns          []*fakeConn
 	hellos         []*wire.Hello
 	seen           []*wire.ClientFrame

@@ -97,6 +97,7 @@ func (k *core) readUpTo(cv *conv, seq, count uint64) {
 	cv.rec.pass(seq)
 	cv.rec.passRecalled(seq)
 	cv.rec.passMentions(seq)
+	k.markIsGone(cv)
 	k.touch(cv, false)
 }
 

@@ -254,12 +254,14 @@ func (k *core) extend(r *request, f *wire.Range) {
 		k.touch(cv, true)
 		return
 	}
-	for _, e := range s.entries {
+	for i, e := range s.entries {
 		if e.Seq < low || e.Seq >= rec.Low {
 			continue
 		}
+		e = k.arrivesLate(cv, e)
+		f.Entries[i] = e
 		k.keep(e)
-		k.noteMention(r.cv, e.Seq, max(e.Seq, e.Amended), k.mentions(e) && !rec.gone(e.Seq))
+		k.noteMention(r.cv, e.Seq, max(e.Seq, e.Amended), k.mentions(e) && !rec.hides(e))
 		k.settle(e)
 		if !rec.lastIsKept() && (rec.Last == nil || rec.Last.Seq < e.Seq) {
 			rec.Last = e // all behind it amends

@@ -93,6 +93,9 @@ type ConversationRecord struct {
 	Newest *wire.Newest
 	// Mine is what the user set for themselves, nil if nothing ever was.
 	Mine *wire.MyState
+	// Lifetimes are the periods in which what is said disappears, as far as they are not
+	// over, in their order. The slice is not changed.
+	Lifetimes []Lifetime
 }
 
 // OutboxState is where a message of the outbox stands.
@@ -135,6 +138,7 @@ const (
 	FeedReset    FeedKind = 5 // another timeline: everything was forgotten
 	FeedChanged  FeedKind = 6 // an entry of the window was amended
 	FeedRecalled FeedKind = 7 // the entry Seq of the window turned out to be recalled
+	FeedGone     FeedKind = 8 // what lies in From..Seq disappeared (SPEC §4.27)
 )
 
 // FeedItem is an event the program has not handled yet.
@@ -143,7 +147,7 @@ type FeedItem struct {
 	N            uint64
 	Kind         FeedKind
 	Conversation string
-	// From and Seq bound what was left out (FeedGap).
+	// From and Seq bound what was left out (FeedGap), or is gone (FeedGone).
 	From, Seq uint64
 	// Entry is set for FeedEntry, FeedAck and FeedChanged, as it is now (Batch.Changed),
 	// and with its content even if the entry itself left the window since.

@@ -345,9 +345,12 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 	}
 	r := &cv.rec
 	r.Title = s.Title
+	was := *r
+	k.takeLifetimes(cv, s)
 	if low := cv.takeWindows(s); low > 0 {
 		k.raise(cv, low)
 	}
+	k.outOfWindows(cv, &was)
 	delete(k.unsure, cv)
 	if s.Seq >= r.Head {
 		r.Head, r.HeadCount, cv.countedTo = s.Seq, s.Count, s.Seq
@@ -363,9 +366,12 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 		r.pass(r.Read)
 		cv.sentRead = 0 // ours is ahead: tell again
 		k.markLater(cv, k.o.readDelay)
+		k.markIsGone(cv)
 	}
+	counted := r.Recalled
 	recalled := r.takeRecalled(s)
 	k.takeMentions(cv, s)
+	k.stillGone(cv, counted)
 	known := r.Mine.GetRevision()
 	k.takeMine(cv, s.Mine, false)
 	k.withoutDeleted(cv, known > s.Mine.GetRevision())
@@ -505,6 +511,7 @@ func (k *core) onPong(f *wire.Pong) {
 	if f.ServerTimeMs > 0 {
 		k.ids.SetServerTime(f.ServerTimeMs)
 		k.renewIDs()
+		k.serverIs(f.ServerTimeMs)
 	}
 	p := k.ping
 	k.ping = nil

@@ -13,10 +13,12 @@ import (
 func (f *fake) state(conversation string) *wire.ConversationState {
 	j := f.journal[conversation]
 	s := &wire.ConversationState{
-		Conversation: conversation, FirstSeq: max(1, f.first[conversation]), ReadSeq: f.read[conversation],
+		Conversation: conversation, ReadSeq: f.read[conversation],
 		PeerReceived: f.peerReceived[conversation], PeerRead: f.peerRead[conversation], Title: f.titles[conversation],
-		Mine: f.mine[conversation],
+		Mine: f.mine[conversation], Lifetimes: f.lifetimes(conversation),
 	}
+	_, first := f.left(conversation)
+	s.FirstSeq = max(1, first)
 	if len(j) > 0 {
 		if s.UntilSeq = f.until[conversation]; s.UntilSeq > 0 {
 			j = j[:s.UntilSeq]
@@ -52,12 +54,13 @@ func (f *fake) state(conversation string) *wire.ConversationState {
 // sees tells whether an entry is the user's to read.
 func (f *fake) sees(e *wire.Entry) bool {
 	until := f.until[e.Conversation]
-	for _, w := range f.earlier[e.Conversation] {
+	earlier, first := f.left(e.Conversation)
+	for _, w := range earlier {
 		if e.Seq >= w.FirstSeq && e.Seq <= w.UntilSeq {
 			return true
 		}
 	}
-	return e.Seq >= f.first[e.Conversation] && (until == 0 || e.Seq <= until)
+	return e.Seq >= first && (until == 0 || e.Seq <= until)
 }
 
 // listed: a group is in the list once the user may see something of it.
@@ -68,9 +71,9 @@ func (f *fake) listed(conversation string) bool {
 // windows are the earlier times of membership, with what is hidden behind each
 // and not behind the read mark (SPEC §4.3).
 func (f *fake) windows(conversation string) (out []*wire.Window) {
-	all := f.earlier[conversation]
+	all, first := f.left(conversation)
 	for i, w := range all {
-		next := f.first[conversation]
+		next := first
 		if i+1 < len(all) {
 			next = all[i+1].FirstSeq
 		}

@@ -109,6 +109,8 @@ func eventLine(e skein.Event) object {
 		return named(object{"event": "contact", "user": e.User}, e.Event)
 	case *skein.GapEvent:
 		return object{"event": "gap", "conversation": e.Conversation, "from": e.From, "to": e.To}
+	case *skein.GoneEvent:
+		return object{"event": "gone", "conversation": e.Conversation, "from": e.From, "to": e.To}
 	case *skein.ResetEvent:
 		return object{"event": "reset"}
 	case *skein.ReceiptEvent:

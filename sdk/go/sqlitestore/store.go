@@ -40,7 +40,7 @@ type Store struct {
 var _ skein.Store = (*Store)(nil)
 
 // version is the schema's; the file carries it in user_version.
-const version = 6
+const version = 7
 
 const schema = `
 CREATE TABLE meta (
@@ -55,7 +55,8 @@ CREATE TABLE conversation (
 	head INTEGER NOT NULL, head_count INTEGER NOT NULL, last_at INTEGER NOT NULL,
 	read_seq INTEGER NOT NULL, read_count INTEGER NOT NULL, received INTEGER NOT NULL, marked_at INTEGER NOT NULL,
 	peer_received INTEGER NOT NULL, peer_read INTEGER NOT NULL, last BLOB, earlier BLOB NOT NULL DEFAULT x'', recalled BLOB NOT NULL DEFAULT x'',
-	newest BLOB, mine BLOB, mentions BLOB NOT NULL DEFAULT x''
+	newest BLOB, mine BLOB, mentions BLOB NOT NULL DEFAULT x'',
+	lifetimes BLOB NOT NULL DEFAULT x''
 ) STRICT;
 CREATE TABLE entry (
 	conversation TEXT NOT NULL, seq INTEGER NOT NULL, body BLOB NOT NULL,
@@ -224,9 +225,9 @@ func (s *Store) Load(ctx context.Context) (*skein.Snapshot, error) {
 func (s *Store) loadConversations(ctx context.Context, snap *skein.Snapshot) error {
 	return s.query(ctx, func(rows *sql.Rows) error {
 		var c skein.ConversationRecord
-		var last, earlier, recalled, newest, mine, mentions []byte
+		var last, earlier, recalled, newest, mine, mentions, lifetimes []byte
 		err := rows.Scan(&c.ID, &c.Title, &c.First, &c.Until, &c.Low, &c.High, &c.Head, &c.HeadCount, &c.LastAtMs,
-			&c.Read, &c.ReadCount, &c.Received, &c.MarkedAtMs, &c.PeerReceived, &c.PeerRead, &last, &earlier, &recalled, &newest, &mine, &mentions)
+			&c.Read, &c.ReadCount, &c.Received, &c.MarkedAtMs, &c.PeerReceived, &c.PeerRead, &last, &earlier, &recalled, &newest, &mine, &mentions, &lifetimes)
 		if err == nil {
 			c.Last, err = decodeEntry(last)
 		}
@@ -239,6 +240,9 @@ func (s *Store) loadConversations(ctx context.Context, snap *skein.Snapshot) err
 		if err == nil {
 			c.Mentions, c.MentionsMore, err = decodeSeqs(mentions)
 		}
+		if err == nil {
+			c.Lifetimes, err = decodeLifetimes(lifetimes)
+		}
 		if err == nil && len(newest) > 0 {
 			c.Newest = &wire.Newest{}
 			err = proto.Unmarshal(newest, c.Newest)
@@ -250,7 +254,7 @@ func (s *Store) loadConversations(ctx context.Context, snap *skein.Snapshot) err
 		snap.Conversations = append(snap.Conversations, c)
 		return err
 	}, `SELECT id, title, first_seq, until_seq, low, high, head, head_count, last_at,
-		read_seq, read_count, received, marked_at, peer_received, peer_read, last, earlier, recalled, newest, mine, mentions FROM conversation`)
+		read_seq, read_count, received, marked_at, peer_received, peer_read, last, earlier, recalled, newest, mine, mentions, lifetimes FROM conversation`)
 }
 
 func (s *Store) loadOutbox(ctx context.Context, snap *skein.Snapshot) error {

@@ -13,7 +13,8 @@ import (
 // recalled: the server tells both with the conversation list, so the client reads
 // that again. Up to 3 amendments were kept as entries, and the newest entry was the
 // last one of the window. Up to 4 nothing was known of what users set for themselves,
-// and up to 5 nothing of unread mentions, which the list tells, too.
+// up to 5 nothing of unread mentions, and up to 6 nothing of what disappears, which the
+// list tells, too.
 func (s *Store) upgrade(ctx context.Context, from int) error {
 	var text string
 	if from < 2 {
@@ -29,10 +30,13 @@ func (s *Store) upgrade(ctx context.Context, from int) error {
 	if from < 5 {
 		text += "ALTER TABLE conversation ADD COLUMN mine BLOB;"
 	}
+	if from < 6 {
+		text += "ALTER TABLE conversation ADD COLUMN mentions BLOB NOT NULL DEFAULT x'';"
+	}
 	text += `
-		ALTER TABLE conversation ADD COLUMN mentions BLOB NOT NULL DEFAULT x'';
+		ALTER TABLE conversation ADD COLUMN lifetimes BLOB NOT NULL DEFAULT x'';
 		UPDATE meta SET listing = 1, list_next = '' WHERE position != '';
-		PRAGMA user_version = 6`
+		PRAGMA user_version = 7`
 	if _, err := s.conn.ExecContext(ctx, text); err != nil || from >= 4 {
 		return err
 	}

@@ -246,3 +246,52 @@ func TestUpgradeFromVersion3(t *testing.T) {
 		}
 	}
 }
+
+// Version 6 knew nothing of what disappears: the client reads the list again, which tells
+// it, and all else stays. What is written then is there the next time.
+func TestUpgradeFromVersion6(t *testing.T) {
+	for _, n := range []int{0, 1, 2, 50} {
+		path := filepath.Join(t.TempDir(), "s.db")
+		last := &wire.Entry{Conversation: "grp:g", Seq: 9, Count: 8, Sender: "bob"}
+		writeVersion1(t, path, n, last, true)
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = db.Exec(`ALTER TABLE conversation ADD COLUMN recalled BLOB NOT NULL DEFAULT x'';
+			ALTER TABLE conversation ADD COLUMN newest BLOB; ALTER TABLE conversation ADD COLUMN mine BLOB;
+			ALTER TABLE conversation ADD COLUMN mentions BLOB NOT NULL DEFAULT x''; UPDATE conversation SET mentions = x'0103';
+			PRAGMA user_version = 6`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		db.Close()
+		want := []skein.Lifetime{{After: 3, Until: 8, Seconds: 60, Gone: 5}, {After: 9, Seconds: 1 << 24}}
+		for again := range 3 {
+			s, err := Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			snap, err := s.Load(t.Context())
+			if err != nil || len(snap.Conversations) != n || snap.Meta.Listing != (again == 0) || snap.Meta.Position != "p" {
+				t.Fatalf("%d: %+v, %v", n, snap, err)
+			}
+			b := &skein.Batch{Meta: &snap.Meta}
+			b.Meta.Listing = false
+			for i := range snap.Conversations {
+				r := &snap.Conversations[i]
+				if got := fmt.Sprint(r.Lifetimes); again > 0 && got != fmt.Sprint(want) || again == 0 && len(r.Lifetimes) > 0 || fmt.Sprint(r.Mentions) != "[3]" || r.MentionsMore != 1 || !proto.Equal(r.Last, last) {
+					t.Errorf("opened %d times: %+v", again+1, r)
+				}
+				r.Lifetimes = want
+				b.Conversations = append(b.Conversations, r)
+			}
+			if err := s.Apply(t.Context(), b); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

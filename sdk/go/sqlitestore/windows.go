@@ -32,6 +32,34 @@ func decodeWindows(b []byte) (ws []skein.Window, err error) {
 	return ws, nil
 }
 
+// The periods in which what is said disappears are a row of varints, four for each.
+
+func encodeLifetimes(ls []skein.Lifetime) []byte {
+	b := []byte{}
+	for _, l := range ls {
+		b = binary.AppendUvarint(binary.AppendUvarint(b, l.After), l.Until)
+		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(l.Seconds)), l.Gone)
+	}
+	return b
+}
+
+func decodeLifetimes(b []byte) (ls []skein.Lifetime, err error) {
+	for len(b) > 0 {
+		var l skein.Lifetime
+		var seconds uint64
+		for _, p := range []*uint64{&l.After, &l.Until, &seconds, &l.Gone} {
+			v, n := binary.Uvarint(b)
+			if n <= 0 {
+				return nil, errors.New("what is stored of disappearing messages is damaged")
+			}
+			*p, b = v, b[n:]
+		}
+		l.Seconds = uint32(seconds)
+		ls = append(ls, l)
+	}
+	return ls, nil
+}
+
 // Messages after the read mark, those that were recalled and those that mention the
 // user, are a row of varints: how many more there are than are named, and each one's
 // distance from the one before. Empty: none.

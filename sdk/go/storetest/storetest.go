@@ -115,7 +115,8 @@ func testRecords(t *testing.T, open Open) {
 		Newest:   &wire.Newest{Conversation: dm, Seq: 10, Id: []byte("0123456789abcdef"), StoredAtMs: 21, Pos: 1<<53 + 5},
 		Mine:     &wire.MyState{Conversation: dm, Revision: 3, Pinned: true, Draft: "d\x00ö", ClearedBelow: 1<<53 + 7},
 		Recalled: []uint64{18, 19, 1<<53 + 3}, RecalledMore: 20, Mentions: []uint64{21, 1<<53 + 5}, MentionsMore: 22,
-		Earlier: []skein.Window{{First: 14, Until: 15, Hidden: 16}, {First: 17, Until: 1<<53 + 1, Hidden: 0}},
+		Lifetimes: []skein.Lifetime{{After: 23, Until: 1<<53 + 9, Seconds: 31_536_000, Gone: 1<<53 + 8}, {After: 1 << 54, Seconds: 60}},
+		Earlier:   []skein.Window{{First: 14, Until: 15, Hidden: 16}, {First: 17, Until: 1<<53 + 1, Hidden: 0}},
 	}
 	m := skein.Meta{User: "u", Timeline: "t", Device: "d", Position: "p", Listing: true, ListNext: "n", SettledAtMs: 5}
 	apply(t, s, &skein.Batch{Meta: &m, Conversations: []*skein.ConversationRecord{{ID: dm, Title: "old"}, {ID: "grp:g"}}})
@@ -145,6 +146,9 @@ func testRecords(t *testing.T, open Open) {
 	}
 	if len(snap.Conversations[1].Recalled) != 0 {
 		t.Errorf("nothing recalled became %v", snap.Conversations[1].Recalled)
+	}
+	if len(snap.Conversations[1].Lifetimes) != 0 {
+		t.Errorf("no periods became %v", snap.Conversations[1].Lifetimes)
 	}
 	if snap.Conversations[1].Last != nil {
 		t.Errorf("an absent last entry became %v", snap.Conversations[1].Last)
