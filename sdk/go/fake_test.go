@@ -34,6 +34,7 @@ type fake struct {
 	earlier        map[string][]*wire.Window // hidden is worked out
 	titles         map[string]string
 	mine           map[string]*wire.MyState
+	ahead          time.Duration // by how much its clock is ahead of the device's
 	late           time.Duration // by how much its clock is behind when it tells what is gone
 	conns          []*fakeConn
 	hellos         []*wire.Hello
@@ -200,7 +201,7 @@ func (f *fake) hello(c *fakeConn, h *wire.Hello) {
 		}
 	}
 	w := &wire.Welcome{
-		Version: 1, User: f.user, Session: "s", Timeline: f.timeline, ServerTimeMs: time.Now().UnixMilli(),
+		Version: 1, User: f.user, Session: "s", Timeline: f.timeline, ServerTimeMs: time.Now().Add(f.ahead).UnixMilli(),
 		Heartbeat: &wire.Heartbeat{IdleMs: 30_000, SilenceMs: 45_000, DeadMs: 60_000},
 		Limits:    &wire.Limits{FrameBytes: 1 << 20, ContentBytes: 1000, Mentions: 100, PullEntries: 100, InFlight: 64},
 	}
@@ -414,7 +415,7 @@ func (f *fake) pull(p *wire.Pull) *wire.Range {
 }
 
 func (f *fake) pong(p *wire.Ping) *wire.Pong {
-	out := &wire.Pong{ServerTimeMs: time.Now().UnixMilli()}
+	out := &wire.Pong{ServerTimeMs: time.Now().Add(f.ahead).UnixMilli()}
 	if p.Digest == nil {
 		return out
 	}

@@ -186,6 +186,23 @@ func must[T any](v T, err error) T {
 	return v
 }
 
+// A device whose clock is wrong goes by the server's.
+func TestDisappearsByTheServersClock(t *testing.T) {
+	for _, ahead := range []time.Duration{-time.Hour, time.Hour} { // the server's clock
+		inBubble(t, func(t *testing.T, r *rig) {
+			r.ahead, r.late = ahead, -ahead
+			r.setLifetime(dm, 600)
+			e := r.say(dm, "bob", "goes") // by this clock; the server's says that it was said
+			r.do(func() { e.StoredAtMs += ahead.Milliseconds() })
+			r.dial()
+			pause(590 * time.Second)
+			eq(t, "just before", len(r.keptOf(dm)), 1) // what a new device has of it
+			pause(11 * time.Second)
+			eq(t, "then", len(r.keptOf(dm)), 0)
+		})
+	}
+}
+
 // After a long time away without a connection the first thing that is shown is without
 // what is gone, and an event that waited for it tells nothing.
 func TestDisappearsWhileClosed(t *testing.T) {
@@ -253,8 +270,9 @@ func TestDisappearsWithAmendments(t *testing.T) {
 	}
 }
 
-// Whatever happens in a conversation whose messages disappear, two devices, one of which
-// was there all the time, show what the server says is left, and count as it does.
+// Whatever happens in a conversation whose messages disappear, a device that was there all
+// the time, or comes back, or is new, shows what the server says is left, and counts as it
+// does.
 func TestWhatDisappearsAgreesWithTheServer(t *testing.T) {
 	for seed := range uint64(120) {
 		inBubble(t, func(t *testing.T, r *rig) {

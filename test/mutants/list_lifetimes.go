@@ -87,4 +87,14 @@ var lifetimes = []Mutant{
 		Hunks:   []Hunk{{"internal/directory/lifetimes.go", "CASE WHEN timers.at < excluded.at THEN", "CASE WHEN timers.at > excluded.at THEN"}},
 		Package: "internal/directory/sqlite", Test: "TestConformance",
 	},
+	{
+		Name: "sdk-what-disappeared-stays-unread", Breaks: "4.27: a device takes away what is gone, and does not count it",
+		Hunks:   []Hunk{{"sdk/go/perish.go", "\tsure := cv.rec.recall(e.Seq)\n", "\tsure := true\n"}},
+		Package: "sdk/go", Test: "TestWhatDisappearsAgreesWithTheServer",
+	},
+	{
+		Name: "sdk-disappears-by-the-devices-clock", Breaks: "4.27: messages disappear by the server's clock",
+		Hunks:   []Hunk{{"sdk/go/perish.go", "k.o.now().Add(k.ahead).UnixMilli()", "k.o.now().UnixMilli()"}},
+		Package: "sdk/go", Test: "TestDisappearsByTheServersClock",
+	},
 }
