@@ -45,7 +45,7 @@ var lifetimes = []Mutant{
 	{
 		Name: "the-same-lifetime-again", Breaks: "4.27: what is so already makes no entry",
 		Hunks:   []Hunk{{"internal/im/lifetime.go", "if LifetimeOf(all) == to {", "if len(all) < 0 {"}},
-		Package: "internal/directory/sqlite", Test: "TestConformance",
+		Package: "internal/directory/sqlite", Test: "TestConformance/People/Lifetimes",
 	},
 	{
 		Name: "members-set-the-lifetime", Breaks: "4.27: in a group the owner and the admins set the lifetime",
@@ -85,7 +85,7 @@ var lifetimes = []Mutant{
 	{
 		Name: "a-shorter-period-waits-for-a-longer-one", Breaks: "4.27: a conversation is looked at as its shortest lifetime asks for",
 		Hunks:   []Hunk{{"internal/directory/lifetimes.go", "CASE WHEN timers.at < excluded.at THEN", "CASE WHEN timers.at > excluded.at THEN"}},
-		Package: "internal/directory/sqlite", Test: "TestConformance",
+		Package: "internal/directory/sqlite", Test: "TestConformance/People/Lifetimes",
 	},
 	{
 		Name: "sdk-what-disappeared-stays-unread", Breaks: "4.27: a device takes away what is gone, and does not count it",
