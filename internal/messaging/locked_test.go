@@ -67,6 +67,7 @@ func TestALockedConversationWaitsAside(t *testing.T) {
 	for i, c := range all {
 		w.wantOutcome(c, "let go", uint64(i+2), "")
 	}
+	w.mustSend("x", other, "what came before is delivered when this is answered")
 	if got := w.out.seqs(ab); !slices.Equal(got, []uint64{1, 2, 3, 4}) {
 		t.Errorf("delivered %v", got)
 	}

@@ -143,6 +143,9 @@ func TestCodec(t *testing.T) {
 					es[j].Conversation = c.Conversation
 				}
 			}
+			for j := range c.Lifetimes {
+				c.Lifetimes[j].Gone = false // those that are told are not over
+			}
 			if end := &c.Told.End; end.Seq > 0 && c.Told.Last > 0 {
 				end.Conversation, end.Seq = c.Conversation, c.Told.Last
 			} else {
