@@ -29,8 +29,6 @@ type Invitation = im.Invitation
 // ways are users who may be added, and those who are asked, in their order.
 type ways struct{ add, ask []im.UserID }
 
-func (w ways) all() []im.UserID { return append(w.add[:len(w.add):len(w.add)], w.ask...) }
-
 // addable tells which of users may be added or asked; unasked: nobody is.
 func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserID, unasked bool) (w ways, err error) {
 	if len(users) == 0 {
