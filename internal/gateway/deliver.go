@@ -343,7 +343,7 @@ func (g *Gateway) pushRun(grp *here.Group, es []im.Entry, origin []im.Connection
 	low := lowestTarget(es)
 	for s, at := range grp.Members {
 		if low < at.From {
-			g.headsTo(grp, s, last(es))
+			d.headsTo(s)
 		} else {
 			d.to(s)
 		}
@@ -371,15 +371,6 @@ func lowestTarget(es []im.Entry) uint64 {
 		}
 	}
 	return low
-}
-
-func last(es []im.Entry) uint64 { return es[len(es)-1].Seq }
-
-// headsTo tells one session of the end of a group.
-func (g *Gateway) headsTo(grp *here.Group, s *here.Member, seq uint64) {
-	f := g.out.Fanout(outgoing.HeadsFrame(grp.ID, seq), 1)
-	f.HeadsTo(&s.Queue, grp.ID, seq)
-	f.End()
 }
 
 // addsHere tells whether the entries add somebody who is connected here.

@@ -250,10 +250,13 @@ func (g *Gateway) tellHeld(grp *here.Group, s *here.Member) {
 	if grp.Held == nil {
 		return
 	}
-	switch rest := grp.Rest(s, grp.Held.Entries); {
+	rest := grp.Rest(s, grp.Held.Entries)
+	switch {
 	case len(rest) == 0:
 	case lowestTarget(rest) < grp.Members[s].From:
-		g.headsTo(grp, s, last(rest))
+		d := newDelivery(g, rest, nil, 1)
+		d.headsTo(s)
+		d.end()
 	default:
 		g.pushAlone(s, rest)
 	}
@@ -283,7 +286,7 @@ func (g *Gateway) release(grp *here.Group, pause func(*here.Group)) {
 	for s, at := range grp.Members {
 		switch rest := grp.Rest(s, es); {
 		case low < at.From && len(rest) > 0: // of one that is not theirs, perhaps
-			g.headsTo(grp, s, last(es))
+			d.headsTo(s)
 		case len(rest) == len(es):
 			d.to(s)
 		case len(rest) > 0:

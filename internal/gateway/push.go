@@ -30,6 +30,9 @@ type delivery struct {
 	box     *pushBox
 	all     outgoing.Fanout
 	about   int // so many recipients
+	// ends tells those who get Heads, once ended is set: they share one encoding, too.
+	ends  outgoing.Fanout
+	ended bool
 	// users, if not nil, are those whose connections get the acks that belong here:
 	// between nodes each user of a dm has a delivery of its own.
 	users []im.UserID
@@ -99,6 +102,15 @@ func (d *delivery) to(s *here.Member) {
 	d.part(s, next, len(d.entries))
 }
 
+// headsTo tells one session of the end of the entries, in the place of these.
+func (d *delivery) headsTo(s *here.Member) {
+	end := &d.entries[len(d.entries)-1]
+	if !d.ended {
+		d.ends, d.ended = d.g.out.Fanout(outgoing.HeadsFrame(end.Conversation, end.Seq), d.about), true
+	}
+	d.ends.HeadsTo(&s.Queue, end.Conversation, end.Seq)
+}
+
 // part queues some of the entries for one session alone.
 func (d *delivery) part(s *here.Member, from, to int) {
 	if from == to {
@@ -117,6 +129,7 @@ func (d *delivery) end() {
 		d.g.pools.freePush(d.box)
 	}
 	d.all.End()
+	d.ends.End()
 	if d.n > 0 {
 		left := false
 		for i := range d.authors[:d.n] {
