@@ -21,7 +21,12 @@ const noteMark = ":quiet"
 
 func noteOf(c im.ConversationID) im.ConversationID { return c + noteMark }
 
-func isNote(c im.ConversationID) bool { return strings.HasSuffix(string(c), noteMark) }
+// isNote tells a note from a conversation with a user, or a group, that is called as the
+// mark is.
+func isNote(c im.ConversationID) bool {
+	of, marked := strings.CutSuffix(string(c), noteMark)
+	return marked && im.ConversationID(of).Kind() == im.KindDM
+}
 
 // note says that the last move to these marks that the other was told of was at pos.
 type note struct{ received, read, pos uint64 }

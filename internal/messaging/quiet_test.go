@@ -123,6 +123,22 @@ func TestMyStateWithoutEntries(t *testing.T) {
 	}
 }
 
+// A user may be called what a note is: a draft for them is told as any other.
+func TestDraftForWhoIsCalledAsANote(t *testing.T) {
+	w := newWorld(t)
+	c := im.DM("bob", "quiet")
+	w.members.rows["bob"] = []im.Membership{{Conversation: c, First: 1}}
+	w.setMine("bob", c, im.MyChange{Draft: ptr("to be")})
+	if got := w.sync("bob", im.SyncQuery{}).Conversations; len(got) != 1 || got[0].Conversation != c || got[0].Mine.Draft != "to be" {
+		t.Errorf("bob's devices are told %+v", got)
+	}
+	for c, want := range map[im.ConversationID]bool{c: false, im.Group("quiet"): false, noteOf(c): true, noteOf(ab): true} {
+		if isNote(c) != want {
+			t.Errorf("%s is a note: %t", c, !want)
+		}
+	}
+}
+
 // What a user clears is not unread any more, and the other of a dm is told as of reading.
 func TestClearingIsReading(t *testing.T) {
 	w := newWorld(t)
