@@ -14,9 +14,6 @@ func (c *Calls) setLifetime(ctx context.Context, actor im.Actor, r *wire.SetLife
 		return nil, err
 	}
 	lifetime := time.Duration(r.GetLifetimeS()) * time.Second
-	if err := im.CheckLifetime(lifetime); err != nil {
-		return nil, err
-	}
 	switch conv.Kind() {
 	case im.KindGroup:
 		err = c.Groups.SetLifetime(ctx, actor, conv, lifetime)

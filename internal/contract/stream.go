@@ -13,13 +13,11 @@ import (
 func checkStreaming(s *wire.Send) error {
 	switch {
 	case !s.GetStreaming():
+		return nil
 	case s.GetPoll() != nil:
 		return im.Wrong("streaming", "must not be said of a poll")
 	}
-	if s.GetStreaming() {
-		return growsAs(s.GetContent())
-	}
-	return nil
+	return growsAs(s.GetContent())
 }
 
 // growsAs refuses content that cannot be said part by part: data, and those types of the

@@ -249,11 +249,7 @@ func (s *Service) settle(ctx context.Context, u im.UserID, v *view) (bool, error
 		}
 		v.m = m
 	}
-	ok, err := s.cut(ctx, v)
-	if err == nil && ok {
-		err = s.withoutGone(ctx, v)
-	}
-	return ok, err
+	return s.limit(ctx, v)
 }
 
 // settleAll settles many views with one look at the memberships.
@@ -275,10 +271,7 @@ func (s *Service) settleAll(ctx context.Context, u im.UserID, all []view) ([]vie
 			}
 			v.m = m
 		}
-		ok, err := s.cut(ctx, &v)
-		if err == nil && ok {
-			err = s.withoutGone(ctx, &v)
-		}
+		ok, err := s.limit(ctx, &v)
 		if err != nil {
 			return nil, err
 		}
@@ -287,6 +280,15 @@ func (s *Service) settleAll(ctx context.Context, u im.UserID, all []view) ([]vie
 		}
 	}
 	return kept, nil
+}
+
+// limit leaves of a view what the user may read of it; false when that is nothing.
+func (s *Service) limit(ctx context.Context, v *view) (bool, error) {
+	ok, err := s.cut(ctx, v)
+	if err == nil && ok {
+		err = s.withoutGone(ctx, v)
+	}
+	return ok, err
 }
 
 // cut replaces the head by the entry with which the user left; false when
