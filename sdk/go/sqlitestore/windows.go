@@ -12,7 +12,7 @@ import (
 func encodeWindows(ws []skein.Window) []byte {
 	b := []byte{}
 	for _, w := range ws {
-		b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, w.First), w.Until), w.Hidden)
+		b = appendUints(b, w.First, w.Until, w.Hidden)
 	}
 	return b
 }
@@ -20,12 +20,8 @@ func encodeWindows(ws []skein.Window) []byte {
 func decodeWindows(b []byte) (ws []skein.Window, err error) {
 	for len(b) > 0 {
 		var w skein.Window
-		for _, p := range []*uint64{&w.First, &w.Until, &w.Hidden} {
-			v, n := binary.Uvarint(b)
-			if n <= 0 {
-				return nil, errors.New("stored times of membership are damaged")
-			}
-			*p, b = v, b[n:]
+		if b, err = takeUints(b, "stored times of membership are damaged", &w.First, &w.Until, &w.Hidden); err != nil {
+			return nil, err
 		}
 		ws = append(ws, w)
 	}
@@ -37,8 +33,7 @@ func decodeWindows(b []byte) (ws []skein.Window, err error) {
 func encodeLifetimes(ls []skein.Lifetime) []byte {
 	b := []byte{}
 	for _, l := range ls {
-		b = binary.AppendUvarint(binary.AppendUvarint(b, l.After), l.Until)
-		b = binary.AppendUvarint(binary.AppendUvarint(b, uint64(l.Seconds)), l.Gone)
+		b = appendUints(b, l.After, l.Until, uint64(l.Seconds), l.Gone)
 	}
 	return b
 }
@@ -47,17 +42,32 @@ func decodeLifetimes(b []byte) (ls []skein.Lifetime, err error) {
 	for len(b) > 0 {
 		var l skein.Lifetime
 		var seconds uint64
-		for _, p := range []*uint64{&l.After, &l.Until, &seconds, &l.Gone} {
-			v, n := binary.Uvarint(b)
-			if n <= 0 {
-				return nil, errors.New("what is stored of disappearing messages is damaged")
-			}
-			*p, b = v, b[n:]
+		if b, err = takeUints(b, "what is stored of disappearing messages is damaged", &l.After, &l.Until, &seconds, &l.Gone); err != nil {
+			return nil, err
 		}
 		l.Seconds = uint32(seconds)
 		ls = append(ls, l)
 	}
 	return ls, nil
+}
+
+func appendUints(b []byte, vs ...uint64) []byte {
+	for _, v := range vs {
+		b = binary.AppendUvarint(b, v)
+	}
+	return b
+}
+
+// takeUints reads some numbers, and returns what follows them.
+func takeUints(b []byte, damaged string, to ...*uint64) ([]byte, error) {
+	for _, p := range to {
+		v, n := binary.Uvarint(b)
+		if n <= 0 {
+			return nil, errors.New(damaged)
+		}
+		*p, b = v, b[n:]
+	}
+	return b, nil
 }
 
 // Messages after the read mark, those that were recalled and those that mention the
