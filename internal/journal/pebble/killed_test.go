@@ -54,22 +54,10 @@ func TestMigrationProcessIsKilled(t *testing.T) {
 // written; false: it came to its end before.
 func killAt(t *testing.T, dir string, parts int) bool {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestMigrationProcessIsKilled$")
-	cmd.Env = append(os.Environ(), migrateDir+"="+dir)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	tooLong := time.AfterFunc(time.Minute, func() {
-		t.Error("the process hangs")
-		_ = cmd.Process.Kill()
-	})
-	defer tooLong.Stop()
+	cmd, s, stop := startTest(t, "TestMigrationProcessIsKilled", migrateDir+"="+dir)
+	defer stop()
 	ended := false
-	for s, n := bufio.NewScanner(out), 0; s.Scan(); {
+	for n := 0; s.Scan(); {
 		switch s.Text() {
 		case "part":
 			if n++; n == parts {
@@ -83,6 +71,26 @@ func killAt(t *testing.T, dir string, parts int) bool {
 		t.Fatalf("at its end: %v", err)
 	}
 	return !ended
+}
+
+// startTest starts a process that is one test of this package, and tells its lines. It is
+// killed if it runs for a minute, unless stop was called.
+func startTest(t *testing.T, name, env string) (cmd *exec.Cmd, lines *bufio.Scanner, stop func()) {
+	t.Helper()
+	cmd = exec.Command(os.Args[0], "-test.run=^"+name+"$")
+	cmd.Env = append(os.Environ(), env)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tooLong := time.AfterFunc(time.Minute, func() {
+		t.Error("the process hangs")
+		_ = cmd.Process.Kill()
+	})
+	return cmd, bufio.NewScanner(out), func() { tooLong.Stop() }
 }
 
 // migrateAndTell is the process that is killed: it tells every part it has written, and

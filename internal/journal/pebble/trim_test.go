@@ -1,12 +1,10 @@
 package pebble
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -219,21 +217,9 @@ func trimmedUntil(t *testing.T, dir string, n int) (trimmed int) {
 // to its end before.
 func killTrimming(t *testing.T, dir string, wait time.Duration) (ended bool) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestTrimmingProcessIsKilled$")
-	cmd.Env = append(os.Environ(), trimDir+"="+dir)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	tooLong := time.AfterFunc(time.Minute, func() {
-		t.Error("the process hangs")
-		_ = cmd.Process.Kill()
-	})
-	defer tooLong.Stop()
-	for s := bufio.NewScanner(out); s.Scan(); {
+	cmd, s, stop := startTest(t, "TestTrimmingProcessIsKilled", trimDir+"="+dir)
+	defer stop()
+	for s.Scan() {
 		switch s.Text() {
 		case "begun":
 			kill := time.AfterFunc(wait, func() { _ = cmd.Process.Kill() })
