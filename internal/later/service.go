@@ -128,7 +128,7 @@ func (s *Service) drive(ctx context.Context, u im.UserID) { _ = s.o.Drive(ctx, i
 // checkTime refuses what is too far ahead. What is over means at once.
 func (s *Service) checkTime(at time.Time) error {
 	if at.Sub(s.o.Now()) > MaxAhead {
-		return im.Wrong("atMs", "is more than a year ahead")
+		return im.Wrong("atMs", "is more than 366 days ahead")
 	}
 	return nil
 }

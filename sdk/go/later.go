@@ -8,7 +8,7 @@ import (
 )
 
 // SendLater has the server send a message at a time, also when no device of the user's
-// is there then: at most 100 of a user, up to a year ahead; a time that is over means at
+// is there then: at most 100 of a user, up to 366 days ahead; a time that is over means at
 // once. It returns the id that the message has. Every try has the same one, so one whose
 // answer was lost makes no second message. The options are those of Send.
 func (v *Conversation) SendLater(ctx context.Context, at time.Time, text string, opts ...SendOption) (id []byte, err error) {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/skein-im/skein/server"
 )
@@ -62,8 +63,9 @@ func loadExamples(t *testing.T) []*example {
 func TestExamples(t *testing.T) {
 	s := serve(t, nil)
 	examples := loadExamples(t)
-	p := &play{server: s, names: map[string]string{}, tokens: map[string]string{"": "", "key": s.key}}
+	p := &play{server: s, names: map[string]string{}, tokens: map[string]string{"": "", "key": s.key}, entries: map[string]map[string]any{}}
 	p.names[claimCode(t, examples)] = code(t, s.Server)
+	p.later(examples)
 	for _, e := range examples {
 		if err := p.carryOut(t, e); err != nil {
 			t.Errorf("%s (%s): %v", e.Method, e.Summary, err)
@@ -104,6 +106,30 @@ type play struct {
 	names map[string]string
 	// tokens are the latest access tokens by user and username.
 	tokens map[string]string
+	// entries are those that were answered, by this server's ids.
+	entries map[string]map[string]any
+}
+
+// later has what is scheduled be tomorrow, whenever that is: the first time stands for
+// this time of tomorrow, the others are as far from it as they are in the file.
+func (p *play) later(examples []*example) {
+	tomorrow := time.Now().Add(24 * time.Hour).UnixMilli()
+	first := int64(0)
+	for _, e := range examples {
+		if !strings.Contains(e.Method, "Scheduled") && !strings.HasSuffix(e.Method, "/ScheduleMessage") {
+			continue
+		}
+		var request struct {
+			AtMs int64 `json:"atMs,string"`
+		}
+		if err := json.Unmarshal(e.Request, &request); err != nil || request.AtMs == 0 {
+			continue
+		}
+		if first == 0 {
+			first = request.AtMs
+		}
+		p.names[fmt.Sprint(request.AtMs)] = fmt.Sprint(tomorrow + request.AtMs - first)
+	}
 }
 
 func (p *play) carryOut(t *testing.T, e *example) error {
@@ -147,7 +173,18 @@ func (p *play) carryOut(t *testing.T, e *example) error {
 		e.Response = p.back(answer)
 	}
 	p.keepToken(request, got)
+	p.keepEntries(got)
 	return nil
+}
+
+// keepEntries notes the entries of an answer.
+func (p *play) keepEntries(answer any) {
+	entries, _ := field(answer, "entries").([]any)
+	for _, e := range entries {
+		if id, ok := field(e, "id").(string); ok {
+			p.entries[id] = e.(map[string]any)
+		}
+	}
 }
 
 func decode(text []byte, v *any) error {
@@ -206,6 +243,11 @@ func (p *play) here(v any) any {
 		out := make(map[string]any, len(v))
 		for name, value := range v {
 			out[name] = p.here(value)
+			if name == "newest" { // an entry that was told before: its time and place are this server's
+				newest := out[name].(map[string]any)
+				told := p.entries[fmt.Sprint(newest["id"])]
+				newest["storedAtMs"], newest["pos"] = told["storedAtMs"], told["pos"]
+			}
 		}
 		return out
 	case []any:
