@@ -8328,7 +8328,7 @@ type ScheduleMessageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As for SendMessage. Its id is the message's for ever; without one the server makes it.
 	Message *SendMessageRequest `protobuf:"bytes,1,opt,name=message,proto3" json:"message,omitempty"`
-	// Unix milliseconds, at most a year ahead; what is over means at once.
+	// Unix milliseconds, at most 366 days ahead; what is over means at once.
 	AtMs          int64 `protobuf:"varint,2,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
