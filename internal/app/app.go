@@ -59,11 +59,17 @@ type Options struct {
 	PlaceEvery time.Duration
 	// OpenBus replaces the bus between nodes, for tests that lose what it carries.
 	OpenBus func(name string, h bus.Handler) (bus.Bus, error)
+	// Now is what users go by: when an entry was stored, what is due, over or gone, how
+	// long a token holds. It never goes back. Only tests set it: no setting can. A journal
+	// in PostgreSQL stores entries at the database's time. What goes on between processes
+	// is measured by the real clock. Default time.Now.
+	Now func() time.Time
 }
 
 // App is one server process. Open makes it, Serve runs it to its end.
 type App struct {
 	cfg     config.Config
+	now     func() time.Time
 	log     *slog.Logger
 	metrics *prometheus.Registry
 	failed  chan error // capacity 1: the journal failed
@@ -122,7 +128,10 @@ func Open(ctx context.Context, cfg config.Config, o Options) (_ *App, err error)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &App{cfg: cfg, log: o.Logger, metrics: prometheus.NewRegistry(), failed: make(chan error, 1), stopping: make(chan struct{})}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	a := &App{cfg: cfg, now: o.Now, log: o.Logger, metrics: prometheus.NewRegistry(), failed: make(chan error, 1), stopping: make(chan struct{})}
 	a.metrics.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	defer func() {
 		if err != nil {
@@ -164,7 +173,7 @@ func (a *App) makeServices(ctx context.Context, o Options) error {
 		rates = o.Rates
 	}
 	a.devices = limits.NewDevices(rates)
-	a.limiter = api.NewLimiter(api.LimiterOptions{Devices: a.devices})
+	a.limiter = api.NewLimiter(api.LimiterOptions{Devices: a.devices, Now: a.now})
 	a.credentials = limits.NewLogins(time.Now)
 	if a.cfg.Is(config.RoleLogic) {
 		a.logic = &logic{}
@@ -204,6 +213,7 @@ func (a *App) makeGateway(o Options) {
 		Credentials:    a.credentials,
 		Timeline:       a.timeline,
 		Standing:       a.standing,
+		Now:            a.now,
 		MaxConnections: c.Gateway.MaxConnections,
 		MaxPerUser:     c.Gateway.MaxPerUser,
 		MaxPerAddress:  c.Gateway.MaxPerAddress,
@@ -241,6 +251,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 			PerUser: c.Messaging.StreamsPerUser, MaxBytes: contract.MaxContentBytes,
 		},
 		Periods:  a.directory,
+		Now:      a.now,
 		OnFailed: func(err error) { a.failed <- err },
 	}
 	if len(a.followers) > 0 {
@@ -257,15 +268,15 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	}
 	a.messaging = messaging.New(options)
 	shared := a.shared != nil
-	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Applied: m.applied, Shared: shared, Logger: a.log, Registerer: a.metrics})
+	a.outbox = outbox.New(a.directory, a.messaging, outbox.Options{Applied: m.applied, Shared: shared, Now: a.now, Logger: a.log, Registerer: a.metrics})
 	m.outbox = a.outbox
-	contacts := contact.Options{Control: gateways.Control, Shared: shared, RequestsLast: time.Duration(c.Accounts.RequestsLast), Lifetimes: a.directory}
+	contacts := contact.Options{Control: gateways.Control, Shared: shared, RequestsLast: time.Duration(c.Accounts.RequestsLast), Lifetimes: a.directory, Now: a.now}
 	if a.node != nil {
 		contacts.Changed = a.node.Forget
 	}
 	m.contacts = contact.New(a.directory, a.directory, a.outbox, contacts)
 	m.groups = group.New(a.directory, a.directory, a.directory, a.outbox, group.Options{
-		MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, StrangersPerDay: c.Groups.MaxStrangersPerDay, Shared: shared, Help: m.Help, Registerer: a.metrics,
+		MaxMembers: c.Groups.MaxMembers, MaxGroups: c.Groups.MaxPerUser, AddsPerHour: c.Groups.MaxAddsPerHour, StrangersPerDay: c.Groups.MaxStrangersPerDay, Shared: shared, Help: m.Help, Now: a.now, Registerer: a.metrics,
 	})
 	policy := account.DMContacts
 	if c.Accounts.DMPolicy == "everyone" {
@@ -282,13 +293,14 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 		DefaultDMPolicy:   policy,
 		DefaultFindPolicy: map[string]im.FindPolicy{"contacts": im.FindContacts, "nobody": im.FindNobody}[c.Accounts.FindPolicy],
 		Shared:            shared,
+		Now:               a.now,
 		Logger:            a.log,
 		Registerer:        a.metrics,
 	})
 	a.makeLater(m)
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
-		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Later: a.later, Keeper: a.directory, Limiter: a.limiter,
+		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Later: a.later, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
 	})
 	return nil
 }

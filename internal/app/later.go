@@ -20,10 +20,10 @@ func (a *App) makeLater(m *members) {
 			_, err := m.MaySend(ctx, u, c, im.EntryMessage)
 			return err
 		},
-		Node: a.cfg.Node.Name, Alone: a.shared == nil, Logger: a.log,
+		Node: a.cfg.Node.Name, Alone: a.shared == nil, Now: a.now, Logger: a.log,
 	})
 	a.timers = later.NewTimers(later.TimersOptions{
 		Store: a.directory, Lease: a.directory, Do: a.messaging.TimeIsUp,
-		Node: a.cfg.Node.Name, Alone: a.shared == nil, Logger: a.log,
+		Node: a.cfg.Node.Name, Alone: a.shared == nil, Now: a.now, Logger: a.log,
 	})
 }

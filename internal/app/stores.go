@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"time"
 
 	"github.com/skein-im/skein/internal/config"
 	"github.com/skein-im/skein/internal/directory"
@@ -86,6 +85,7 @@ func (a *App) openEmbedded(ctx context.Context, o Options) error {
 		Check:      check,
 		MinFree:    int64(a.cfg.Journal.MinFree),
 		CacheBytes: int64(a.cfg.Journal.CacheBytes),
+		Now:        a.now,
 		Logger:     a.log,
 		Registerer: a.metrics,
 	})
@@ -202,7 +202,7 @@ func (a *App) standing(ctx context.Context, u im.UserID) (im.Standing, error) {
 	if err != nil {
 		return im.Standing{}, err
 	}
-	sessions, err := a.directory.Sessions(ctx, u, time.Now())
+	sessions, err := a.directory.Sessions(ctx, u, a.now())
 	live := make([]im.SessionID, len(sessions))
 	for i := range sessions {
 		live[i] = sessions[i].ID

@@ -6,4 +6,6 @@
 // a goroutine that is locked to it returns, and any thread may have started a
 // child before it was locked. So Start uses a thread of its own, which stays
 // until the child has ended.
+//
+// A Clock is one clock for a test and its processes, which the test moves.
 package child

@@ -24,7 +24,16 @@ import (
 // skeinPath is the path of the real program, built once.
 var skeinPath string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+func TestMain(m *testing.M) {
+	if len(os.Args) > 2 && os.Args[1] == movedCommand {
+		if err := serveMoved(os.Args[2], os.Args[3:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(buildAndRun(m))
+}
 
 func buildAndRun(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "skein-e2e-")
@@ -113,7 +122,13 @@ func environ() (env []string) {
 
 func launch(t *testing.T, stdin *os.File, args ...string) *program {
 	t.Helper()
-	p := &program{t: t, cmd: exec.Command(skeinPath, args...), done: make(chan struct{})}
+	return launchAt(t, skeinPath, stdin, args...)
+}
+
+// launchAt is launch of another program.
+func launchAt(t *testing.T, path string, stdin *os.File, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, cmd: exec.Command(path, args...), done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.Env = &p.out, &p.err, environ()
 	if stdin != nil {
 		p.cmd.Stdin = stdin

@@ -137,7 +137,7 @@ var gateways = []Mutant{
 	},
 	{
 		Name: "http-has-a-rate-of-its-own", Breaks: "§1.5: a device has one rate, at both doors",
-		Hunks:   []Hunk{{appDir + "/app.go", "api.LimiterOptions{Devices: a.devices}", "api.LimiterOptions{}"}},
+		Hunks:   []Hunk{{appDir + "/app.go", "api.LimiterOptions{Devices: a.devices, Now: a.now}", "api.LimiterOptions{Now: a.now}"}},
 		Package: appDir, Test: "TestADeviceHasOneRateAtBothDoors",
 	},
 	{
