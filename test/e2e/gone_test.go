@@ -54,16 +54,8 @@ type day struct {
 // gone lets a day pass, and an hour. killing is told how to let it pass, and sees to it that
 // the store gives up what is gone.
 func gone(t *testing.T, w *moved, n int, killing func(t *testing.T, w *moved, group string, pass func())) {
-	d := &day{t: t, w: w}
-	long := func(user string, class wire.DeviceClass, which int) device {
-		dev := newDevice(t, w, user, class, which)
-		dev.token = mint(t, w, user, 100*24*time.Hour).AccessToken
-		return dev
-	}
-	d.ann = connect(t, w, long("ann", wire.DeviceClass_DEVICE_CLASS_PHONE, 0))
-	d.bob = connect(t, w, long("bob", wire.DeviceClass_DEVICE_CLASS_PHONE, 1))
-	d.desk = connect(t, w, long("bob", wire.DeviceClass_DEVICE_CLASS_DESKTOP, 2))
-	away := connect(t, w, long("bob", wire.DeviceClass_DEVICE_CLASS_TABLET, 3))
+	d := newDay(t, w)
+	away := connect(t, w, w.device(t, "bob", wire.DeviceClass_DEVICE_CLASS_TABLET, 3))
 	d.said(n)
 	for _, p := range []*person{d.ann, d.bob, d.desk, away} {
 		p.reaches(d.group, d.last)
@@ -90,7 +82,7 @@ func gone(t *testing.T, w *moved, n int, killing func(t *testing.T, w *moved, gr
 		t.Errorf("the next message is %d, the %dth, after %d", next.Seq, next.Count, d.last)
 	}
 	d.bob.hears("the next day")
-	fresh := connect(t, w, long("bob", wire.DeviceClass_DEVICE_CLASS_OTHER, 0))
+	fresh := connect(t, w, w.device(t, "bob", wire.DeviceClass_DEVICE_CLASS_OTHER, 0))
 	d.devices("the next day", next.Seq, d.ann, d.bob, d.desk, connect(t, w, tablet), fresh)
 	if got := d.list(d.bob); got.Unread != 1 || got.UnreadMentions != 0 {
 		t.Errorf("the next day: %d unread, %d mentions", got.Unread, got.UnreadMentions)
@@ -101,9 +93,32 @@ func gone(t *testing.T, w *moved, n int, killing func(t *testing.T, w *moved, gr
 	w.given(t, d.group, d.first, d.last)
 }
 
-// ask is a call of a user's.
+// newDay connects ann and bob, at two devices.
+func newDay(t *testing.T, w *moved) *day {
+	t.Helper()
+	return &day{
+		t: t, w: w, ann: connect(t, w, w.device(t, "ann", wire.DeviceClass_DEVICE_CLASS_PHONE, 0)),
+		bob:  connect(t, w, w.device(t, "bob", wire.DeviceClass_DEVICE_CLASS_PHONE, 1)),
+		desk: connect(t, w, w.device(t, "bob", wire.DeviceClass_DEVICE_CLASS_DESKTOP, 2)),
+	}
+}
+
+// device is another device of a user's, for a hundred days.
+func (m *moved) device(t *testing.T, user string, class wire.DeviceClass, which int) device {
+	t.Helper()
+	dev := newDevice(t, m, user, class, which)
+	dev.token = mint(t, m, user, 100*24*time.Hour).AccessToken
+	return dev
+}
+
+// ask is a call of a user's, asked again when the process that it was with is gone.
 func (d *day) ask(p *person, method string, req, resp proto.Message) error {
-	return skein.Post(deadline(d.t), d.w.HTTP(), "skein.v1.MessageService/"+method, p.device.token, req, resp)
+	for ctx := deadline(d.t); ; time.Sleep(50 * time.Millisecond) {
+		err := skein.Post(ctx, d.w.HTTP(), "skein.v1.MessageService/"+method, p.device.token, req, resp)
+		if ctx.Err() != nil || !isCode(err, wire.CodeUnknown) && !isCode(err, wire.CodeUnavailable) {
+			return err
+		}
+	}
 }
 
 func (d *day) must(p *person, method string, req, resp proto.Message) {
@@ -359,6 +374,7 @@ func (m *moved) given(t *testing.T, group string, first, last uint64) {
 	t.Helper()
 	want := int(last - first + 1)
 	waits(t, "the store to give up what is gone", func() bool {
+		t.Helper()
 		if m.database != "" {
 			return m.emptied(t, group, first, last) == int64(want)
 		}

@@ -71,10 +71,17 @@ type movedNode struct {
 // newMoved starts one process, or as many of a cluster.
 func newMoved(t *testing.T, database string, nodes int) *moved {
 	t.Helper()
-	m := &moved{dir: t.TempDir(), database: database}
+	return movedAt(t, t.TempDir(), database, nodes, 0)
+}
+
+// movedAt is newMoved in a directory, where the data of the first process may be in node0;
+// the clock is ahead.
+func movedAt(t *testing.T, dir, database string, nodes int, ahead time.Duration) *moved {
+	t.Helper()
+	m := &moved{dir: dir, database: database}
 	m.clock = must(child.OpenClock(filepath.Join(m.dir, "clock")))(t)
 	t.Cleanup(func() { m.clock.Close() })
-	m.move(t, 0)
+	m.move(t, ahead)
 	for n := range nodes {
 		args := []string{
 			movedCommand, filepath.Join(m.dir, "clock"), "data=" + filepath.Join(m.dir, fmt.Sprint("node", n)), "http.listen=127.0.0.1:0", "admin.listen=127.0.0.1:0",
