@@ -25,12 +25,8 @@ func (c *checker) checkEdits() {
 			}
 		}
 	}
-	for _, h := range c.run.Histories {
-		for i := range h {
-			if rec := &h[i]; rec.Kind == Edited && (rec.Timeline == "" || rec.Timeline == c.final) && len(says) > 0 && !c.isEdit(rec.Conversation, rec.Count) {
-				c.report.add(Amendment, rec.Conversation, rec.Seq, "it was answered that it was edited by %d, which is no edit", rec.Count)
-			}
-		}
+	if len(says) > 0 {
+		c.checkAnswered()
 	}
 	for _, v := range c.views {
 		for i := range v.Entries {
@@ -44,9 +40,25 @@ func (c *checker) checkEdits() {
 	}
 }
 
-// isEdit tells that an entry edits another one.
-func (c *checker) isEdit(conversation string, seq uint64) bool {
-	return c.isEdits[place{conversation: conversation, seq: seq}]
+// checkAnswered: the entry that an answer names as an edit or a reaction is one, of that
+// message. That the message agrees with all such entries is looked at beside this.
+func (c *checker) checkAnswered() {
+	for _, h := range c.run.Histories {
+		for i := range h {
+			rec := &h[i]
+			if rec.Timeline != "" && rec.Timeline != c.final {
+				continue
+			}
+			by := place{conversation: rec.Conversation, seq: rec.Count}
+			of, amends := c.amends[rec.Conversation][rec.Count]
+			switch {
+			case rec.Kind == Edited && (!c.isEdits[by] || of != rec.Seq):
+				c.report.add(Amendment, rec.Conversation, rec.Seq, "it was answered that it was edited by %d, which is no edit of it", rec.Count)
+			case rec.Kind == Reacted && (!c.reacts[by] || !amends || of != rec.Seq):
+				c.report.add(Amendment, rec.Conversation, rec.Seq, "it was answered that %s reacted to it by %d, which is no reaction to it", rec.Of, rec.Count)
+			}
+		}
+	}
 }
 
 // indexEdit notes an entry that edits another one, once.

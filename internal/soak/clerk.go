@@ -25,13 +25,15 @@ type clerk struct {
 	h     *Recorder
 	ids   *wire.IDSource
 	users []*person
-	group string
 	dm    string
-	sent  int
-	marks uint64
-	// poll is the seq of a poll in the dm; scheduled counts messages that are sent later,
-	// due is when the last of them is (Unix ms).
+	// group, days and club are as openGroups says.
+	group, days, club string
+	sent              int
+	marks             uint64
+	// poll is the seq of a poll in the dm; streamed counts messages that grow, scheduled
+	// those that are sent later, due is when the last of them is (Unix ms).
 	poll      uint64
+	streamed  int
 	scheduled int
 	due       int64
 	// accounts counts those that were begun to be made.
@@ -71,19 +73,19 @@ func newClerk(ctx context.Context, w *World, h *Recorder) (*clerk, error) {
 		c.users = append(c.users, p)
 	}
 	c.dm = skein.DM(c.users[0].id, c.users[1].id)
-	var made wire.CreateGroupResponse
-	req := &wire.CreateGroupRequest{Name: "clerks", RequestId: "clerks", Members: []string{c.users[1].id}}
-	if err := c.call(ctx, 0, groupService+"CreateGroup", req, &made); err != nil {
-		return nil, fmt.Errorf("soak: the clerk's group: %w", err)
+	if err := c.openGroups(ctx); err != nil {
+		return nil, err
 	}
-	c.group = made.GetGroup().GetConversation()
 	if err := c.call(ctx, 0, contactService+"RequestContact", &wire.RequestContactRequest{User: c.users[2].id}, &wire.RequestContactResponse{}); err != nil {
 		return nil, fmt.Errorf("soak: the clerk's contact: %w", err)
 	}
 	if err := c.openPoll(ctx); err != nil {
 		return nil, err
 	}
-	c.facts = []*clerkFact{c.displayName(), c.remark(), c.block(), c.contact(), c.groupName(), c.member(), c.vote()}
+	c.facts = []*clerkFact{
+		c.displayName(), c.remark(), c.block(), c.contact(), c.groupName(), c.member(), c.vote(),
+		c.pin(), c.draft(), c.lifetime(), c.role(), c.coming(),
+	}
 	return c, nil
 }
 
@@ -95,7 +97,7 @@ func (c *clerk) call(ctx context.Context, user int, method string, req, resp mes
 func (c *clerk) work(ctx context.Context) {
 	rng := rand.New(rand.NewPCG(c.w.plan.Seed, 1<<34))
 	for n := 0; pause(ctx, time.Duration(rng.Int64N(int64(60*time.Millisecond)))) == nil; n++ {
-		switch k := rng.IntN(13); {
+		switch k := rng.IntN(14); {
 		case k < 6:
 			c.change(ctx, c.facts[rng.IntN(len(c.facts))])
 		case k == 6:
@@ -108,6 +110,8 @@ func (c *clerk) work(ctx context.Context) {
 			c.makeAccount(ctx)
 		case k == 12 && n%2 == 0:
 			c.schedule(ctx)
+		case k == 13 && n%2 == 0:
+			c.stream(ctx)
 		case k == 10:
 			if all := c.settled(); len(all) > 0 {
 				_ = c.ask(ctx, all[rng.IntN(len(all))])

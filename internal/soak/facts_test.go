@@ -42,9 +42,11 @@ func (s *story) edit(target Entry, by string, n int) {
 // react has users react to a message, or take it back; the message says what it comes to.
 func (s *story) react(target Entry, totals string, what ...[2]string) {
 	for k, x := range what {
-		s.deliver(s.append(Entry{
+		e := s.append(Entry{
 			Conversation: target.Conversation, Sender: x[0], ID: fmt.Sprint("react-", k, target.ID), Hash: reactTo + fmt.Sprint(target.Seq), Target: target.Seq, React: x[1],
-		}))
+		})
+		s.deliver(e)
+		s.rec("clerk/http", Record{Kind: Reacted, Conversation: target.Conversation, Seq: target.Seq, Count: e.Seq, Of: x[0]})
 	}
 	s.logs[target.Conversation][target.Seq-1].Totals = totals
 }
@@ -103,6 +105,10 @@ func cleanFacts() *story {
 	lunch := s.say("bob/1", dm, "lunch?")
 	s.edit(lunch, "bob/1", 2)
 	s.react(lunch, "ok 1", [2]string{"ann", "+ok"}, [2]string{"bob", "+no"}, [2]string{"bob", "-no"})
+	// One is pinned, and one grows: neither takes anything back.
+	for _, of := range []string{pinOf, partOf} {
+		s.deliver(s.append(Entry{Conversation: dm, Sender: "bob", ID: of, Hash: of + fmt.Sprint(lunch.Seq), Target: lunch.Seq}))
+	}
 	return s
 }
 
@@ -252,6 +258,20 @@ var factViolations = []violation{
 			}
 		})
 	}, []Invariant{Amendment}},
+	{"a reaction that was answered is none", func(s *story) {
+		e := s.say("bob/1", dm, "lunch?")
+		s.rec("clerk/http", Record{Kind: Reacted, Conversation: dm, Seq: e.Seq, Count: e.Seq, Of: "ann"})
+	}, nil, []Invariant{Amendment}},
+	{"a reaction that was answered is one to another message", func(s *story) {
+		e, other := s.say("bob/1", dm, "lunch?"), s.say("bob/1", dm, "or tea?")
+		s.react(e, "ok 1", [2]string{"ann", "+ok"})
+		s.rec("clerk/http", Record{Kind: Reacted, Conversation: dm, Seq: other.Seq, Count: other.Seq + 1, Of: "ann"})
+	}, nil, []Invariant{Amendment}},
+	{"an edit that was answered is of another message", func(s *story) {
+		e, other := s.say("bob/1", dm, "lunch?"), s.say("bob/1", dm, "or tea?")
+		s.edit(e, "bob/1", 1)
+		s.rec("clerk/http", Record{Kind: Edited, Conversation: dm, Seq: other.Seq, Count: other.Seq + 1})
+	}, nil, []Invariant{Amendment}},
 	{"it says that it was edited, and no entry does", func(s *story) {
 		s.edit(s.say("bob/1", dm, "a mistake"), "bob/1", 1)
 	}, func(run *Run) {

@@ -204,9 +204,18 @@ const reactTo = "reaction to "
 // voteOn begins the hash of an entry that votes in a poll.
 const voteOn = "vote on "
 
-// leavesWords tells from an amendment's hash that its target says what it said before.
+// pinOf begins the hash of an entry that pins another one, or ends that; partOf of one that
+// goes on with a streamed message.
+const pinOf, partOf = "pin of ", "part of "
+
+// streamedType is the type of messages that grow. Their hash says nothing of their content:
+// a fact of the clerk's does (clerk_more.go).
+const streamedType = "im.skein.soak.streamed"
+
+// leavesWords tells from an amendment's hash that its target says what it said before, or
+// that nothing is known of it from the hash.
 func leavesWords(hash string) bool {
-	return strings.HasPrefix(hash, reactTo) || strings.HasPrefix(hash, voteOn)
+	return slices.ContainsFunc([]string{reactTo, voteOn, pinOf, partOf}, func(prefix string) bool { return strings.HasPrefix(hash, prefix) })
 }
 
 // totalsOf are how many reacted with what.
@@ -280,6 +289,10 @@ func EntryOf(e *wire.Entry) Entry {
 		out.React = map[bool]string{false: "+", true: "-"}[e.GetReact().GetRemove()] + e.GetReact().GetReaction()
 	case e.GetKind() == wire.EntryKind_ENTRY_KIND_VOTE:
 		out.Hash = fmt.Sprintf("%s%d", voteOn, e.GetTarget())
+	case e.GetKind() == wire.EntryKind_ENTRY_KIND_PIN:
+		out.Hash = fmt.Sprintf("%s%d", pinOf, e.GetTarget())
+	case e.GetKind() == wire.EntryKind_ENTRY_KIND_STREAM:
+		out.Hash = fmt.Sprintf("%s%d", partOf, e.GetTarget())
 	case ev == nil && !out.Message:
 		out.Hash = fmt.Sprintf("entry %d of %d", e.GetKind(), e.GetTarget())
 		if e.GetKind() == wire.EntryKind_ENTRY_KIND_EDIT {
@@ -287,6 +300,8 @@ func EntryOf(e *wire.Entry) Entry {
 		}
 	case ev == nil && e.GetRecalled():
 		out.Hash = HashRecalled
+	case ev == nil && e.GetContent().GetType() == streamedType:
+		out.Hash = fmt.Sprintf("streamed as %x", e.GetId())
 	case ev == nil && e.GetEdits() > 0:
 		out.Hash = editedHash(e)
 	case ev == nil:
