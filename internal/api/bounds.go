@@ -548,6 +548,8 @@ func stateBounds() map[string]Bounds {
 		"MyState.muted_until_ms": number(0, math.MaxInt64),
 		"MyState.draft":          {MaxLength: im.MaxDraft, MaxBytes: im.MaxDraft},
 		"MyState.cleared_below":  seq(),
+		"MyState.hidden_count":   count(),
+		"MyState.unread_at":      seq(),
 		"MyState.folder":         called(im.MaxFolder),
 		"MyState.deleted":        list(im.MaxDeleted),
 		"SeqRange.first":         someSeq().required(),

@@ -340,3 +340,15 @@ func TestNumberPattern(t *testing.T) {
 		}
 	}
 }
+
+// A number of an answer that has no bounds was documented as 0 and nothing else.
+func TestEveryNumberHasBounds(t *testing.T) {
+	d := loadSchemas(t)
+	for name, schema := range d.Components.Schemas {
+		for field, f := range schema.Properties {
+			if f.Pattern == "^(0|0)$" || f.Maximum != nil && f.Minimum != nil && *f.Maximum == *f.Minimum {
+				t.Errorf("%s.%s is documented as one number alone: give it bounds", name, field)
+			}
+		}
+	}
+}
