@@ -347,6 +347,58 @@ func (ScheduledState) EnumDescriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{5}
 }
 
+// How long messages are kept.
+type RetentionKind int32
+
+const (
+	// As all of the deployment's (`messaging.retention`).
+	RetentionKind_RETENTION_KIND_UNSPECIFIED RetentionKind = 0
+	// For `retention_s` seconds.
+	RetentionKind_RETENTION_KIND_TIME    RetentionKind = 1
+	RetentionKind_RETENTION_KIND_FOREVER RetentionKind = 2
+)
+
+// Enum value maps for RetentionKind.
+var (
+	RetentionKind_name = map[int32]string{
+		0: "RETENTION_KIND_UNSPECIFIED",
+		1: "RETENTION_KIND_TIME",
+		2: "RETENTION_KIND_FOREVER",
+	}
+	RetentionKind_value = map[string]int32{
+		"RETENTION_KIND_UNSPECIFIED": 0,
+		"RETENTION_KIND_TIME":        1,
+		"RETENTION_KIND_FOREVER":     2,
+	}
+)
+
+func (x RetentionKind) Enum() *RetentionKind {
+	p := new(RetentionKind)
+	*p = x
+	return p
+}
+
+func (x RetentionKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RetentionKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[6].Descriptor()
+}
+
+func (RetentionKind) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[6]
+}
+
+func (x RetentionKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RetentionKind.Descriptor instead.
+func (RetentionKind) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{6}
+}
+
 type Tokens struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	User    string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
@@ -9557,6 +9609,210 @@ func (x *SetMyStateResponse) GetState() *MyState {
 	return nil
 }
 
+type SetRetentionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A dm or a group.
+	Conversation string        `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Kind         RetentionKind `protobuf:"varint,2,opt,name=kind,proto3,enum=skein.v1.RetentionKind" json:"kind,omitempty"`
+	// With RETENTION_KIND_TIME: 3,600 (an hour) to 315,360,000 (ten years); 0 otherwise.
+	RetentionS    uint32 `protobuf:"varint,3,opt,name=retention_s,json=retentionS,proto3" json:"retention_s,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetRetentionRequest) Reset() {
+	*x = SetRetentionRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[163]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetRetentionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetRetentionRequest) ProtoMessage() {}
+
+func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[163]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
+func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+}
+
+func (x *SetRetentionRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *SetRetentionRequest) GetKind() RetentionKind {
+	if x != nil {
+		return x.Kind
+	}
+	return RetentionKind_RETENTION_KIND_UNSPECIFIED
+}
+
+func (x *SetRetentionRequest) GetRetentionS() uint32 {
+	if x != nil {
+		return x.RetentionS
+	}
+	return 0
+}
+
+type SetRetentionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetRetentionResponse) Reset() {
+	*x = SetRetentionResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[164]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetRetentionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetRetentionResponse) ProtoMessage() {}
+
+func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[164]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetRetentionResponse.ProtoReflect.Descriptor instead.
+func (*SetRetentionResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+}
+
+type GetRetentionRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRetentionRequest) Reset() {
+	*x = GetRetentionRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[165]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRetentionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRetentionRequest) ProtoMessage() {}
+
+func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[165]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRetentionRequest.ProtoReflect.Descriptor instead.
+func (*GetRetentionRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+}
+
+func (x *GetRetentionRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+type GetRetentionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  RetentionKind          `protobuf:"varint,1,opt,name=kind,proto3,enum=skein.v1.RetentionKind" json:"kind,omitempty"`
+	// How long messages are kept, the deployment's if that counts; 0: for ever.
+	RetentionS uint32 `protobuf:"varint,2,opt,name=retention_s,json=retentionS,proto3" json:"retention_s,omitempty"`
+	// What is stored up to here is gone; 0: nothing is.
+	Floor         uint64 `protobuf:"varint,3,opt,name=floor,proto3" json:"floor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRetentionResponse) Reset() {
+	*x = GetRetentionResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[166]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRetentionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRetentionResponse) ProtoMessage() {}
+
+func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[166]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRetentionResponse.ProtoReflect.Descriptor instead.
+func (*GetRetentionResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+}
+
+func (x *GetRetentionResponse) GetKind() RetentionKind {
+	if x != nil {
+		return x.Kind
+	}
+	return RetentionKind_RETENTION_KIND_UNSPECIFIED
+}
+
+func (x *GetRetentionResponse) GetRetentionS() uint32 {
+	if x != nil {
+		return x.RetentionS
+	}
+	return 0
+}
+
+func (x *GetRetentionResponse) GetFloor() uint64 {
+	if x != nil {
+		return x.Floor
+	}
+	return 0
+}
+
 type ClaimAdminRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
@@ -9568,7 +9824,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9580,7 +9836,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9593,7 +9849,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -9626,7 +9882,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9638,7 +9894,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9651,7 +9907,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -9677,7 +9933,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9689,7 +9945,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9702,7 +9958,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -9742,7 +9998,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9754,7 +10010,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9767,7 +10023,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -9788,7 +10044,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9800,7 +10056,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9813,7 +10069,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -9846,7 +10102,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9858,7 +10114,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9871,7 +10127,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -9892,7 +10148,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9904,7 +10160,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9917,7 +10173,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -9944,7 +10200,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9956,7 +10212,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9969,7 +10225,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -9995,7 +10251,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10007,7 +10263,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10020,7 +10276,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -10039,7 +10295,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10051,7 +10307,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10064,7 +10320,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -10085,7 +10341,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10097,7 +10353,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10110,7 +10366,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -10136,7 +10392,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10148,7 +10404,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10161,7 +10417,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -10188,7 +10444,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10200,7 +10456,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10213,7 +10469,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -10260,7 +10516,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10272,7 +10528,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10285,7 +10541,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -10924,7 +11180,20 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"lifetime_s\x18\x02 \x01(\rR\tlifetimeS\"\x15\n" +
 	"\x13SetLifetimeResponse\"=\n" +
 	"\x12SetMyStateResponse\x12'\n" +
-	"\x05state\x18\x01 \x01(\v2\x11.skein.v1.MyStateR\x05state\"_\n" +
+	"\x05state\x18\x01 \x01(\v2\x11.skein.v1.MyStateR\x05state\"\x87\x01\n" +
+	"\x13SetRetentionRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12+\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x17.skein.v1.RetentionKindR\x04kind\x12\x1f\n" +
+	"\vretention_s\x18\x03 \x01(\rR\n" +
+	"retentionS\"\x16\n" +
+	"\x14SetRetentionResponse\"9\n" +
+	"\x13GetRetentionRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\"z\n" +
+	"\x14GetRetentionResponse\x12+\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x17.skein.v1.RetentionKindR\x04kind\x12\x1f\n" +
+	"\vretention_s\x18\x02 \x01(\rR\n" +
+	"retentionS\x12\x14\n" +
+	"\x05floor\x18\x03 \x01(\x04R\x05floor\"_\n" +
 	"\x11ClaimAdminRequest\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x1a\n" +
 	"\busername\x18\x02 \x01(\tR\busername\x12\x1a\n" +
@@ -10999,7 +11268,11 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x1bSCHEDULED_STATE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17SCHEDULED_STATE_WAITING\x10\x01\x12\x1b\n" +
 	"\x17SCHEDULED_STATE_SENDING\x10\x02\x12\x1a\n" +
-	"\x16SCHEDULED_STATE_FAILED\x10\x032\x80\x04\n" +
+	"\x16SCHEDULED_STATE_FAILED\x10\x03*d\n" +
+	"\rRetentionKind\x12\x1e\n" +
+	"\x1aRETENTION_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13RETENTION_KIND_TIME\x10\x01\x12\x1a\n" +
+	"\x16RETENTION_KIND_FOREVER\x10\x022\x80\x04\n" +
 	"\x0eAccountService\x12A\n" +
 	"\bRegister\x12\x19.skein.v1.RegisterRequest\x1a\x1a.skein.v1.RegisterResponse\x128\n" +
 	"\x05Login\x12\x16.skein.v1.LoginRequest\x1a\x17.skein.v1.LoginResponse\x12>\n" +
@@ -11085,7 +11358,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
 	"\n" +
-	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\x9f\x04\n" +
+	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xbd\x05\n" +
 	"\fAdminService\x12G\n" +
 	"\n" +
 	"ClaimAdmin\x12\x1b.skein.v1.ClaimAdminRequest\x1a\x1c.skein.v1.ClaimAdminResponse\x12D\n" +
@@ -11095,7 +11368,9 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\tListUsers\x12\x1a.skein.v1.ListUsersRequest\x1a\x1b.skein.v1.ListUsersResponse\x12Y\n" +
 	"\x10ListUserSessions\x12!.skein.v1.ListUserSessionsRequest\x1a\".skein.v1.ListUserSessionsResponse\x12A\n" +
 	"\bKickUser\x12\x19.skein.v1.KickUserRequest\x1a\x1a.skein.v1.KickUserResponse\x12S\n" +
-	"\x0eCreateGroupFor\x12\x1f.skein.v1.CreateGroupForRequest\x1a .skein.v1.CreateGroupForResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
+	"\x0eCreateGroupFor\x12\x1f.skein.v1.CreateGroupForRequest\x1a .skein.v1.CreateGroupForResponse\x12M\n" +
+	"\fSetRetention\x12\x1d.skein.v1.SetRetentionRequest\x1a\x1e.skein.v1.SetRetentionResponse\x12M\n" +
+	"\fGetRetention\x12\x1d.skein.v1.GetRetentionRequest\x1a\x1e.skein.v1.GetRetentionResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
 
 var (
 	file_skein_v1_services_proto_rawDescOnce sync.Once
@@ -11109,8 +11384,8 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 	return file_skein_v1_services_proto_rawDescData
 }
 
-var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 184)
+var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 188)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
@@ -11118,466 +11393,477 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(GroupPolicy)(0),                  // 3: skein.v1.GroupPolicy
 	(ContactState)(0),                 // 4: skein.v1.ContactState
 	(ScheduledState)(0),               // 5: skein.v1.ScheduledState
-	(*Tokens)(nil),                    // 6: skein.v1.Tokens
-	(*RegisterRequest)(nil),           // 7: skein.v1.RegisterRequest
-	(*RegisterResponse)(nil),          // 8: skein.v1.RegisterResponse
-	(*LoginRequest)(nil),              // 9: skein.v1.LoginRequest
-	(*LoginResponse)(nil),             // 10: skein.v1.LoginResponse
-	(*RefreshRequest)(nil),            // 11: skein.v1.RefreshRequest
-	(*RefreshResponse)(nil),           // 12: skein.v1.RefreshResponse
-	(*LogoutRequest)(nil),             // 13: skein.v1.LogoutRequest
-	(*LogoutResponse)(nil),            // 14: skein.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),       // 15: skein.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),      // 16: skein.v1.ListSessionsResponse
-	(*Session)(nil),                   // 17: skein.v1.Session
-	(*RevokeSessionRequest)(nil),      // 18: skein.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),     // 19: skein.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),     // 20: skein.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),    // 21: skein.v1.ChangePasswordResponse
-	(*User)(nil),                      // 22: skein.v1.User
-	(*GetUsersRequest)(nil),           // 23: skein.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),          // 24: skein.v1.GetUsersResponse
-	(*FindUserRequest)(nil),           // 25: skein.v1.FindUserRequest
-	(*FindUserResponse)(nil),          // 26: skein.v1.FindUserResponse
-	(*SearchUsersRequest)(nil),        // 27: skein.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),       // 28: skein.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),      // 29: skein.v1.UpdateProfileRequest
-	(*UpdateProfileResponse)(nil),     // 30: skein.v1.UpdateProfileResponse
-	(*Contact)(nil),                   // 31: skein.v1.Contact
-	(*RequestContactRequest)(nil),     // 32: skein.v1.RequestContactRequest
-	(*RequestContactResponse)(nil),    // 33: skein.v1.RequestContactResponse
-	(*AcceptContactRequest)(nil),      // 34: skein.v1.AcceptContactRequest
-	(*AcceptContactResponse)(nil),     // 35: skein.v1.AcceptContactResponse
-	(*RefuseContactRequest)(nil),      // 36: skein.v1.RefuseContactRequest
-	(*RefuseContactResponse)(nil),     // 37: skein.v1.RefuseContactResponse
-	(*RemoveContactRequest)(nil),      // 38: skein.v1.RemoveContactRequest
-	(*RemoveContactResponse)(nil),     // 39: skein.v1.RemoveContactResponse
-	(*BlockUserRequest)(nil),          // 40: skein.v1.BlockUserRequest
-	(*BlockUserResponse)(nil),         // 41: skein.v1.BlockUserResponse
-	(*UnblockUserRequest)(nil),        // 42: skein.v1.UnblockUserRequest
-	(*UnblockUserResponse)(nil),       // 43: skein.v1.UnblockUserResponse
-	(*SetRemarkRequest)(nil),          // 44: skein.v1.SetRemarkRequest
-	(*SetRemarkResponse)(nil),         // 45: skein.v1.SetRemarkResponse
-	(*SetTagsRequest)(nil),            // 46: skein.v1.SetTagsRequest
-	(*SetTagsResponse)(nil),           // 47: skein.v1.SetTagsResponse
-	(*ListContactsRequest)(nil),       // 48: skein.v1.ListContactsRequest
-	(*ListContactsResponse)(nil),      // 49: skein.v1.ListContactsResponse
-	(*Group)(nil),                     // 50: skein.v1.Group
-	(*Member)(nil),                    // 51: skein.v1.Member
-	(*CreateGroupRequest)(nil),        // 52: skein.v1.CreateGroupRequest
-	(*CreateGroupResponse)(nil),       // 53: skein.v1.CreateGroupResponse
-	(*GetGroupRequest)(nil),           // 54: skein.v1.GetGroupRequest
-	(*GetGroupResponse)(nil),          // 55: skein.v1.GetGroupResponse
-	(*RenameGroupRequest)(nil),        // 56: skein.v1.RenameGroupRequest
-	(*RenameGroupResponse)(nil),       // 57: skein.v1.RenameGroupResponse
-	(*UpdateGroupRequest)(nil),        // 58: skein.v1.UpdateGroupRequest
-	(*UpdateGroupResponse)(nil),       // 59: skein.v1.UpdateGroupResponse
-	(*ListMembersRequest)(nil),        // 60: skein.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),       // 61: skein.v1.ListMembersResponse
-	(*AddMembersRequest)(nil),         // 62: skein.v1.AddMembersRequest
-	(*AddMembersResponse)(nil),        // 63: skein.v1.AddMembersResponse
-	(*RemoveMembersRequest)(nil),      // 64: skein.v1.RemoveMembersRequest
-	(*RemoveMembersResponse)(nil),     // 65: skein.v1.RemoveMembersResponse
-	(*LeaveGroupRequest)(nil),         // 66: skein.v1.LeaveGroupRequest
-	(*LeaveGroupResponse)(nil),        // 67: skein.v1.LeaveGroupResponse
-	(*DismissGroupRequest)(nil),       // 68: skein.v1.DismissGroupRequest
-	(*DismissGroupResponse)(nil),      // 69: skein.v1.DismissGroupResponse
-	(*SetNicknameRequest)(nil),        // 70: skein.v1.SetNicknameRequest
-	(*SetNicknameResponse)(nil),       // 71: skein.v1.SetNicknameResponse
-	(*SetRoleRequest)(nil),            // 72: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),           // 73: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),  // 74: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil), // 75: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),         // 76: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),        // 77: skein.v1.MuteMemberResponse
-	(*Ban)(nil),                       // 78: skein.v1.Ban
-	(*BanMemberRequest)(nil),          // 79: skein.v1.BanMemberRequest
-	(*BanMemberResponse)(nil),         // 80: skein.v1.BanMemberResponse
-	(*UnbanMemberRequest)(nil),        // 81: skein.v1.UnbanMemberRequest
-	(*UnbanMemberResponse)(nil),       // 82: skein.v1.UnbanMemberResponse
-	(*ListBansRequest)(nil),           // 83: skein.v1.ListBansRequest
-	(*ListBansResponse)(nil),          // 84: skein.v1.ListBansResponse
-	(*Invitation)(nil),                // 85: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),    // 86: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),   // 87: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),   // 88: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),  // 89: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),   // 90: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),  // 91: skein.v1.RefuseInvitationResponse
-	(*InviteLink)(nil),                // 92: skein.v1.InviteLink
-	(*CreateInviteLinkRequest)(nil),   // 93: skein.v1.CreateInviteLinkRequest
-	(*CreateInviteLinkResponse)(nil),  // 94: skein.v1.CreateInviteLinkResponse
-	(*ListInviteLinksRequest)(nil),    // 95: skein.v1.ListInviteLinksRequest
-	(*ListInviteLinksResponse)(nil),   // 96: skein.v1.ListInviteLinksResponse
-	(*RevokeInviteLinkRequest)(nil),   // 97: skein.v1.RevokeInviteLinkRequest
-	(*RevokeInviteLinkResponse)(nil),  // 98: skein.v1.RevokeInviteLinkResponse
-	(*GetInviteLinkRequest)(nil),      // 99: skein.v1.GetInviteLinkRequest
-	(*GetInviteLinkResponse)(nil),     // 100: skein.v1.GetInviteLinkResponse
-	(*JoinByLinkRequest)(nil),         // 101: skein.v1.JoinByLinkRequest
-	(*JoinByLinkResponse)(nil),        // 102: skein.v1.JoinByLinkResponse
-	(*JoinRequest)(nil),               // 103: skein.v1.JoinRequest
-	(*RequestToJoinRequest)(nil),      // 104: skein.v1.RequestToJoinRequest
-	(*RequestToJoinResponse)(nil),     // 105: skein.v1.RequestToJoinResponse
-	(*WithdrawJoinRequest)(nil),       // 106: skein.v1.WithdrawJoinRequest
-	(*WithdrawJoinResponse)(nil),      // 107: skein.v1.WithdrawJoinResponse
-	(*ListJoinRequestsRequest)(nil),   // 108: skein.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),  // 109: skein.v1.ListJoinRequestsResponse
-	(*ApproveJoinRequest)(nil),        // 110: skein.v1.ApproveJoinRequest
-	(*ApproveJoinResponse)(nil),       // 111: skein.v1.ApproveJoinResponse
-	(*RefuseJoinRequest)(nil),         // 112: skein.v1.RefuseJoinRequest
-	(*RefuseJoinResponse)(nil),        // 113: skein.v1.RefuseJoinResponse
-	(*SendMessageRequest)(nil),        // 114: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),       // 115: skein.v1.SendMessageResponse
-	(*StreamMessageRequest)(nil),      // 116: skein.v1.StreamMessageRequest
-	(*StreamMessageResponse)(nil),     // 117: skein.v1.StreamMessageResponse
-	(*RecallMessageRequest)(nil),      // 118: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),     // 119: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),        // 120: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),       // 121: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),          // 122: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),         // 123: skein.v1.ListEditsResponse
-	(*Edited)(nil),                    // 124: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),     // 125: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),    // 126: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),      // 127: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),     // 128: skein.v1.ListReactionsResponse
-	(*ListReadersRequest)(nil),        // 129: skein.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),       // 130: skein.v1.ListReadersResponse
-	(*Reacted)(nil),                   // 131: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),         // 132: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),        // 133: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),            // 134: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),           // 135: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),          // 136: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),         // 137: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),    // 138: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),             // 139: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),              // 140: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),   // 141: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                 // 142: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),         // 143: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),        // 144: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),           // 145: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),          // 146: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),    // 147: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),   // 148: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                 // 149: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),      // 150: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),     // 151: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),    // 152: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),   // 153: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),    // 154: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),   // 155: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                     // 156: skein.v1.Voted
-	(*ListMentionsRequest)(nil),       // 157: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),      // 158: skein.v1.ListMentionsResponse
-	(*ListEntriesRequest)(nil),        // 159: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 160: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 161: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 162: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 163: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 164: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 165: skein.v1.SetMyStateRequest
-	(*SetLifetimeRequest)(nil),        // 166: skein.v1.SetLifetimeRequest
-	(*SetLifetimeResponse)(nil),       // 167: skein.v1.SetLifetimeResponse
-	(*SetMyStateResponse)(nil),        // 168: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 169: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 170: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 171: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 172: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 173: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 174: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 175: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 176: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 177: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 178: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 179: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 180: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 181: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 182: skein.v1.CreateGroupForResponse
-	nil,                               // 183: skein.v1.User.ExtraEntry
-	nil,                               // 184: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                               // 185: skein.v1.Group.ExtraEntry
-	nil,                               // 186: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 187: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 188: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 189: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 190: skein.v1.Device
-	(Role)(0),                         // 191: skein.v1.Role
-	(GroupPower)(0),                   // 192: skein.v1.GroupPower
-	(JoinMode)(0),                     // 193: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 194: skein.v1.GroupHistory
-	(*Content)(nil),                   // 195: skein.v1.Content
-	(*Poll)(nil),                      // 196: skein.v1.Poll
-	(GroupMention)(0),                 // 197: skein.v1.GroupMention
-	(*Error)(nil),                     // 198: skein.v1.Error
-	(*Entry)(nil),                     // 199: skein.v1.Entry
-	(*Newest)(nil),                    // 200: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 201: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 202: skein.v1.MyState
-	(*GroupChange)(nil),               // 203: skein.v1.GroupChange
+	(RetentionKind)(0),                // 6: skein.v1.RetentionKind
+	(*Tokens)(nil),                    // 7: skein.v1.Tokens
+	(*RegisterRequest)(nil),           // 8: skein.v1.RegisterRequest
+	(*RegisterResponse)(nil),          // 9: skein.v1.RegisterResponse
+	(*LoginRequest)(nil),              // 10: skein.v1.LoginRequest
+	(*LoginResponse)(nil),             // 11: skein.v1.LoginResponse
+	(*RefreshRequest)(nil),            // 12: skein.v1.RefreshRequest
+	(*RefreshResponse)(nil),           // 13: skein.v1.RefreshResponse
+	(*LogoutRequest)(nil),             // 14: skein.v1.LogoutRequest
+	(*LogoutResponse)(nil),            // 15: skein.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),       // 16: skein.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),      // 17: skein.v1.ListSessionsResponse
+	(*Session)(nil),                   // 18: skein.v1.Session
+	(*RevokeSessionRequest)(nil),      // 19: skein.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),     // 20: skein.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),     // 21: skein.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),    // 22: skein.v1.ChangePasswordResponse
+	(*User)(nil),                      // 23: skein.v1.User
+	(*GetUsersRequest)(nil),           // 24: skein.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),          // 25: skein.v1.GetUsersResponse
+	(*FindUserRequest)(nil),           // 26: skein.v1.FindUserRequest
+	(*FindUserResponse)(nil),          // 27: skein.v1.FindUserResponse
+	(*SearchUsersRequest)(nil),        // 28: skein.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),       // 29: skein.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),      // 30: skein.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),     // 31: skein.v1.UpdateProfileResponse
+	(*Contact)(nil),                   // 32: skein.v1.Contact
+	(*RequestContactRequest)(nil),     // 33: skein.v1.RequestContactRequest
+	(*RequestContactResponse)(nil),    // 34: skein.v1.RequestContactResponse
+	(*AcceptContactRequest)(nil),      // 35: skein.v1.AcceptContactRequest
+	(*AcceptContactResponse)(nil),     // 36: skein.v1.AcceptContactResponse
+	(*RefuseContactRequest)(nil),      // 37: skein.v1.RefuseContactRequest
+	(*RefuseContactResponse)(nil),     // 38: skein.v1.RefuseContactResponse
+	(*RemoveContactRequest)(nil),      // 39: skein.v1.RemoveContactRequest
+	(*RemoveContactResponse)(nil),     // 40: skein.v1.RemoveContactResponse
+	(*BlockUserRequest)(nil),          // 41: skein.v1.BlockUserRequest
+	(*BlockUserResponse)(nil),         // 42: skein.v1.BlockUserResponse
+	(*UnblockUserRequest)(nil),        // 43: skein.v1.UnblockUserRequest
+	(*UnblockUserResponse)(nil),       // 44: skein.v1.UnblockUserResponse
+	(*SetRemarkRequest)(nil),          // 45: skein.v1.SetRemarkRequest
+	(*SetRemarkResponse)(nil),         // 46: skein.v1.SetRemarkResponse
+	(*SetTagsRequest)(nil),            // 47: skein.v1.SetTagsRequest
+	(*SetTagsResponse)(nil),           // 48: skein.v1.SetTagsResponse
+	(*ListContactsRequest)(nil),       // 49: skein.v1.ListContactsRequest
+	(*ListContactsResponse)(nil),      // 50: skein.v1.ListContactsResponse
+	(*Group)(nil),                     // 51: skein.v1.Group
+	(*Member)(nil),                    // 52: skein.v1.Member
+	(*CreateGroupRequest)(nil),        // 53: skein.v1.CreateGroupRequest
+	(*CreateGroupResponse)(nil),       // 54: skein.v1.CreateGroupResponse
+	(*GetGroupRequest)(nil),           // 55: skein.v1.GetGroupRequest
+	(*GetGroupResponse)(nil),          // 56: skein.v1.GetGroupResponse
+	(*RenameGroupRequest)(nil),        // 57: skein.v1.RenameGroupRequest
+	(*RenameGroupResponse)(nil),       // 58: skein.v1.RenameGroupResponse
+	(*UpdateGroupRequest)(nil),        // 59: skein.v1.UpdateGroupRequest
+	(*UpdateGroupResponse)(nil),       // 60: skein.v1.UpdateGroupResponse
+	(*ListMembersRequest)(nil),        // 61: skein.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),       // 62: skein.v1.ListMembersResponse
+	(*AddMembersRequest)(nil),         // 63: skein.v1.AddMembersRequest
+	(*AddMembersResponse)(nil),        // 64: skein.v1.AddMembersResponse
+	(*RemoveMembersRequest)(nil),      // 65: skein.v1.RemoveMembersRequest
+	(*RemoveMembersResponse)(nil),     // 66: skein.v1.RemoveMembersResponse
+	(*LeaveGroupRequest)(nil),         // 67: skein.v1.LeaveGroupRequest
+	(*LeaveGroupResponse)(nil),        // 68: skein.v1.LeaveGroupResponse
+	(*DismissGroupRequest)(nil),       // 69: skein.v1.DismissGroupRequest
+	(*DismissGroupResponse)(nil),      // 70: skein.v1.DismissGroupResponse
+	(*SetNicknameRequest)(nil),        // 71: skein.v1.SetNicknameRequest
+	(*SetNicknameResponse)(nil),       // 72: skein.v1.SetNicknameResponse
+	(*SetRoleRequest)(nil),            // 73: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),           // 74: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),  // 75: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil), // 76: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),         // 77: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),        // 78: skein.v1.MuteMemberResponse
+	(*Ban)(nil),                       // 79: skein.v1.Ban
+	(*BanMemberRequest)(nil),          // 80: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),         // 81: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),        // 82: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),       // 83: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),           // 84: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),          // 85: skein.v1.ListBansResponse
+	(*Invitation)(nil),                // 86: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),    // 87: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),   // 88: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),   // 89: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),  // 90: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),   // 91: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),  // 92: skein.v1.RefuseInvitationResponse
+	(*InviteLink)(nil),                // 93: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),   // 94: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),  // 95: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),    // 96: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),   // 97: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),   // 98: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),  // 99: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),      // 100: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),     // 101: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),         // 102: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),        // 103: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),               // 104: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),      // 105: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),     // 106: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),       // 107: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),      // 108: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),   // 109: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),  // 110: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),        // 111: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),       // 112: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),         // 113: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),        // 114: skein.v1.RefuseJoinResponse
+	(*SendMessageRequest)(nil),        // 115: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),       // 116: skein.v1.SendMessageResponse
+	(*StreamMessageRequest)(nil),      // 117: skein.v1.StreamMessageRequest
+	(*StreamMessageResponse)(nil),     // 118: skein.v1.StreamMessageResponse
+	(*RecallMessageRequest)(nil),      // 119: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),     // 120: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),        // 121: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),       // 122: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),          // 123: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),         // 124: skein.v1.ListEditsResponse
+	(*Edited)(nil),                    // 125: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),     // 126: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),    // 127: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),      // 128: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),     // 129: skein.v1.ListReactionsResponse
+	(*ListReadersRequest)(nil),        // 130: skein.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),       // 131: skein.v1.ListReadersResponse
+	(*Reacted)(nil),                   // 132: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),         // 133: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),        // 134: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),            // 135: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),           // 136: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),          // 137: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),         // 138: skein.v1.ListVotesResponse
+	(*ForwardMessagesRequest)(nil),    // 139: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),             // 140: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),              // 141: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),   // 142: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                 // 143: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),         // 144: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),        // 145: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),           // 146: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),          // 147: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),    // 148: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),   // 149: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                 // 150: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),      // 151: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),     // 152: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),    // 153: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),   // 154: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),    // 155: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),   // 156: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                     // 157: skein.v1.Voted
+	(*ListMentionsRequest)(nil),       // 158: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),      // 159: skein.v1.ListMentionsResponse
+	(*ListEntriesRequest)(nil),        // 160: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 161: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 162: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 163: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 164: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 165: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 166: skein.v1.SetMyStateRequest
+	(*SetLifetimeRequest)(nil),        // 167: skein.v1.SetLifetimeRequest
+	(*SetLifetimeResponse)(nil),       // 168: skein.v1.SetLifetimeResponse
+	(*SetMyStateResponse)(nil),        // 169: skein.v1.SetMyStateResponse
+	(*SetRetentionRequest)(nil),       // 170: skein.v1.SetRetentionRequest
+	(*SetRetentionResponse)(nil),      // 171: skein.v1.SetRetentionResponse
+	(*GetRetentionRequest)(nil),       // 172: skein.v1.GetRetentionRequest
+	(*GetRetentionResponse)(nil),      // 173: skein.v1.GetRetentionResponse
+	(*ClaimAdminRequest)(nil),         // 174: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 175: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 176: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 177: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 178: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 179: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 180: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 181: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 182: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 183: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 184: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 185: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 186: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 187: skein.v1.CreateGroupForResponse
+	nil,                               // 188: skein.v1.User.ExtraEntry
+	nil,                               // 189: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                               // 190: skein.v1.Group.ExtraEntry
+	nil,                               // 191: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 192: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 193: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 194: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 195: skein.v1.Device
+	(Role)(0),                         // 196: skein.v1.Role
+	(GroupPower)(0),                   // 197: skein.v1.GroupPower
+	(JoinMode)(0),                     // 198: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 199: skein.v1.GroupHistory
+	(*Content)(nil),                   // 200: skein.v1.Content
+	(*Poll)(nil),                      // 201: skein.v1.Poll
+	(GroupMention)(0),                 // 202: skein.v1.GroupMention
+	(*Error)(nil),                     // 203: skein.v1.Error
+	(*Entry)(nil),                     // 204: skein.v1.Entry
+	(*Newest)(nil),                    // 205: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 206: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 207: skein.v1.MyState
+	(*GroupChange)(nil),               // 208: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	190, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
-	6,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	190, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
-	6,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
-	6,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
-	17,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	190, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	183, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
-	22,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	22,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
-	22,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
+	195, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	7,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
+	195, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	7,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
+	7,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
+	18,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
+	195, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	188, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	23,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	23,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	23,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 11: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	3,   // 12: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 13: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	184, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	189, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	2,   // 15: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
-	22,  // 16: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	23,  // 16: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 17: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
 	3,   // 18: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 19: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
 	2,   // 20: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
-	22,  // 21: skein.v1.Contact.user:type_name -> skein.v1.User
+	23,  // 21: skein.v1.Contact.user:type_name -> skein.v1.User
 	4,   // 22: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	31,  // 23: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	31,  // 24: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	31,  // 25: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	191, // 26: skein.v1.Group.role:type_name -> skein.v1.Role
-	185, // 27: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	192, // 28: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	192, // 29: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	192, // 30: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	193, // 31: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	194, // 32: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	192, // 33: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	191, // 34: skein.v1.Member.role:type_name -> skein.v1.Role
-	50,  // 35: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	50,  // 36: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	50,  // 37: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	186, // 38: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	192, // 39: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	192, // 40: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	192, // 41: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	193, // 42: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	194, // 43: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	192, // 44: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
-	50,  // 45: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	191, // 46: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
-	51,  // 47: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	191, // 48: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	78,  // 49: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	85,  // 50: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	50,  // 51: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	92,  // 52: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	92,  // 53: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	50,  // 54: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	103, // 55: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	195, // 56: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	187, // 57: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	196, // 58: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	197, // 59: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	195, // 60: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
-	195, // 61: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	188, // 62: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	197, // 63: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	124, // 64: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	195, // 65: skein.v1.Edited.content:type_name -> skein.v1.Content
-	189, // 66: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	197, // 67: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	131, // 68: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	156, // 69: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	139, // 70: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	140, // 71: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	142, // 72: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	198, // 73: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	199, // 74: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	114, // 75: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	114, // 76: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	32,  // 23: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	32,  // 24: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	32,  // 25: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	196, // 26: skein.v1.Group.role:type_name -> skein.v1.Role
+	190, // 27: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	197, // 28: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	197, // 29: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	197, // 30: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	198, // 31: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	199, // 32: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	197, // 33: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	196, // 34: skein.v1.Member.role:type_name -> skein.v1.Role
+	51,  // 35: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	51,  // 36: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	51,  // 37: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	191, // 38: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	197, // 39: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	197, // 40: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	197, // 41: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	198, // 42: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	199, // 43: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	197, // 44: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	51,  // 45: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	196, // 46: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	52,  // 47: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	196, // 48: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	79,  // 49: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	86,  // 50: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	51,  // 51: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	93,  // 52: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	93,  // 53: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	51,  // 54: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	104, // 55: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	200, // 56: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	192, // 57: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	201, // 58: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	202, // 59: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	200, // 60: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	200, // 61: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	193, // 62: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	202, // 63: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	125, // 64: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	200, // 65: skein.v1.Edited.content:type_name -> skein.v1.Content
+	194, // 66: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	202, // 67: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	132, // 68: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	157, // 69: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	140, // 70: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	141, // 71: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	143, // 72: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	203, // 73: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	204, // 74: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	115, // 75: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	115, // 76: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
 	5,   // 77: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	198, // 78: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	149, // 79: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	114, // 80: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	199, // 81: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	199, // 82: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	199, // 83: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	200, // 84: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	201, // 85: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	202, // 86: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	6,   // 87: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	190, // 88: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	6,   // 89: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	22,  // 90: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	22,  // 91: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	17,  // 92: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	203, // 93: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	50,  // 94: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	7,   // 95: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	9,   // 96: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	11,  // 97: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	13,  // 98: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	15,  // 99: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	18,  // 100: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	20,  // 101: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	23,  // 102: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	25,  // 103: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	27,  // 104: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	29,  // 105: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	32,  // 106: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	34,  // 107: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	36,  // 108: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	38,  // 109: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	40,  // 110: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	42,  // 111: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	44,  // 112: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	46,  // 113: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	48,  // 114: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	52,  // 115: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	54,  // 116: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	56,  // 117: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	58,  // 118: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	60,  // 119: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	62,  // 120: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	64,  // 121: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	66,  // 122: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	68,  // 123: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	70,  // 124: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	72,  // 125: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	74,  // 126: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	76,  // 127: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	79,  // 128: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	81,  // 129: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	83,  // 130: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	86,  // 131: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	88,  // 132: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	90,  // 133: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	93,  // 134: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	95,  // 135: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	97,  // 136: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	99,  // 137: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	101, // 138: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	104, // 139: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	106, // 140: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	108, // 141: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	110, // 142: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	112, // 143: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	114, // 144: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	118, // 145: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	120, // 146: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	122, // 147: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	125, // 148: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	127, // 149: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	129, // 150: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
-	132, // 151: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	134, // 152: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	136, // 153: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	143, // 154: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	145, // 155: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	166, // 156: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
-	138, // 157: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	116, // 158: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
-	157, // 159: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	147, // 160: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	150, // 161: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	152, // 162: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	154, // 163: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	159, // 164: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	161, // 165: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	163, // 166: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	165, // 167: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	169, // 168: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	171, // 169: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	173, // 170: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	175, // 171: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	177, // 172: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	179, // 173: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	181, // 174: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	8,   // 175: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	10,  // 176: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	12,  // 177: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	14,  // 178: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	16,  // 179: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	19,  // 180: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	21,  // 181: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	24,  // 182: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	26,  // 183: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	28,  // 184: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	30,  // 185: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	33,  // 186: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	35,  // 187: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	37,  // 188: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	39,  // 189: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	41,  // 190: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	43,  // 191: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	45,  // 192: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	47,  // 193: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	49,  // 194: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	53,  // 195: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	55,  // 196: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	57,  // 197: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	59,  // 198: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	61,  // 199: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	63,  // 200: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	65,  // 201: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	67,  // 202: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	69,  // 203: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	71,  // 204: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	73,  // 205: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	75,  // 206: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	77,  // 207: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	80,  // 208: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	82,  // 209: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	84,  // 210: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	87,  // 211: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	89,  // 212: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	91,  // 213: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	94,  // 214: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	96,  // 215: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	98,  // 216: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	100, // 217: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	102, // 218: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	105, // 219: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	107, // 220: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	109, // 221: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	111, // 222: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	113, // 223: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	115, // 224: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	119, // 225: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	121, // 226: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	123, // 227: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	126, // 228: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	128, // 229: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	130, // 230: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	133, // 231: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	135, // 232: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	137, // 233: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	144, // 234: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	146, // 235: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	167, // 236: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
-	141, // 237: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	117, // 238: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
-	158, // 239: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	148, // 240: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	151, // 241: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	153, // 242: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	155, // 243: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	160, // 244: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	162, // 245: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	164, // 246: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	168, // 247: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	170, // 248: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	172, // 249: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	174, // 250: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	176, // 251: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	178, // 252: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	180, // 253: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	182, // 254: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	175, // [175:255] is the sub-list for method output_type
-	95,  // [95:175] is the sub-list for method input_type
-	95,  // [95:95] is the sub-list for extension type_name
-	95,  // [95:95] is the sub-list for extension extendee
-	0,   // [0:95] is the sub-list for field type_name
+	203, // 78: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	150, // 79: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	115, // 80: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	204, // 81: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	204, // 82: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	204, // 83: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	205, // 84: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	206, // 85: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	207, // 86: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	6,   // 87: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
+	6,   // 88: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
+	7,   // 89: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	195, // 90: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	7,   // 91: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	23,  // 92: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	23,  // 93: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	18,  // 94: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	208, // 95: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	51,  // 96: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	8,   // 97: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	10,  // 98: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	12,  // 99: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	14,  // 100: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	16,  // 101: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	19,  // 102: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	21,  // 103: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	24,  // 104: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	26,  // 105: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	28,  // 106: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	30,  // 107: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	33,  // 108: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	35,  // 109: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	37,  // 110: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	39,  // 111: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	41,  // 112: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	43,  // 113: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	45,  // 114: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	47,  // 115: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	49,  // 116: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	53,  // 117: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	55,  // 118: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	57,  // 119: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	59,  // 120: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	61,  // 121: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	63,  // 122: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	65,  // 123: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	67,  // 124: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	69,  // 125: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	71,  // 126: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	73,  // 127: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	75,  // 128: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	77,  // 129: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	80,  // 130: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	82,  // 131: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	84,  // 132: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	87,  // 133: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	89,  // 134: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	91,  // 135: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	94,  // 136: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	96,  // 137: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	98,  // 138: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	100, // 139: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	102, // 140: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	105, // 141: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	107, // 142: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	109, // 143: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	111, // 144: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	113, // 145: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	115, // 146: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	119, // 147: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	121, // 148: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	123, // 149: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	126, // 150: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	128, // 151: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	130, // 152: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	133, // 153: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	135, // 154: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	137, // 155: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	144, // 156: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	146, // 157: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	167, // 158: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
+	139, // 159: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	117, // 160: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	158, // 161: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	148, // 162: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	151, // 163: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	153, // 164: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	155, // 165: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	160, // 166: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	162, // 167: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	164, // 168: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	166, // 169: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	174, // 170: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	176, // 171: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	178, // 172: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	180, // 173: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	182, // 174: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	184, // 175: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	186, // 176: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	170, // 177: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
+	172, // 178: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
+	9,   // 179: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	11,  // 180: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	13,  // 181: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	15,  // 182: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	17,  // 183: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	20,  // 184: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	22,  // 185: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	25,  // 186: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	27,  // 187: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	29,  // 188: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	31,  // 189: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	34,  // 190: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	36,  // 191: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	38,  // 192: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	40,  // 193: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	42,  // 194: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	44,  // 195: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	46,  // 196: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	48,  // 197: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	50,  // 198: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	54,  // 199: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	56,  // 200: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	58,  // 201: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	60,  // 202: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	62,  // 203: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	64,  // 204: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	66,  // 205: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	68,  // 206: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	70,  // 207: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	72,  // 208: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	74,  // 209: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	76,  // 210: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	78,  // 211: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	81,  // 212: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	83,  // 213: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	85,  // 214: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	88,  // 215: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	90,  // 216: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	92,  // 217: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	95,  // 218: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	97,  // 219: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	99,  // 220: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	101, // 221: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	103, // 222: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	106, // 223: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	108, // 224: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	110, // 225: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	112, // 226: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	114, // 227: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	116, // 228: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	120, // 229: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	122, // 230: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	124, // 231: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	127, // 232: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	129, // 233: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	131, // 234: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	134, // 235: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	136, // 236: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	138, // 237: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	145, // 238: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	147, // 239: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	168, // 240: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
+	142, // 241: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	118, // 242: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	159, // 243: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	149, // 244: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	152, // 245: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	154, // 246: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	156, // 247: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	161, // 248: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	163, // 249: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	165, // 250: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	169, // 251: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	175, // 252: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	177, // 253: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	179, // 254: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	181, // 255: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	183, // 256: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	185, // 257: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	187, // 258: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	171, // 259: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
+	173, // 260: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
+	179, // [179:261] is the sub-list for method output_type
+	97,  // [97:179] is the sub-list for method input_type
+	97,  // [97:97] is the sub-list for extension type_name
+	97,  // [97:97] is the sub-list for extension extendee
+	0,   // [0:97] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -11595,8 +11881,8 @@ func file_skein_v1_services_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   184,
+			NumEnums:      7,
+			NumMessages:   188,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

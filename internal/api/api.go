@@ -84,6 +84,8 @@ type Deps struct {
 	Messages Messages
 	Lists    Lists // of the same messages
 	Later    *later.Service
+	// Retention is how long messages are kept.
+	Retention Retention
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Limiter counts the calls of connections that do not belong to a device: those

@@ -89,6 +89,7 @@ type App struct {
 	outbox     *outbox.Runner
 	later      *later.Service
 	timers     *later.Timers
+	retention  *later.Retention // nil: messages are kept for ever
 	followers  []*feed.Follower
 	audit      *audit.File // nil without one
 	gateway    *gateway.Gateway
@@ -206,7 +207,7 @@ func (a *App) makeGateway(o Options) {
 		Logic:          a.ask,
 		Codecs:         a.codecs(o),
 		Heartbeat:      o.Heartbeat,
-		Limits:         gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow)},
+		Limits:         gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow), Retention: time.Duration(c.Messaging.Retention)},
 		Devices:        a.devices,
 		ClassOf:        api.OfDevice(),
 		Open:           api.NeedNoToken(),
@@ -250,7 +251,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 			StoreEvery: time.Duration(c.Messaging.StreamStore), StoreBytes: streamStoreBytes, Silence: time.Duration(c.Messaging.StreamSilence),
 			PerUser: c.Messaging.StreamsPerUser, MaxBytes: contract.MaxContentBytes,
 		},
-		Periods:  a.directory,
+		Periods: a.directory, Retention: a.directory, KeepFor: time.Duration(c.Messaging.Retention),
 		Now:      a.now,
 		OnFailed: func(err error) { a.failed <- err },
 	}
@@ -300,7 +301,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	a.makeLater(m)
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
-		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Later: a.later, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
+		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Retention: a.messaging, Later: a.later, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
 	})
 	return nil
 }
@@ -331,6 +332,9 @@ func (a *App) catchUp(ctx context.Context) (err error) {
 	a.outbox.Start()
 	a.later.Start()
 	a.timers.Start()
+	if a.retention != nil {
+		a.retention.Start()
+	}
 	return a.prepareClaim(ctx)
 }
 
@@ -555,6 +559,9 @@ func (a *App) close() error {
 	if a.later != nil {
 		a.later.Close()
 		a.timers.Close()
+	}
+	if a.retention != nil {
+		a.retention.Close()
 	}
 	if a.outbox != nil {
 		a.outbox.Close()
