@@ -1434,7 +1434,7 @@ func (x *Newest) GetPos() uint64 {
 	return 0
 }
 
-// What a member wrote. The server never looks inside; `type` is the clients' own convention.
+// What a member wrote. The server never looks inside, but to find it (SPEC §4.32); `type` is the clients' own convention.
 type Content struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// e.g. `text`, `image`, `com.example.poll`; [a-z0-9._-]{1,64}.

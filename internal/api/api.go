@@ -42,6 +42,7 @@ import (
 	"github.com/skein-im/skein/internal/group"
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/later"
+	"github.com/skein-im/skein/internal/search"
 	"github.com/skein-im/skein/wire"
 )
 
@@ -76,6 +77,11 @@ type Lists interface {
 	Readers(ctx context.Context, from im.Actor, c im.ConversationID, seq uint64) (read, received []im.UserID, err error)
 }
 
+// Search finds messages by what they say.
+type Search interface {
+	Search(ctx context.Context, from im.Actor, q search.Question) (search.Answer, error)
+}
+
 // Deps is what the methods are made of.
 type Deps struct {
 	Accounts *account.Service
@@ -83,9 +89,9 @@ type Deps struct {
 	Groups   *group.Service
 	Messages Messages
 	Lists    Lists // of the same messages
-	Later    *later.Service
-	// Retention is how long messages are kept.
-	Retention Retention
+	// Search finds messages; nil: this server does not search.
+	Search Search
+	Later  *later.Service
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Limiter counts the calls of connections that do not belong to a device: those

@@ -57,7 +57,7 @@ func ownFailures() map[string][]im.Code {
 		"CreateInviteLink", "ListInviteLinks", "RevokeInviteLink", "GetInviteLink", "JoinByLink", "RequestToJoin", "WithdrawJoin", "ListJoinRequests", "ApproveJoin", "RefuseJoin")
 	say("GroupService", one(im.CodeAlreadyExists), "RequestToJoin")
 	say("GroupService", one(im.CodeMuted), "SetNickname")
-	say("MessageService", one(im.CodeNotFound), "SendMessage", "RecallMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "PinMessage", "ForwardMessages", "StreamMessage", "SetLifetime", "ListPins", "ListEdits", "ListReactions", "ListReaders", "ListVotes", "ListEntries", "MarkRead", "SetMyState")
+	say("MessageService", one(im.CodeNotFound), "SendMessage", "RecallMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "PinMessage", "ForwardMessages", "StreamMessage", "SetLifetime", "ListPins", "SearchMessages", "ListEdits", "ListReactions", "ListReaders", "ListVotes", "ListEntries", "MarkRead", "SetMyState")
 	say("MessageService", one(im.CodeMuted, im.CodeNotContact), "SendMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "PinMessage", "ForwardMessages", "StreamMessage", "RecallMessage")
 	say("MessageService", one(im.CodeClockSkew), "SendMessage", "EditMessage", "ReactToMessage", "VoteInPoll", "EndPoll", "PinMessage", "ForwardMessages", "StreamMessage")
 	say("MessageService", one(im.CodePartMissing), "StreamMessage")
@@ -72,6 +72,6 @@ func ownFailures() map[string][]im.Code {
 	say("AdminService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "ClaimAdmin")
 	say("AdminService", one(im.CodeAlreadyExists), "CreateUser", "MintToken")
 	say("AdminService", one(im.CodeAlreadyExists, im.CodeNotFound), "CreateGroupFor")
-	say("AdminService", one(im.CodeNotFound), "ListUserSessions", "KickUser", "SetRetention", "GetRetention")
+	say("AdminService", one(im.CodeNotFound), "ListUserSessions", "KickUser")
 	return all
 }

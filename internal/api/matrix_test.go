@@ -332,6 +332,14 @@ var matrix = []cell{
 	{"MessageService/ListPins", "chat", friends, func(s *scene) proto.Message { return &wire.ListPinsRequest{Conversation: s.chat} }},
 	{"MessageService/ListPins", "bob's feed", nobody, func(s *scene) proto.Message { return &wire.ListPinsRequest{Conversation: "me:" + s.bob.id} }},
 	{"MessageService/ListMentions", "", users, func(*scene) proto.Message { return &wire.ListMentionsRequest{} }},
+	{"MessageService/SearchMessages", "all", users, func(*scene) proto.Message { return &wire.SearchMessagesRequest{Query: "x"} }},
+	{"MessageService/SearchMessages", "group", whoReads, func(s *scene) proto.Message { return &wire.SearchMessagesRequest{Query: "x", Conversation: s.group} }},
+	{"MessageService/SearchMessages", "chat", friends, func(s *scene) proto.Message {
+		return &wire.SearchMessagesRequest{Types: []string{"file"}, Conversation: s.chat}
+	}},
+	{"MessageService/SearchMessages", "bob's feed", nobody, func(s *scene) proto.Message {
+		return &wire.SearchMessagesRequest{Query: "x", Conversation: "me:" + s.bob.id}
+	}},
 	{"MessageService/ScheduleMessage", "group", inGroup, func(s *scene) proto.Message {
 		return &wire.ScheduleMessageRequest{Message: &wire.SendMessageRequest{Conversation: s.group, Content: text("later")}, AtMs: inAnHour()}
 	}},
@@ -378,10 +386,6 @@ var matrix = []cell{
 	{"AdminService/CreateGroupFor", "", admins, func(s *scene) proto.Message {
 		return &wire.CreateGroupForRequest{Id: "room-" + s.bob.username, Owner: s.bob.id, Name: "room"}
 	}},
-	{"AdminService/SetRetention", "", admins, func(s *scene) proto.Message {
-		return &wire.SetRetentionRequest{Conversation: s.chat, Kind: wire.RetentionKind_RETENTION_KIND_TIME, RetentionS: 86_400}
-	}},
-	{"AdminService/GetRetention", "", admins, func(s *scene) proto.Message { return &wire.GetRetentionRequest{Conversation: s.chat} }},
 	{"AdminService/KickUser", "", admins, func(s *scene) proto.Message { return &wire.KickUserRequest{User: s.bob.id} }},
 }
 

@@ -104,6 +104,7 @@ func (c *Calls) messageRows() []row {
 		newRow("MessageService/ListPins", User, ClassRead, small, c.listPins),
 		newMaker("MessageService/ForwardMessages", User, ClassSend, entry, c.forwardMessages),
 		newRow("MessageService/ListMentions", User, ClassRead, small, c.listMentions),
+		newRow("MessageService/SearchMessages", User, ClassRead, small, c.searchMessages),
 		newMaker("MessageService/ScheduleMessage", User, ClassWrite, entry, c.scheduleMessage),
 		newRow("MessageService/ListScheduled", User, ClassRead, small, c.listScheduled),
 		newRow("MessageService/ChangeScheduled", User, ClassWrite, entry, c.changeScheduled),
@@ -124,7 +125,5 @@ func (c *Calls) adminRows() []row {
 		newRow("AdminService/ListUserSessions", Admin, ClassAdmin, small, c.listUserSessions),
 		newRow("AdminService/KickUser", Admin, ClassAdmin, small, c.kickUser),
 		newMaker("AdminService/CreateGroupFor", Admin, ClassAdmin, entry, c.createGroupFor),
-		newRow("AdminService/SetRetention", Admin, ClassAdmin, small, c.setRetention),
-		newRow("AdminService/GetRetention", Admin, ClassAdmin, small, c.getRetention),
 	}
 }

@@ -33,6 +33,7 @@ import (
 	"github.com/skein-im/skein/internal/messaging"
 	"github.com/skein-im/skein/internal/outbox"
 	"github.com/skein-im/skein/internal/remote"
+	"github.com/skein-im/skein/internal/search"
 	"github.com/skein-im/skein/internal/transport/tcp"
 	"github.com/skein-im/skein/internal/transport/ws"
 	"github.com/skein-im/skein/wire"
@@ -89,9 +90,10 @@ type App struct {
 	outbox     *outbox.Runner
 	later      *later.Service
 	timers     *later.Timers
-	retention  *later.Retention // nil: messages are kept for ever
 	followers  []*feed.Follower
-	audit      *audit.File // nil without one
+	audit      *audit.File  // nil without one
+	index      search.Index // nil without one
+	indexer    *search.Indexer
 	gateway    *gateway.Gateway
 	// devices and limiter are what both doors of this process count.
 	devices *limits.Devices
@@ -207,7 +209,7 @@ func (a *App) makeGateway(o Options) {
 		Logic:          a.ask,
 		Codecs:         a.codecs(o),
 		Heartbeat:      o.Heartbeat,
-		Limits:         gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow), Retention: time.Duration(c.Messaging.Retention)},
+		Limits:         gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow)},
 		Devices:        a.devices,
 		ClassOf:        api.OfDevice(),
 		Open:           api.NeedNoToken(),
@@ -245,13 +247,13 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 		return err
 	}
 	options := messaging.Options{
-		Journal: a.journal, Marks: a.journal, Recalls: a.journal, Labels: a.journal, Lookups: a.journal, Pages: a.journal, Trims: a.journal, Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
+		Journal: a.journal, Marks: a.journal, Recalls: a.journal, Labels: a.journal, Lookups: a.journal, Pages: a.journal, Trims: a.trims(), Permissions: m, Members: m, Deliverer: a.dispatcher, Logger: a.log, Registerer: a.metrics,
 		RecallWindow: time.Duration(c.Messaging.RecallWindow), EditWindow: time.Duration(c.Messaging.EditWindow), MaxPins: c.Messaging.MaxPins, MaxQueued: c.Messaging.MaxQueued,
 		Timers: a.directory, Streams: messaging.Streams{
 			StoreEvery: time.Duration(c.Messaging.StreamStore), StoreBytes: streamStoreBytes, Silence: time.Duration(c.Messaging.StreamSilence),
 			PerUser: c.Messaging.StreamsPerUser, MaxBytes: contract.MaxContentBytes,
 		},
-		Periods: a.directory, Retention: a.directory, KeepFor: time.Duration(c.Messaging.Retention),
+		Periods:  a.directory,
 		Now:      a.now,
 		OnFailed: func(err error) { a.failed <- err },
 	}
@@ -301,7 +303,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	a.makeLater(m)
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
-		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Retention: a.messaging, Later: a.later, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
+		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Search: a.searcher(), Later: a.later, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
 	})
 	return nil
 }
@@ -332,9 +334,6 @@ func (a *App) catchUp(ctx context.Context) (err error) {
 	a.outbox.Start()
 	a.later.Start()
 	a.timers.Start()
-	if a.retention != nil {
-		a.retention.Start()
-	}
 	return a.prepareClaim(ctx)
 }
 
@@ -559,9 +558,6 @@ func (a *App) close() error {
 	if a.later != nil {
 		a.later.Close()
 		a.timers.Close()
-	}
-	if a.retention != nil {
-		a.retention.Close()
 	}
 	if a.outbox != nil {
 		a.outbox.Close()

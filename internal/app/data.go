@@ -20,6 +20,7 @@ import (
 //	keys/admin.key  the integrator's and the command line's key, mode 0600
 //	directory.db    users, sessions, contacts, groups (SQLite)
 //	journal/        the conversations (Pebble), their witness, and the list of files
+//	search.db       the index of the search; made again when it is gone
 //	MIGRATED        where the two were copied to; no server serves them then
 type dataDir struct {
 	path string

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -17,7 +18,13 @@ const auditFollower = "audit"
 // makeFollowers makes the followers that the settings ask for. They need the stores
 // only.
 func (a *App) makeFollowers() error {
-	if a.logic == nil || a.cfg.Audit.File == "" {
+	if a.logic == nil {
+		return nil
+	}
+	if err := a.makeIndex(); err != nil {
+		return err
+	}
+	if a.cfg.Audit.File == "" {
 		return nil
 	}
 	path := a.cfg.Audit.File
@@ -51,10 +58,14 @@ func (a *App) closeFollowers() error {
 	for _, f := range a.followers {
 		f.Close()
 	}
-	if a.audit == nil {
-		return nil
+	var errs []error
+	if a.index != nil {
+		errs = append(errs, a.index.Close())
 	}
-	return a.audit.Close()
+	if a.audit != nil {
+		errs = append(errs, a.audit.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // waking tells followers when something was stored. They would find it by themselves,

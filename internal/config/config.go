@@ -40,6 +40,7 @@ type Config struct {
 	Journal   Journal   `toml:"journal"`
 	Postgres  Postgres  `toml:"postgres"`
 	Audit     Audit     `toml:"audit"`
+	Search    Search    `toml:"search"`
 	Log       Log       `toml:"log"`
 }
 
@@ -84,14 +85,10 @@ type Accounts struct {
 	RequestsLast    Duration `toml:"requests_last" doc:"How long a contact request may be answered."`
 }
 
-// How long messages are kept at least and at most, where that is set (im.CheckRetention).
-const minRetention, maxRetention = time.Hour, 87600 * time.Hour
-
 // Messaging are the rules for messages.
 type Messaging struct {
 	RecallWindow   Duration `toml:"recall_window" doc:"How long an author may take a message back; 0: for ever."`
 	EditWindow     Duration `toml:"edit_window" doc:"How long an author may edit a message; 0: not at all."`
-	Retention      Duration `toml:"retention" doc:"How long messages are kept, from 1h to 87600h, but where an administrator sets it otherwise; 0: for ever."`
 	StreamStore    Duration `toml:"stream_store" doc:"How often what a streamed message says is made durable while it grows."`
 	StreamSilence  Duration `toml:"stream_silence" doc:"After what time without a part the server ends a streamed message."`
 	StreamsPerUser int      `toml:"streams_per_user" doc:"Streamed messages that a user may have open at a time."`
@@ -134,6 +131,11 @@ type Audit struct {
 	File string `toml:"file" doc:"File that gets a line of JSON for every stored entry: where, who, when and what kind, not what it says. A relative name is in data. Each node has a file of its own, and one node at a time writes. Empty: off."`
 }
 
+// Search is the search of messages.
+type Search struct {
+	Index string `toml:"index" doc:"on: keep an index of what messages say, so that users can search; off: none is kept, and search is answered with unimplemented. It takes some 150 bytes of disk for a message of 16 words, and can be made again at any time: removed while the server stands still, it is made anew. Not in backups."`
+}
+
 // Log is the log on stderr.
 type Log struct {
 	Level  string `toml:"level" doc:"debug, info, warn or error."`
@@ -158,6 +160,7 @@ func Default() Config {
 		},
 		Journal:  Journal{MinFree: 64 << 20, CacheBytes: 128 << 20},
 		Postgres: Postgres{Connections: 32},
+		Search:   Search{Index: "on"},
 		Log:      Log{Level: "info", Format: "auto"},
 	}
 }
@@ -224,6 +227,7 @@ func (c *Config) Check() error {
 	oneOf("accounts.device_policy", c.Accounts.DevicePolicy, "class", "all", "one")
 	oneOf("accounts.dm_policy", c.Accounts.DMPolicy, "contacts", "everyone")
 	oneOf("accounts.find_policy", c.Accounts.FindPolicy, "anyone", "contacts", "nobody")
+	oneOf("search.index", c.Search.Index, "on", "off")
 	oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	oneOf("log.format", c.Log.Format, "auto", "text", "json")
 	positive := map[string]int64{
@@ -244,9 +248,6 @@ func (c *Config) Check() error {
 	}
 	if c.Gateway.MaxPerAddress < 0 || c.Messaging.RecallWindow < 0 || c.Messaging.EditWindow < 0 || c.Gateway.DrainTime < 0 {
 		bad("gateway.max_per_address, messaging.recall_window, messaging.edit_window, gateway.drain_time", "must not be negative")
-	}
-	if keep := time.Duration(c.Messaging.Retention); keep != 0 && (keep < minRetention || keep > maxRetention) {
-		bad("messaging.retention", "must be 0, or from %s to %s", minRetention, maxRetention)
 	}
 	return errors.Join(errs...)
 }

@@ -206,8 +206,6 @@ type ConversationState struct {
 	MentionSeqs    []uint64
 	// Lifetimes are the periods in which messages disappear, without those that are over.
 	Lifetimes []Period
-	// Floor is up to where it is gone for all, 0: nothing is (SPEC §4.33).
-	Floor uint64
 	// Mine is what the user set for themselves.
 	Mine MyState
 	// Told is what is told of the entries, up to Head; its First is 0 if nothing is.
@@ -340,6 +338,15 @@ type Membership struct {
 	Earlier []Window
 	// ReadTo: what lies up to it is not unread, whatever was read. Told with Earlier.
 	ReadTo uint64
+}
+
+// Readable is what a user may read of a conversation and did not clear for themselves.
+type Readable struct {
+	Conversation ConversationID
+	// Windows are stretches of it, ascending; at least one.
+	Windows []Window
+	// Newest is the position of the last entry there, or a later one.
+	Newest uint64
 }
 
 // Reader is a member of a group: User is one without a break since the entry Since, that

@@ -50,6 +50,7 @@ func commands() []command {
 		{"stream", "words…", "say a message word by word", 1, (*Chat).streamCmd},
 		{"scheduled", "", "what you wrote for later", 0, (*Chat).scheduledCmd},
 		{"cancel", "ID", "send one of them never", 1, (*Chat).cancelCmd},
+		{"search", "[--here] [--files…] words…", "messages that say something, the newest last; --images, --files, --voices, --videos, --links: of a kind, also without words", 1, (*Chat).searchCmd},
 		{"mentions", "", "messages that mention you, the newest first", 0, (*Chat).mentionsCmd},
 		{"contacts", "", "contacts and requests", 0, (*Chat).contactsCmd},
 		{"find", "NAME", "people whose name begins so", 1, (*Chat).findCmd},

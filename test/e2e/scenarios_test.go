@@ -49,6 +49,7 @@ func scenarios() []scenario {
 		{"calls with one key at the same time", terms{}, keyedAtOnce},
 		{"an answer that was lost", terms{}, keyedAnswerLost},
 		{"the SDK's calls are carried out once", terms{}, keyedSDK},
+		{"messages are found by who may read them", terms{}, searching},
 		{"the tour", terms{}, tour},
 	}
 }

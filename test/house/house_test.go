@@ -64,11 +64,12 @@ var allowed = []struct {
 	{"internal/contract", []string{"internal/im", "internal/entrycodec", "wire"}, "it translates between the two"},
 	{"internal/feed", []string{"internal/im"}, "it reads entries and knows neither what they mean nor where they are kept"},
 	{"internal/audit", []string{"internal/im", "internal/platform"}, "it writes down what the server acts on, and cannot read what was said"},
+	{"internal/search", []string{"internal/im", "internal/entrycodec", "internal/pg", "internal/schema", "internal/search", "wire"}, "it reads what messages say, and knows neither who may read them nor where they are kept"},
 	{"internal/limits", []string{"internal/im"}, "both doors hold clients to it; it knows neither"},
 	{"internal/gateway", []string{"internal/im", "internal/cache", "internal/contract", "internal/limits", "wire", "internal/gateway"}, "an edge: it knows the protocol, not the business"},
 	{"internal/gateway/here", []string{"internal/im", "wire", "internal/gateway/outgoing"}, "who is connected knows neither what is delivered nor how somebody logs in"},
 	{"internal/gateway/outgoing", []string{"internal/im", "internal/contract", "wire"}, "what waits to be written knows neither sessions nor who is connected"},
-	{"internal/api", []string{"internal/im", "internal/cache", "internal/contract", "internal/entrycodec", "internal/limits", "wire", "internal/account", "internal/contact", "internal/group", "internal/later", "proto"}, "an edge: it translates calls for the business, and shows the documents"},
+	{"internal/api", []string{"internal/im", "internal/cache", "internal/contract", "internal/entrycodec", "internal/limits", "wire", "internal/account", "internal/contact", "internal/group", "internal/later", "internal/search", "proto"}, "an edge: it translates calls for the business, and shows the documents"},
 	{"internal/pg", []string{"internal/child"}, "it connects, and knows nothing of what is asked; pgtest starts servers"},
 	{"internal/schema", nil, "a rule about numbers"},
 	{"internal/cache", nil, "a data structure"},
@@ -96,7 +97,7 @@ var allowed = []struct {
 var owners = map[string][]string{
 	"github.com/cockroachdb/pebble": {"internal/journal/pebble"},
 	"github.com/gobwas/ws":          {"internal/transport/ws"},
-	"github.com/jackc/pgx":          {"internal/journal/postgres", "internal/directory/postgres", "internal/pg", "internal/bench"},
+	"github.com/jackc/pgx":          {"internal/journal/postgres", "internal/directory/postgres", "internal/search/postgres", "internal/pg", "internal/bench"},
 	"github.com/nats-io/":           {"internal/bus/nats"},
 	"github.com/coder/websocket":    {"sdk/go", "internal/conformance", "internal/sdkconformance", "examples/tour"},
 	"github.com/alecthomas/kong":    {"cmd"},
@@ -155,8 +156,8 @@ func checkTheirs(t *testing.T, name, imp string) {
 			t.Errorf("%s imports %s: only %s may, so that it can be replaced there", name, imp, strings.Join(may, ", "))
 		}
 	}
-	if strings.HasPrefix(imp, "modernc.org/sqlite") && name != "internal/directory/sqlite" && name != "sdk/go/sqlitestore" {
-		t.Errorf("%s imports %s: only the directory's SQLite engine and the SDK's SQLite store may", name, imp)
+	if strings.HasPrefix(imp, "modernc.org/sqlite") && name != "internal/directory/sqlite" && name != "internal/search/sqlite" && name != "sdk/go/sqlitestore" {
+		t.Errorf("%s imports %s: only the SQLite engines of directory and search and the SDK's SQLite store may", name, imp)
 	}
 }
 
