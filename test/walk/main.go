@@ -40,7 +40,7 @@ import (
 )
 
 func main() {
-	if len(os.Args) == 7 && os.Args[1] == serveCommand {
+	if isServe(os.Args) {
 		if err := serve(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, "walk: server:", err)
 			os.Exit(1)
@@ -114,6 +114,7 @@ func walkAt(ctx context.Context, dir, store, url string, o options) (r report, e
 		return r, err
 	}
 	defer s.kill()
+	defer s.clock.Close()
 	w, err := newWalk(ctx, s, o)
 	if err != nil {
 		return r, err

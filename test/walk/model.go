@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/wire"
@@ -189,6 +190,7 @@ type model struct {
 	pairs    map[[2]string]*contact
 	profiles map[string]*profile
 	later    map[string][]*scheduled
+	passed   time.Duration // since the walk began, but for what it takes itself
 }
 
 func newModel(users []string) *model {
@@ -330,7 +332,7 @@ func (m *model) mayEdit(c *conversation, user string, seq uint64) string {
 		return denied
 	case e.recalled:
 		return tooLate
-	case e.poll != nil, e.forward != "", e.merged > 0:
+	case e.poll != nil, e.forward != "", e.merged > 0, e.streaming:
 		return denied
 	}
 	return okay

@@ -24,6 +24,8 @@ type also struct {
 	merged   int
 	// content is its type, empty for text.
 	content string
+	// streaming: it grows; cutOff: the server ended it.
+	streaming, cutOff bool
 }
 
 // poll is what is asked in a message.
@@ -54,6 +56,9 @@ func (a *also) tell(b *strings.Builder, reader string) {
 	if a.forward != "" || a.merged > 0 {
 		fmt.Fprintf(b, " said first by %q, %d merged", a.forward, a.merged)
 	}
+	if a.streaming || a.cutOff {
+		fmt.Fprintf(b, " streaming %t cut off %t", a.streaming, a.cutOff)
+	}
 	if p := a.poll; p != nil {
 		voters := 0
 		votes, mine := map[string]int{}, map[string]bool{}
@@ -78,7 +83,7 @@ func alsoOf(e *wire.Entry) told { return told{e} }
 
 func (t told) tell(b *strings.Builder, _ string) {
 	e := t.e
-	a := also{mentions: e.Mentions, group: e.GroupMention, silent: e.Silent, pinned: e.Pinned.GetUser(), forward: e.Forward.GetSender(), merged: int(e.Forward.GetMerged())}
+	a := also{mentions: e.Mentions, group: e.GroupMention, silent: e.Silent, pinned: e.Pinned.GetUser(), forward: e.Forward.GetSender(), merged: int(e.Forward.GetMerged()), streaming: e.Streaming, cutOff: e.CutOff}
 	a.tell(b, "")
 	if p := e.Poll; p != nil {
 		fmt.Fprintf(b, " poll multiple %t anonymous %t ended %t voters %d", p.Multiple, p.Anonymous, p.EndedAtMs != 0, p.Voters)

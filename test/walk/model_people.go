@@ -3,6 +3,7 @@ package main
 import (
 	"maps"
 	"slices"
+	"time"
 
 	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/wire"
@@ -14,6 +15,7 @@ type group struct {
 	members            map[string]*member
 	bans               map[string]string // reason by user
 	invited            map[string]string // who invited a user
+	invitedAt          map[string]time.Duration
 	addAll, postAdmins bool
 	mutedAll, shareAll bool
 	mentionAll, pinAll bool // every member may
@@ -39,8 +41,16 @@ type contact struct {
 	state   contactState
 	blocked bool
 	remark  string
-	// refused: they asked, and may not ask again for a while.
-	refused bool
+	// refused counts refusals in a row, refusedAt is when the last one was: they may not
+	// ask again for a while.
+	refused   int
+	refusedAt time.Duration
+}
+
+// coolsDown tells that who was refused may not ask again yet: for a day, twice as long
+// after each further refusal, at most 16 days.
+func (m *model) coolsDown(side *contact) bool {
+	return side.refused > 0 && m.passed-side.refusedAt < 24*time.Hour<<min(side.refused-1, 4)
 }
 
 type contactState int
@@ -57,7 +67,7 @@ func (m *model) feed(user string) *conversation { return m.convs["me:"+user] }
 // created is a group that was made.
 func (m *model) created(id, owner, name string, members []string) {
 	c := m.add(id)
-	c.group = &group{name: name, members: map[string]*member{}, bans: map[string]string{}, invited: map[string]string{}}
+	c.group = &group{name: name, members: map[string]*member{}, bans: map[string]string{}, invited: map[string]string{}, invitedAt: map[string]time.Duration{}}
 	joined, asked := m.split(c, owner, members)
 	m.event(c, owner, wire.EventType_EVENT_TYPE_GROUP_CREATED, append([]string{owner}, joined...), name, "")
 	for _, u := range append([]string{owner}, joined...) {
@@ -66,6 +76,19 @@ func (m *model) created(id, owner, name string, members []string) {
 	}
 	c.group.members[owner].role = wire.Role_ROLE_OWNER
 	m.invited(c, owner, asked)
+}
+
+// invitationTime is how long an invitation may be answered.
+const invitationTime = 30 * 24 * time.Hour
+
+// pass lets time pass: invitations end that nobody answered.
+func (m *model) pass(d time.Duration) {
+	m.passed += d
+	for _, c := range m.convs {
+		if c.group != nil {
+			maps.DeleteFunc(c.group.invited, func(u, _ string) bool { return m.passed-c.group.invitedAt[u] >= invitationTime })
+		}
+	}
 }
 
 // split predicts who of the users is added by an actor, and who is asked.
@@ -90,7 +113,7 @@ func (m *model) split(c *conversation, by string, users []string) (added, ask []
 func (m *model) invited(c *conversation, by string, users []string) {
 	for _, u := range users {
 		if c.group.invited[u] == "" {
-			c.group.invited[u] = by
+			c.group.invited[u], c.group.invitedAt[u] = by, m.passed
 			m.event(m.feed(u), by, wire.EventType_EVENT_TYPE_GROUP_INVITED, []string{u}, c.group.name, c.id)
 		}
 	}
@@ -171,7 +194,7 @@ func (m *model) befriend(user, peer string) {
 	a, b := m.sides(user, peer)
 	was, wasB := a.state, b.state
 	a.state, b.state = friend, friend
-	a.refused, b.refused = false, false
+	a.refused, b.refused = 0, 0
 	m.notices(user, peer, wire.EventType_EVENT_TYPE_CONTACT_ACCEPTED, "", was != friend, wasB != friend)
 }
 

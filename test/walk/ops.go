@@ -59,6 +59,9 @@ var kinds = []kind{
 	{"nickname", 2, (*walk).opNickname},
 	{"powers", 1, (*walk).opPowers},
 	{"later", 2, (*walk).opLater},
+	{"stream", 3, (*walk).opStream},
+	{"part", 6, (*walk).opPart},
+	{"time", 1, (*walk).opTime},
 }
 
 // pick chooses a step.

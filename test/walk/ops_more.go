@@ -58,7 +58,7 @@ func (w *walk) saying(u *user, c, text string, a *also) (do func(context.Context
 	}
 	if d := w.device(u); d != nil && w.rng.IntN(3) > 0 {
 		all := func(s *wire.Send) {
-			s.Content, s.Mentions, s.GroupMention, s.Silent, s.Poll = content, a.mentions, a.group, a.silent, typed
+			s.Content, s.Mentions, s.GroupMention, s.Silent, s.Poll, s.Streaming = content, a.mentions, a.group, a.silent, typed, a.streaming
 		}
 		return func(ctx context.Context) error {
 			_, err := d.client.Conversation(c).Send(ctx, text, all)
@@ -69,7 +69,7 @@ func (w *walk) saying(u *user, c, text string, a *also) (do func(context.Context
 		}, d.name
 	}
 	alone := w.device(u) == nil
-	req := &wire.SendMessageRequest{Conversation: c, Id: w.newID(), Content: content, Mentions: a.mentions, GroupMention: a.group, Silent: a.silent, Poll: typed}
+	req := &wire.SendMessageRequest{Conversation: c, Id: w.newID(), Content: content, Mentions: a.mentions, GroupMention: a.group, Silent: a.silent, Poll: typed, Streaming: a.streaming}
 	return func(ctx context.Context) error {
 		var resp wire.SendMessageResponse
 		err := w.post(ctx, u, "MessageService/SendMessage", req, &resp)
@@ -432,7 +432,7 @@ func (w *walk) opLater(u *user) *op {
 	if o.want == muted {
 		o.want = okay // that ends
 	}
-	s.at = time.Now().Add(300 * 24 * time.Hour).UnixMilli()
+	s.at = w.server.clock.Now().Add(300 * 24 * time.Hour).UnixMilli()
 	req.AtMs = s.at
 	o.do = w.either(u, "MessageService/ScheduleMessage", req, &wire.ScheduleMessageResponse{})
 	o.done = func() error { m.later[u.id] = append(all, s); told(c.id); return nil }

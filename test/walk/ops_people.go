@@ -312,7 +312,7 @@ func (w *walk) opContact(u *user) *op {
 		case mine.state == friend:
 		case mine.blocked:
 			o.want = denied
-		case mine.state == stranger && theirs.state != asked && mine.refused:
+		case mine.state == stranger && theirs.state != asked && m.coolsDown(mine):
 			o.want = limited
 		}
 		o.done = func() error { w.requested(u.id, v, text); return nil }
@@ -332,7 +332,8 @@ func (w *walk) opContact(u *user) *op {
 		o.done = func() error {
 			if mine.state == asksMe {
 				_, theirs := m.sides(u.id, v)
-				theirs.refused = true // for longer than any walk
+				theirs.refused++
+				theirs.refusedAt = m.passed
 				m.part(u.id, v, wire.EventType_EVENT_TYPE_CONTACT_REFUSED)
 			}
 			return nil

@@ -88,7 +88,7 @@ func newWalk(ctx context.Context, s *server, o options) (*walk, error) {
 	for i, devices := range []int{2, 2, 1} {
 		u := &user{id: fmt.Sprintf("u%d", i)}
 		var resp wire.MintTokenResponse
-		req := &wire.MintTokenRequest{User: u.id, LifetimeMs: (24 * time.Hour).Milliseconds()}
+		req := &wire.MintTokenRequest{User: u.id, LifetimeMs: (366 * 24 * time.Hour).Milliseconds()}
 		if err := skein.Post(ctx, s.url(), "skein.v1.AdminService/MintToken", s.adminKey(), req, &resp); err != nil {
 			return nil, err
 		}
@@ -255,7 +255,7 @@ func (w *walk) newID() []byte {
 	for {
 		var id [16]byte
 		_, _ = rand.Read(id[:]) // never fails
-		ms := time.Now().UnixMilli()
+		ms := w.server.clock.Now().UnixMilli()
 		for i := range 6 {
 			id[i] = byte(ms >> (40 - 8*i))
 		}

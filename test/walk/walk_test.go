@@ -10,7 +10,7 @@ import (
 
 // TestMain lets the tests' program be the server's process.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 7 && os.Args[1] == serveCommand {
+	if isServe(os.Args) {
 		if err := serve(os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
