@@ -1176,8 +1176,10 @@ type Limits struct {
 	EditWindowMs uint64 `protobuf:"varint,19,opt,name=edit_window_ms,json=editWindowMs,proto3" json:"edit_window_ms,omitempty"`
 	// How long its author may take a message back; 0: for ever.
 	RecallWindowMs uint64 `protobuf:"varint,20,opt,name=recall_window_ms,json=recallWindowMs,proto3" json:"recall_window_ms,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// How long messages are kept, where an administrator did not set it otherwise; 0: for ever. SPEC §4.33.
+	RetentionMs   uint64 `protobuf:"varint,21,opt,name=retention_ms,json=retentionMs,proto3" json:"retention_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Limits) Reset() {
@@ -1346,6 +1348,13 @@ func (x *Limits) GetEditWindowMs() uint64 {
 func (x *Limits) GetRecallWindowMs() uint64 {
 	if x != nil {
 		return x.RecallWindowMs
+	}
+	return 0
+}
+
+func (x *Limits) GetRetentionMs() uint64 {
+	if x != nil {
+		return x.RetentionMs
 	}
 	return 0
 }
@@ -2375,7 +2384,9 @@ type ConversationState struct {
 	// The first of them, ascending: at most 1,000 of a conversation and 2,000 of a page. All of them, if there are as many as `unread_mentions` says.
 	MentionSeqs []uint64 `protobuf:"varint,21,rep,packed,name=mention_seqs,json=mentionSeqs,proto3" json:"mention_seqs,omitempty"`
 	// The periods in which messages disappear, as far as they are not over, in their order. SPEC §4.27.
-	Lifetimes     []*Lifetime `protobuf:"bytes,22,rep,name=lifetimes,proto3" json:"lifetimes,omitempty"`
+	Lifetimes []*Lifetime `protobuf:"bytes,22,rep,name=lifetimes,proto3" json:"lifetimes,omitempty"`
+	// What was stored up to here was kept for as long as is kept here, and is gone for all; 0: nothing was. SPEC §4.33.
+	Floor         uint64 `protobuf:"varint,23,opt,name=floor,proto3" json:"floor,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2562,6 +2573,13 @@ func (x *ConversationState) GetLifetimes() []*Lifetime {
 		return x.Lifetimes
 	}
 	return nil
+}
+
+func (x *ConversationState) GetFloor() uint64 {
+	if x != nil {
+		return x.Floor
+	}
+	return 0
 }
 
 // What is stored behind `after` and not behind `until` disappears `lifetime_s` seconds after it was stored. SPEC §4.27.
@@ -4382,7 +4400,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\aidle_ms\x18\x01 \x01(\rR\x06idleMs\x12\x1d\n" +
 	"\n" +
 	"silence_ms\x18\x02 \x01(\rR\tsilenceMs\x12\x17\n" +
-	"\adead_ms\x18\x03 \x01(\rR\x06deadMs\"\xe2\x05\n" +
+	"\adead_ms\x18\x03 \x01(\rR\x06deadMs\"\x85\x06\n" +
 	"\x06Limits\x12\x1f\n" +
 	"\vframe_bytes\x18\x01 \x01(\rR\n" +
 	"frameBytes\x12#\n" +
@@ -4407,7 +4425,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\rpulls_entries\x18\x11 \x01(\rR\fpullsEntries\x12)\n" +
 	"\x10idempotency_keys\x18\x12 \x01(\rR\x0fidempotencyKeys\x12$\n" +
 	"\x0eedit_window_ms\x18\x13 \x01(\x04R\feditWindowMs\x12(\n" +
-	"\x10recall_window_ms\x18\x14 \x01(\x04R\x0erecallWindowMs\";\n" +
+	"\x10recall_window_ms\x18\x14 \x01(\x04R\x0erecallWindowMs\x12!\n" +
+	"\fretention_ms\x18\x15 \x01(\x04R\vretentionMs\";\n" +
 	"\x04Rate\x12\x14\n" +
 	"\x05burst\x18\x01 \x01(\rR\x05burst\x12\x1d\n" +
 	"\n" +
@@ -4491,7 +4510,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\rconversations\x18\x04 \x03(\v2\x1b.skein.v1.ConversationStateR\rconversations\x12\x12\n" +
 	"\x04next\x18\x05 \x01(\tR\x04next\x12\x14\n" +
 	"\x05reset\x18\x06 \x01(\bR\x05reset\x12%\n" +
-	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\xeb\x05\n" +
+	"\x05error\x18\a \x01(\v2\x0f.skein.v1.ErrorR\x05error\"\x81\x06\n" +
 	"\x11ConversationState\x12\"\n" +
 	"\fconversation\x18\x01 \x01(\tR\fconversation\x12\x10\n" +
 	"\x03seq\x18\x02 \x01(\x04R\x03seq\x12\x14\n" +
@@ -4516,7 +4535,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x04mine\x18\x13 \x01(\v2\x11.skein.v1.MyStateR\x04mine\x12'\n" +
 	"\x0funread_mentions\x18\x14 \x01(\x04R\x0eunreadMentions\x12!\n" +
 	"\fmention_seqs\x18\x15 \x03(\x04R\vmentionSeqs\x120\n" +
-	"\tlifetimes\x18\x16 \x03(\v2\x12.skein.v1.LifetimeR\tlifetimes\"U\n" +
+	"\tlifetimes\x18\x16 \x03(\v2\x12.skein.v1.LifetimeR\tlifetimes\x12\x14\n" +
+	"\x05floor\x18\x17 \x01(\x04R\x05floor\"U\n" +
 	"\bLifetime\x12\x14\n" +
 	"\x05after\x18\x01 \x01(\x04R\x05after\x12\x14\n" +
 	"\x05until\x18\x02 \x01(\x04R\x05until\x12\x1d\n" +

@@ -1162,6 +1162,13 @@ func (m *Limits) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
 	}
+	if m.RetentionMs != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.RetentionMs))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0xa8
+	}
 	if m.RecallWindowMs != 0 {
 		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.RecallWindowMs))
 		i--
@@ -2232,6 +2239,13 @@ func (m *ConversationState) MarshalToSizedBufferVT(dAtA []byte) (int, error) {
 	if m.unknownFields != nil {
 		i -= len(m.unknownFields)
 		copy(dAtA[i:], m.unknownFields)
+	}
+	if m.Floor != 0 {
+		i = protohelpers.EncodeVarint(dAtA, i, uint64(m.Floor))
+		i--
+		dAtA[i] = 0x1
+		i--
+		dAtA[i] = 0xb8
 	}
 	if len(m.Lifetimes) > 0 {
 		for iNdEx := len(m.Lifetimes) - 1; iNdEx >= 0; iNdEx-- {
@@ -4604,6 +4618,9 @@ func (m *Limits) SizeVT() (n int) {
 	if m.RecallWindowMs != 0 {
 		n += 2 + protohelpers.SizeOfVarint(uint64(m.RecallWindowMs))
 	}
+	if m.RetentionMs != 0 {
+		n += 2 + protohelpers.SizeOfVarint(uint64(m.RetentionMs))
+	}
 	n += len(m.unknownFields)
 	return n
 }
@@ -5094,6 +5111,9 @@ func (m *ConversationState) SizeVT() (n int) {
 			l = e.SizeVT()
 			n += 2 + l + protohelpers.SizeOfVarint(uint64(l))
 		}
+	}
+	if m.Floor != 0 {
+		n += 2 + protohelpers.SizeOfVarint(uint64(m.Floor))
 	}
 	n += len(m.unknownFields)
 	return n
@@ -8671,6 +8691,25 @@ func (m *Limits) UnmarshalVT(dAtA []byte) error {
 					break
 				}
 			}
+		case 21:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field RetentionMs", wireType)
+			}
+			m.RetentionMs = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.RetentionMs |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])
@@ -11854,6 +11893,25 @@ func (m *ConversationState) UnmarshalVT(dAtA []byte) error {
 				return err
 			}
 			iNdEx = postIndex
+		case 23:
+			if wireType != 0 {
+				return fmt.Errorf("proto: wrong wireType = %d for field Floor", wireType)
+			}
+			m.Floor = 0
+			for shift := uint(0); ; shift += 7 {
+				if shift >= 64 {
+					return protohelpers.ErrIntOverflow
+				}
+				if iNdEx >= l {
+					return io.ErrUnexpectedEOF
+				}
+				b := dAtA[iNdEx]
+				iNdEx++
+				m.Floor |= uint64(b&0x7F) << shift
+				if b < 0x80 {
+					break
+				}
+			}
 		default:
 			iNdEx = preIndex
 			skippy, err := protohelpers.Skip(dAtA[iNdEx:])

@@ -347,6 +347,58 @@ func (ScheduledState) EnumDescriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{5}
 }
 
+// How long messages are kept.
+type RetentionKind int32
+
+const (
+	// As all of the deployment's (`messaging.retention`).
+	RetentionKind_RETENTION_KIND_UNSPECIFIED RetentionKind = 0
+	// For `retention_s` seconds.
+	RetentionKind_RETENTION_KIND_TIME    RetentionKind = 1
+	RetentionKind_RETENTION_KIND_FOREVER RetentionKind = 2
+)
+
+// Enum value maps for RetentionKind.
+var (
+	RetentionKind_name = map[int32]string{
+		0: "RETENTION_KIND_UNSPECIFIED",
+		1: "RETENTION_KIND_TIME",
+		2: "RETENTION_KIND_FOREVER",
+	}
+	RetentionKind_value = map[string]int32{
+		"RETENTION_KIND_UNSPECIFIED": 0,
+		"RETENTION_KIND_TIME":        1,
+		"RETENTION_KIND_FOREVER":     2,
+	}
+)
+
+func (x RetentionKind) Enum() *RetentionKind {
+	p := new(RetentionKind)
+	*p = x
+	return p
+}
+
+func (x RetentionKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RetentionKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_skein_v1_services_proto_enumTypes[6].Descriptor()
+}
+
+func (RetentionKind) Type() protoreflect.EnumType {
+	return &file_skein_v1_services_proto_enumTypes[6]
+}
+
+func (x RetentionKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RetentionKind.Descriptor instead.
+func (RetentionKind) EnumDescriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{6}
+}
+
 type Tokens struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	User    string                 `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
@@ -9851,6 +9903,210 @@ func (x *SetMyStateResponse) GetState() *MyState {
 	return nil
 }
 
+type SetRetentionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A dm or a group.
+	Conversation string        `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	Kind         RetentionKind `protobuf:"varint,2,opt,name=kind,proto3,enum=skein.v1.RetentionKind" json:"kind,omitempty"`
+	// With RETENTION_KIND_TIME: 3,600 (an hour) to 315,360,000 (ten years); 0 otherwise.
+	RetentionS    uint32 `protobuf:"varint,3,opt,name=retention_s,json=retentionS,proto3" json:"retention_s,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetRetentionRequest) Reset() {
+	*x = SetRetentionRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[167]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetRetentionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetRetentionRequest) ProtoMessage() {}
+
+func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[167]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
+func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+}
+
+func (x *SetRetentionRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+func (x *SetRetentionRequest) GetKind() RetentionKind {
+	if x != nil {
+		return x.Kind
+	}
+	return RetentionKind_RETENTION_KIND_UNSPECIFIED
+}
+
+func (x *SetRetentionRequest) GetRetentionS() uint32 {
+	if x != nil {
+		return x.RetentionS
+	}
+	return 0
+}
+
+type SetRetentionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetRetentionResponse) Reset() {
+	*x = SetRetentionResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[168]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetRetentionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetRetentionResponse) ProtoMessage() {}
+
+func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[168]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetRetentionResponse.ProtoReflect.Descriptor instead.
+func (*SetRetentionResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+}
+
+type GetRetentionRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Conversation  string                 `protobuf:"bytes,1,opt,name=conversation,proto3" json:"conversation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRetentionRequest) Reset() {
+	*x = GetRetentionRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[169]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRetentionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRetentionRequest) ProtoMessage() {}
+
+func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[169]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRetentionRequest.ProtoReflect.Descriptor instead.
+func (*GetRetentionRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+}
+
+func (x *GetRetentionRequest) GetConversation() string {
+	if x != nil {
+		return x.Conversation
+	}
+	return ""
+}
+
+type GetRetentionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  RetentionKind          `protobuf:"varint,1,opt,name=kind,proto3,enum=skein.v1.RetentionKind" json:"kind,omitempty"`
+	// How long messages are kept, the deployment's if that counts; 0: for ever.
+	RetentionS uint32 `protobuf:"varint,2,opt,name=retention_s,json=retentionS,proto3" json:"retention_s,omitempty"`
+	// What is stored up to here is gone; 0: nothing is.
+	Floor         uint64 `protobuf:"varint,3,opt,name=floor,proto3" json:"floor,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRetentionResponse) Reset() {
+	*x = GetRetentionResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[170]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRetentionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRetentionResponse) ProtoMessage() {}
+
+func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[170]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRetentionResponse.ProtoReflect.Descriptor instead.
+func (*GetRetentionResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+}
+
+func (x *GetRetentionResponse) GetKind() RetentionKind {
+	if x != nil {
+		return x.Kind
+	}
+	return RetentionKind_RETENTION_KIND_UNSPECIFIED
+}
+
+func (x *GetRetentionResponse) GetRetentionS() uint32 {
+	if x != nil {
+		return x.RetentionS
+	}
+	return 0
+}
+
+func (x *GetRetentionResponse) GetFloor() uint64 {
+	if x != nil {
+		return x.Floor
+	}
+	return 0
+}
+
 type ClaimAdminRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
@@ -9862,7 +10118,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9874,7 +10130,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9887,7 +10143,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -9920,7 +10176,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9932,7 +10188,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9945,7 +10201,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -9971,7 +10227,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9983,7 +10239,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9996,7 +10252,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -10036,7 +10292,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10048,7 +10304,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10061,7 +10317,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -10082,7 +10338,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10094,7 +10350,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10107,7 +10363,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -10140,7 +10396,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10152,7 +10408,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10165,7 +10421,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -10186,7 +10442,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10198,7 +10454,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10211,7 +10467,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -10238,7 +10494,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10250,7 +10506,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10263,7 +10519,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -10289,7 +10545,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10301,7 +10557,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10314,7 +10570,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -10333,7 +10589,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10345,7 +10601,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10358,7 +10614,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -10379,7 +10635,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10391,7 +10647,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10404,7 +10660,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -10430,7 +10686,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10442,7 +10698,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10455,7 +10711,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -10482,7 +10738,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10494,7 +10750,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10507,7 +10763,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -10554,7 +10810,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10566,7 +10822,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10579,7 +10835,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -11239,7 +11495,20 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"lifetime_s\x18\x02 \x01(\rR\tlifetimeS\"\x15\n" +
 	"\x13SetLifetimeResponse\"=\n" +
 	"\x12SetMyStateResponse\x12'\n" +
-	"\x05state\x18\x01 \x01(\v2\x11.skein.v1.MyStateR\x05state\"_\n" +
+	"\x05state\x18\x01 \x01(\v2\x11.skein.v1.MyStateR\x05state\"\x87\x01\n" +
+	"\x13SetRetentionRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\x12+\n" +
+	"\x04kind\x18\x02 \x01(\x0e2\x17.skein.v1.RetentionKindR\x04kind\x12\x1f\n" +
+	"\vretention_s\x18\x03 \x01(\rR\n" +
+	"retentionS\"\x16\n" +
+	"\x14SetRetentionResponse\"9\n" +
+	"\x13GetRetentionRequest\x12\"\n" +
+	"\fconversation\x18\x01 \x01(\tR\fconversation\"z\n" +
+	"\x14GetRetentionResponse\x12+\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x17.skein.v1.RetentionKindR\x04kind\x12\x1f\n" +
+	"\vretention_s\x18\x02 \x01(\rR\n" +
+	"retentionS\x12\x14\n" +
+	"\x05floor\x18\x03 \x01(\x04R\x05floor\"_\n" +
 	"\x11ClaimAdminRequest\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x1a\n" +
 	"\busername\x18\x02 \x01(\tR\busername\x12\x1a\n" +
@@ -11314,7 +11583,11 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x1bSCHEDULED_STATE_UNSPECIFIED\x10\x00\x12\x1b\n" +
 	"\x17SCHEDULED_STATE_WAITING\x10\x01\x12\x1b\n" +
 	"\x17SCHEDULED_STATE_SENDING\x10\x02\x12\x1a\n" +
-	"\x16SCHEDULED_STATE_FAILED\x10\x032\x80\x04\n" +
+	"\x16SCHEDULED_STATE_FAILED\x10\x03*d\n" +
+	"\rRetentionKind\x12\x1e\n" +
+	"\x1aRETENTION_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13RETENTION_KIND_TIME\x10\x01\x12\x1a\n" +
+	"\x16RETENTION_KIND_FOREVER\x10\x022\x80\x04\n" +
 	"\x0eAccountService\x12A\n" +
 	"\bRegister\x12\x19.skein.v1.RegisterRequest\x1a\x1a.skein.v1.RegisterResponse\x128\n" +
 	"\x05Login\x12\x16.skein.v1.LoginRequest\x1a\x17.skein.v1.LoginResponse\x12>\n" +
@@ -11401,7 +11674,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
 	"\n" +
-	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\x9f\x04\n" +
+	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xbd\x05\n" +
 	"\fAdminService\x12G\n" +
 	"\n" +
 	"ClaimAdmin\x12\x1b.skein.v1.ClaimAdminRequest\x1a\x1c.skein.v1.ClaimAdminResponse\x12D\n" +
@@ -11411,7 +11684,9 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\tListUsers\x12\x1a.skein.v1.ListUsersRequest\x1a\x1b.skein.v1.ListUsersResponse\x12Y\n" +
 	"\x10ListUserSessions\x12!.skein.v1.ListUserSessionsRequest\x1a\".skein.v1.ListUserSessionsResponse\x12A\n" +
 	"\bKickUser\x12\x19.skein.v1.KickUserRequest\x1a\x1a.skein.v1.KickUserResponse\x12S\n" +
-	"\x0eCreateGroupFor\x12\x1f.skein.v1.CreateGroupForRequest\x1a .skein.v1.CreateGroupForResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
+	"\x0eCreateGroupFor\x12\x1f.skein.v1.CreateGroupForRequest\x1a .skein.v1.CreateGroupForResponse\x12M\n" +
+	"\fSetRetention\x12\x1d.skein.v1.SetRetentionRequest\x1a\x1e.skein.v1.SetRetentionResponse\x12M\n" +
+	"\fGetRetention\x12\x1d.skein.v1.GetRetentionRequest\x1a\x1e.skein.v1.GetRetentionResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
 
 var (
 	file_skein_v1_services_proto_rawDescOnce sync.Once
@@ -11425,8 +11700,8 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 	return file_skein_v1_services_proto_rawDescData
 }
 
-var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 188)
+var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 192)
 var file_skein_v1_services_proto_goTypes = []any{
 	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
 	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
@@ -11434,475 +11709,486 @@ var file_skein_v1_services_proto_goTypes = []any{
 	(GroupPolicy)(0),                  // 3: skein.v1.GroupPolicy
 	(ContactState)(0),                 // 4: skein.v1.ContactState
 	(ScheduledState)(0),               // 5: skein.v1.ScheduledState
-	(*Tokens)(nil),                    // 6: skein.v1.Tokens
-	(*RegisterRequest)(nil),           // 7: skein.v1.RegisterRequest
-	(*RegisterResponse)(nil),          // 8: skein.v1.RegisterResponse
-	(*LoginRequest)(nil),              // 9: skein.v1.LoginRequest
-	(*LoginResponse)(nil),             // 10: skein.v1.LoginResponse
-	(*RefreshRequest)(nil),            // 11: skein.v1.RefreshRequest
-	(*RefreshResponse)(nil),           // 12: skein.v1.RefreshResponse
-	(*LogoutRequest)(nil),             // 13: skein.v1.LogoutRequest
-	(*LogoutResponse)(nil),            // 14: skein.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),       // 15: skein.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),      // 16: skein.v1.ListSessionsResponse
-	(*Session)(nil),                   // 17: skein.v1.Session
-	(*RevokeSessionRequest)(nil),      // 18: skein.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),     // 19: skein.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),     // 20: skein.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),    // 21: skein.v1.ChangePasswordResponse
-	(*User)(nil),                      // 22: skein.v1.User
-	(*GetUsersRequest)(nil),           // 23: skein.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),          // 24: skein.v1.GetUsersResponse
-	(*FindUserRequest)(nil),           // 25: skein.v1.FindUserRequest
-	(*FindUserResponse)(nil),          // 26: skein.v1.FindUserResponse
-	(*SearchUsersRequest)(nil),        // 27: skein.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),       // 28: skein.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),      // 29: skein.v1.UpdateProfileRequest
-	(*UpdateProfileResponse)(nil),     // 30: skein.v1.UpdateProfileResponse
-	(*Contact)(nil),                   // 31: skein.v1.Contact
-	(*RequestContactRequest)(nil),     // 32: skein.v1.RequestContactRequest
-	(*RequestContactResponse)(nil),    // 33: skein.v1.RequestContactResponse
-	(*AcceptContactRequest)(nil),      // 34: skein.v1.AcceptContactRequest
-	(*AcceptContactResponse)(nil),     // 35: skein.v1.AcceptContactResponse
-	(*RefuseContactRequest)(nil),      // 36: skein.v1.RefuseContactRequest
-	(*RefuseContactResponse)(nil),     // 37: skein.v1.RefuseContactResponse
-	(*RemoveContactRequest)(nil),      // 38: skein.v1.RemoveContactRequest
-	(*RemoveContactResponse)(nil),     // 39: skein.v1.RemoveContactResponse
-	(*BlockUserRequest)(nil),          // 40: skein.v1.BlockUserRequest
-	(*BlockUserResponse)(nil),         // 41: skein.v1.BlockUserResponse
-	(*UnblockUserRequest)(nil),        // 42: skein.v1.UnblockUserRequest
-	(*UnblockUserResponse)(nil),       // 43: skein.v1.UnblockUserResponse
-	(*SetRemarkRequest)(nil),          // 44: skein.v1.SetRemarkRequest
-	(*SetRemarkResponse)(nil),         // 45: skein.v1.SetRemarkResponse
-	(*SetTagsRequest)(nil),            // 46: skein.v1.SetTagsRequest
-	(*SetTagsResponse)(nil),           // 47: skein.v1.SetTagsResponse
-	(*ListContactsRequest)(nil),       // 48: skein.v1.ListContactsRequest
-	(*ListContactsResponse)(nil),      // 49: skein.v1.ListContactsResponse
-	(*Group)(nil),                     // 50: skein.v1.Group
-	(*Member)(nil),                    // 51: skein.v1.Member
-	(*CreateGroupRequest)(nil),        // 52: skein.v1.CreateGroupRequest
-	(*CreateGroupResponse)(nil),       // 53: skein.v1.CreateGroupResponse
-	(*GetGroupRequest)(nil),           // 54: skein.v1.GetGroupRequest
-	(*GetGroupResponse)(nil),          // 55: skein.v1.GetGroupResponse
-	(*RenameGroupRequest)(nil),        // 56: skein.v1.RenameGroupRequest
-	(*RenameGroupResponse)(nil),       // 57: skein.v1.RenameGroupResponse
-	(*UpdateGroupRequest)(nil),        // 58: skein.v1.UpdateGroupRequest
-	(*UpdateGroupResponse)(nil),       // 59: skein.v1.UpdateGroupResponse
-	(*ListMembersRequest)(nil),        // 60: skein.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),       // 61: skein.v1.ListMembersResponse
-	(*AddMembersRequest)(nil),         // 62: skein.v1.AddMembersRequest
-	(*AddMembersResponse)(nil),        // 63: skein.v1.AddMembersResponse
-	(*RemoveMembersRequest)(nil),      // 64: skein.v1.RemoveMembersRequest
-	(*RemoveMembersResponse)(nil),     // 65: skein.v1.RemoveMembersResponse
-	(*LeaveGroupRequest)(nil),         // 66: skein.v1.LeaveGroupRequest
-	(*LeaveGroupResponse)(nil),        // 67: skein.v1.LeaveGroupResponse
-	(*DismissGroupRequest)(nil),       // 68: skein.v1.DismissGroupRequest
-	(*DismissGroupResponse)(nil),      // 69: skein.v1.DismissGroupResponse
-	(*SetNicknameRequest)(nil),        // 70: skein.v1.SetNicknameRequest
-	(*SetNicknameResponse)(nil),       // 71: skein.v1.SetNicknameResponse
-	(*SetRoleRequest)(nil),            // 72: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),           // 73: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),  // 74: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil), // 75: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),         // 76: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),        // 77: skein.v1.MuteMemberResponse
-	(*Ban)(nil),                       // 78: skein.v1.Ban
-	(*BanMemberRequest)(nil),          // 79: skein.v1.BanMemberRequest
-	(*BanMemberResponse)(nil),         // 80: skein.v1.BanMemberResponse
-	(*UnbanMemberRequest)(nil),        // 81: skein.v1.UnbanMemberRequest
-	(*UnbanMemberResponse)(nil),       // 82: skein.v1.UnbanMemberResponse
-	(*ListBansRequest)(nil),           // 83: skein.v1.ListBansRequest
-	(*ListBansResponse)(nil),          // 84: skein.v1.ListBansResponse
-	(*Invitation)(nil),                // 85: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),    // 86: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),   // 87: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),   // 88: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),  // 89: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),   // 90: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),  // 91: skein.v1.RefuseInvitationResponse
-	(*InviteLink)(nil),                // 92: skein.v1.InviteLink
-	(*CreateInviteLinkRequest)(nil),   // 93: skein.v1.CreateInviteLinkRequest
-	(*CreateInviteLinkResponse)(nil),  // 94: skein.v1.CreateInviteLinkResponse
-	(*ListInviteLinksRequest)(nil),    // 95: skein.v1.ListInviteLinksRequest
-	(*ListInviteLinksResponse)(nil),   // 96: skein.v1.ListInviteLinksResponse
-	(*RevokeInviteLinkRequest)(nil),   // 97: skein.v1.RevokeInviteLinkRequest
-	(*RevokeInviteLinkResponse)(nil),  // 98: skein.v1.RevokeInviteLinkResponse
-	(*GetInviteLinkRequest)(nil),      // 99: skein.v1.GetInviteLinkRequest
-	(*GetInviteLinkResponse)(nil),     // 100: skein.v1.GetInviteLinkResponse
-	(*JoinByLinkRequest)(nil),         // 101: skein.v1.JoinByLinkRequest
-	(*JoinByLinkResponse)(nil),        // 102: skein.v1.JoinByLinkResponse
-	(*JoinRequest)(nil),               // 103: skein.v1.JoinRequest
-	(*RequestToJoinRequest)(nil),      // 104: skein.v1.RequestToJoinRequest
-	(*RequestToJoinResponse)(nil),     // 105: skein.v1.RequestToJoinResponse
-	(*WithdrawJoinRequest)(nil),       // 106: skein.v1.WithdrawJoinRequest
-	(*WithdrawJoinResponse)(nil),      // 107: skein.v1.WithdrawJoinResponse
-	(*ListJoinRequestsRequest)(nil),   // 108: skein.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),  // 109: skein.v1.ListJoinRequestsResponse
-	(*ApproveJoinRequest)(nil),        // 110: skein.v1.ApproveJoinRequest
-	(*ApproveJoinResponse)(nil),       // 111: skein.v1.ApproveJoinResponse
-	(*RefuseJoinRequest)(nil),         // 112: skein.v1.RefuseJoinRequest
-	(*RefuseJoinResponse)(nil),        // 113: skein.v1.RefuseJoinResponse
-	(*SendMessageRequest)(nil),        // 114: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),       // 115: skein.v1.SendMessageResponse
-	(*StreamMessageRequest)(nil),      // 116: skein.v1.StreamMessageRequest
-	(*StreamMessageResponse)(nil),     // 117: skein.v1.StreamMessageResponse
-	(*RecallMessageRequest)(nil),      // 118: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),     // 119: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),        // 120: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),       // 121: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),          // 122: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),         // 123: skein.v1.ListEditsResponse
-	(*Edited)(nil),                    // 124: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),     // 125: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),    // 126: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),      // 127: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),     // 128: skein.v1.ListReactionsResponse
-	(*ListReadersRequest)(nil),        // 129: skein.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),       // 130: skein.v1.ListReadersResponse
-	(*Reacted)(nil),                   // 131: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),         // 132: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),        // 133: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),            // 134: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),           // 135: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),          // 136: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),         // 137: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),    // 138: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),             // 139: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),              // 140: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),   // 141: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                 // 142: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),         // 143: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),        // 144: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),           // 145: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),          // 146: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),    // 147: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),   // 148: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                 // 149: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),      // 150: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),     // 151: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),    // 152: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),   // 153: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),    // 154: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),   // 155: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                     // 156: skein.v1.Voted
-	(*ListMentionsRequest)(nil),       // 157: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),      // 158: skein.v1.ListMentionsResponse
-	(*SearchMessagesRequest)(nil),     // 159: skein.v1.SearchMessagesRequest
-	(*SearchMessagesResponse)(nil),    // 160: skein.v1.SearchMessagesResponse
-	(*FoundMessage)(nil),              // 161: skein.v1.FoundMessage
-	(*TextMatch)(nil),                 // 162: skein.v1.TextMatch
-	(*ListEntriesRequest)(nil),        // 163: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 164: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 165: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 166: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 167: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 168: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 169: skein.v1.SetMyStateRequest
-	(*SetLifetimeRequest)(nil),        // 170: skein.v1.SetLifetimeRequest
-	(*SetLifetimeResponse)(nil),       // 171: skein.v1.SetLifetimeResponse
-	(*SetMyStateResponse)(nil),        // 172: skein.v1.SetMyStateResponse
-	(*ClaimAdminRequest)(nil),         // 173: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 174: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 175: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 176: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 177: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 178: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 179: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 180: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 181: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 182: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 183: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 184: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 185: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 186: skein.v1.CreateGroupForResponse
-	nil,                               // 187: skein.v1.User.ExtraEntry
-	nil,                               // 188: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                               // 189: skein.v1.Group.ExtraEntry
-	nil,                               // 190: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 191: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 192: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 193: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 194: skein.v1.Device
-	(Role)(0),                         // 195: skein.v1.Role
-	(GroupPower)(0),                   // 196: skein.v1.GroupPower
-	(JoinMode)(0),                     // 197: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 198: skein.v1.GroupHistory
-	(*Content)(nil),                   // 199: skein.v1.Content
-	(*Poll)(nil),                      // 200: skein.v1.Poll
-	(GroupMention)(0),                 // 201: skein.v1.GroupMention
-	(*Error)(nil),                     // 202: skein.v1.Error
-	(*Entry)(nil),                     // 203: skein.v1.Entry
-	(*Newest)(nil),                    // 204: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 205: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 206: skein.v1.MyState
-	(*GroupChange)(nil),               // 207: skein.v1.GroupChange
+	(RetentionKind)(0),                // 6: skein.v1.RetentionKind
+	(*Tokens)(nil),                    // 7: skein.v1.Tokens
+	(*RegisterRequest)(nil),           // 8: skein.v1.RegisterRequest
+	(*RegisterResponse)(nil),          // 9: skein.v1.RegisterResponse
+	(*LoginRequest)(nil),              // 10: skein.v1.LoginRequest
+	(*LoginResponse)(nil),             // 11: skein.v1.LoginResponse
+	(*RefreshRequest)(nil),            // 12: skein.v1.RefreshRequest
+	(*RefreshResponse)(nil),           // 13: skein.v1.RefreshResponse
+	(*LogoutRequest)(nil),             // 14: skein.v1.LogoutRequest
+	(*LogoutResponse)(nil),            // 15: skein.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),       // 16: skein.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),      // 17: skein.v1.ListSessionsResponse
+	(*Session)(nil),                   // 18: skein.v1.Session
+	(*RevokeSessionRequest)(nil),      // 19: skein.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),     // 20: skein.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),     // 21: skein.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),    // 22: skein.v1.ChangePasswordResponse
+	(*User)(nil),                      // 23: skein.v1.User
+	(*GetUsersRequest)(nil),           // 24: skein.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),          // 25: skein.v1.GetUsersResponse
+	(*FindUserRequest)(nil),           // 26: skein.v1.FindUserRequest
+	(*FindUserResponse)(nil),          // 27: skein.v1.FindUserResponse
+	(*SearchUsersRequest)(nil),        // 28: skein.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),       // 29: skein.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),      // 30: skein.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),     // 31: skein.v1.UpdateProfileResponse
+	(*Contact)(nil),                   // 32: skein.v1.Contact
+	(*RequestContactRequest)(nil),     // 33: skein.v1.RequestContactRequest
+	(*RequestContactResponse)(nil),    // 34: skein.v1.RequestContactResponse
+	(*AcceptContactRequest)(nil),      // 35: skein.v1.AcceptContactRequest
+	(*AcceptContactResponse)(nil),     // 36: skein.v1.AcceptContactResponse
+	(*RefuseContactRequest)(nil),      // 37: skein.v1.RefuseContactRequest
+	(*RefuseContactResponse)(nil),     // 38: skein.v1.RefuseContactResponse
+	(*RemoveContactRequest)(nil),      // 39: skein.v1.RemoveContactRequest
+	(*RemoveContactResponse)(nil),     // 40: skein.v1.RemoveContactResponse
+	(*BlockUserRequest)(nil),          // 41: skein.v1.BlockUserRequest
+	(*BlockUserResponse)(nil),         // 42: skein.v1.BlockUserResponse
+	(*UnblockUserRequest)(nil),        // 43: skein.v1.UnblockUserRequest
+	(*UnblockUserResponse)(nil),       // 44: skein.v1.UnblockUserResponse
+	(*SetRemarkRequest)(nil),          // 45: skein.v1.SetRemarkRequest
+	(*SetRemarkResponse)(nil),         // 46: skein.v1.SetRemarkResponse
+	(*SetTagsRequest)(nil),            // 47: skein.v1.SetTagsRequest
+	(*SetTagsResponse)(nil),           // 48: skein.v1.SetTagsResponse
+	(*ListContactsRequest)(nil),       // 49: skein.v1.ListContactsRequest
+	(*ListContactsResponse)(nil),      // 50: skein.v1.ListContactsResponse
+	(*Group)(nil),                     // 51: skein.v1.Group
+	(*Member)(nil),                    // 52: skein.v1.Member
+	(*CreateGroupRequest)(nil),        // 53: skein.v1.CreateGroupRequest
+	(*CreateGroupResponse)(nil),       // 54: skein.v1.CreateGroupResponse
+	(*GetGroupRequest)(nil),           // 55: skein.v1.GetGroupRequest
+	(*GetGroupResponse)(nil),          // 56: skein.v1.GetGroupResponse
+	(*RenameGroupRequest)(nil),        // 57: skein.v1.RenameGroupRequest
+	(*RenameGroupResponse)(nil),       // 58: skein.v1.RenameGroupResponse
+	(*UpdateGroupRequest)(nil),        // 59: skein.v1.UpdateGroupRequest
+	(*UpdateGroupResponse)(nil),       // 60: skein.v1.UpdateGroupResponse
+	(*ListMembersRequest)(nil),        // 61: skein.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),       // 62: skein.v1.ListMembersResponse
+	(*AddMembersRequest)(nil),         // 63: skein.v1.AddMembersRequest
+	(*AddMembersResponse)(nil),        // 64: skein.v1.AddMembersResponse
+	(*RemoveMembersRequest)(nil),      // 65: skein.v1.RemoveMembersRequest
+	(*RemoveMembersResponse)(nil),     // 66: skein.v1.RemoveMembersResponse
+	(*LeaveGroupRequest)(nil),         // 67: skein.v1.LeaveGroupRequest
+	(*LeaveGroupResponse)(nil),        // 68: skein.v1.LeaveGroupResponse
+	(*DismissGroupRequest)(nil),       // 69: skein.v1.DismissGroupRequest
+	(*DismissGroupResponse)(nil),      // 70: skein.v1.DismissGroupResponse
+	(*SetNicknameRequest)(nil),        // 71: skein.v1.SetNicknameRequest
+	(*SetNicknameResponse)(nil),       // 72: skein.v1.SetNicknameResponse
+	(*SetRoleRequest)(nil),            // 73: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),           // 74: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),  // 75: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil), // 76: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),         // 77: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),        // 78: skein.v1.MuteMemberResponse
+	(*Ban)(nil),                       // 79: skein.v1.Ban
+	(*BanMemberRequest)(nil),          // 80: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),         // 81: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),        // 82: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),       // 83: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),           // 84: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),          // 85: skein.v1.ListBansResponse
+	(*Invitation)(nil),                // 86: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),    // 87: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),   // 88: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),   // 89: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),  // 90: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),   // 91: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),  // 92: skein.v1.RefuseInvitationResponse
+	(*InviteLink)(nil),                // 93: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),   // 94: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),  // 95: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),    // 96: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),   // 97: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),   // 98: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),  // 99: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),      // 100: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),     // 101: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),         // 102: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),        // 103: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),               // 104: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),      // 105: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),     // 106: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),       // 107: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),      // 108: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),   // 109: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),  // 110: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),        // 111: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),       // 112: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),         // 113: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),        // 114: skein.v1.RefuseJoinResponse
+	(*SendMessageRequest)(nil),        // 115: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),       // 116: skein.v1.SendMessageResponse
+	(*StreamMessageRequest)(nil),      // 117: skein.v1.StreamMessageRequest
+	(*StreamMessageResponse)(nil),     // 118: skein.v1.StreamMessageResponse
+	(*RecallMessageRequest)(nil),      // 119: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),     // 120: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),        // 121: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),       // 122: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),          // 123: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),         // 124: skein.v1.ListEditsResponse
+	(*Edited)(nil),                    // 125: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),     // 126: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),    // 127: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),      // 128: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),     // 129: skein.v1.ListReactionsResponse
+	(*ListReadersRequest)(nil),        // 130: skein.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),       // 131: skein.v1.ListReadersResponse
+	(*Reacted)(nil),                   // 132: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),         // 133: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),        // 134: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),            // 135: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),           // 136: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),          // 137: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),         // 138: skein.v1.ListVotesResponse
+	(*ForwardMessagesRequest)(nil),    // 139: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),             // 140: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),              // 141: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),   // 142: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                 // 143: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),         // 144: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),        // 145: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),           // 146: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),          // 147: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),    // 148: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),   // 149: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                 // 150: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),      // 151: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),     // 152: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),    // 153: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),   // 154: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),    // 155: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),   // 156: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                     // 157: skein.v1.Voted
+	(*ListMentionsRequest)(nil),       // 158: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),      // 159: skein.v1.ListMentionsResponse
+	(*SearchMessagesRequest)(nil),     // 160: skein.v1.SearchMessagesRequest
+	(*SearchMessagesResponse)(nil),    // 161: skein.v1.SearchMessagesResponse
+	(*FoundMessage)(nil),              // 162: skein.v1.FoundMessage
+	(*TextMatch)(nil),                 // 163: skein.v1.TextMatch
+	(*ListEntriesRequest)(nil),        // 164: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),       // 165: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),  // 166: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil), // 167: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),           // 168: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),          // 169: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),         // 170: skein.v1.SetMyStateRequest
+	(*SetLifetimeRequest)(nil),        // 171: skein.v1.SetLifetimeRequest
+	(*SetLifetimeResponse)(nil),       // 172: skein.v1.SetLifetimeResponse
+	(*SetMyStateResponse)(nil),        // 173: skein.v1.SetMyStateResponse
+	(*SetRetentionRequest)(nil),       // 174: skein.v1.SetRetentionRequest
+	(*SetRetentionResponse)(nil),      // 175: skein.v1.SetRetentionResponse
+	(*GetRetentionRequest)(nil),       // 176: skein.v1.GetRetentionRequest
+	(*GetRetentionResponse)(nil),      // 177: skein.v1.GetRetentionResponse
+	(*ClaimAdminRequest)(nil),         // 178: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),        // 179: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),          // 180: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),         // 181: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),         // 182: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),        // 183: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),          // 184: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),         // 185: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),   // 186: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),  // 187: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),           // 188: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),          // 189: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),     // 190: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),    // 191: skein.v1.CreateGroupForResponse
+	nil,                               // 192: skein.v1.User.ExtraEntry
+	nil,                               // 193: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                               // 194: skein.v1.Group.ExtraEntry
+	nil,                               // 195: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                               // 196: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                               // 197: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                               // 198: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                    // 199: skein.v1.Device
+	(Role)(0),                         // 200: skein.v1.Role
+	(GroupPower)(0),                   // 201: skein.v1.GroupPower
+	(JoinMode)(0),                     // 202: skein.v1.JoinMode
+	(GroupHistory)(0),                 // 203: skein.v1.GroupHistory
+	(*Content)(nil),                   // 204: skein.v1.Content
+	(*Poll)(nil),                      // 205: skein.v1.Poll
+	(GroupMention)(0),                 // 206: skein.v1.GroupMention
+	(*Error)(nil),                     // 207: skein.v1.Error
+	(*Entry)(nil),                     // 208: skein.v1.Entry
+	(*Newest)(nil),                    // 209: skein.v1.Newest
+	(*SyncDelta)(nil),                 // 210: skein.v1.SyncDelta
+	(*MyState)(nil),                   // 211: skein.v1.MyState
+	(*GroupChange)(nil),               // 212: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	194, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
-	6,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	194, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
-	6,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
-	6,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
-	17,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	194, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	187, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
-	22,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	22,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
-	22,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
+	199, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	7,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
+	199, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	7,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
+	7,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
+	18,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
+	199, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	192, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	23,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	23,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	23,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
 	0,   // 11: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
 	3,   // 12: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 13: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	188, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	193, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
 	2,   // 15: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
-	22,  // 16: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	23,  // 16: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
 	0,   // 17: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
 	3,   // 18: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
 	1,   // 19: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
 	2,   // 20: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
-	22,  // 21: skein.v1.Contact.user:type_name -> skein.v1.User
+	23,  // 21: skein.v1.Contact.user:type_name -> skein.v1.User
 	4,   // 22: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	31,  // 23: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	31,  // 24: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	31,  // 25: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	195, // 26: skein.v1.Group.role:type_name -> skein.v1.Role
-	189, // 27: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	196, // 28: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	196, // 29: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	196, // 30: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	197, // 31: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	198, // 32: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	196, // 33: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	195, // 34: skein.v1.Member.role:type_name -> skein.v1.Role
-	50,  // 35: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	50,  // 36: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	50,  // 37: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	190, // 38: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	196, // 39: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	196, // 40: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	196, // 41: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	197, // 42: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	198, // 43: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	196, // 44: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
-	50,  // 45: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	195, // 46: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
-	51,  // 47: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	195, // 48: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	78,  // 49: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	85,  // 50: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	50,  // 51: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	92,  // 52: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	92,  // 53: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	50,  // 54: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	103, // 55: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	199, // 56: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	191, // 57: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	200, // 58: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	201, // 59: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	199, // 60: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
-	199, // 61: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	192, // 62: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	201, // 63: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	124, // 64: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	199, // 65: skein.v1.Edited.content:type_name -> skein.v1.Content
-	193, // 66: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	201, // 67: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	131, // 68: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	156, // 69: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	139, // 70: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	140, // 71: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	142, // 72: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	202, // 73: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	203, // 74: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	114, // 75: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	114, // 76: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	32,  // 23: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	32,  // 24: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	32,  // 25: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	200, // 26: skein.v1.Group.role:type_name -> skein.v1.Role
+	194, // 27: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	201, // 28: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	201, // 29: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	201, // 30: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	202, // 31: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	203, // 32: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	201, // 33: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	200, // 34: skein.v1.Member.role:type_name -> skein.v1.Role
+	51,  // 35: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	51,  // 36: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	51,  // 37: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	195, // 38: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	201, // 39: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	201, // 40: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	201, // 41: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	202, // 42: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	203, // 43: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	201, // 44: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	51,  // 45: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	200, // 46: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	52,  // 47: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	200, // 48: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	79,  // 49: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	86,  // 50: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	51,  // 51: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	93,  // 52: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	93,  // 53: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	51,  // 54: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	104, // 55: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	204, // 56: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	196, // 57: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	205, // 58: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	206, // 59: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	204, // 60: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	204, // 61: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	197, // 62: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	206, // 63: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	125, // 64: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	204, // 65: skein.v1.Edited.content:type_name -> skein.v1.Content
+	198, // 66: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	206, // 67: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	132, // 68: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	157, // 69: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	140, // 70: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	141, // 71: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	143, // 72: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	207, // 73: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	208, // 74: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	115, // 75: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	115, // 76: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
 	5,   // 77: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	202, // 78: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	149, // 79: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	114, // 80: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	203, // 81: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	161, // 82: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
-	203, // 83: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
-	162, // 84: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
-	203, // 85: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	203, // 86: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	204, // 87: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	205, // 88: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	206, // 89: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	6,   // 90: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	194, // 91: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	6,   // 92: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	22,  // 93: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	22,  // 94: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	17,  // 95: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	207, // 96: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	50,  // 97: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	7,   // 98: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	9,   // 99: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	11,  // 100: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	13,  // 101: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	15,  // 102: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	18,  // 103: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	20,  // 104: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	23,  // 105: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	25,  // 106: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	27,  // 107: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	29,  // 108: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	32,  // 109: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	34,  // 110: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	36,  // 111: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	38,  // 112: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	40,  // 113: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	42,  // 114: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	44,  // 115: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	46,  // 116: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	48,  // 117: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	52,  // 118: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	54,  // 119: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	56,  // 120: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	58,  // 121: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	60,  // 122: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	62,  // 123: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	64,  // 124: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	66,  // 125: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	68,  // 126: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	70,  // 127: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	72,  // 128: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	74,  // 129: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	76,  // 130: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	79,  // 131: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	81,  // 132: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	83,  // 133: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	86,  // 134: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	88,  // 135: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	90,  // 136: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	93,  // 137: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	95,  // 138: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	97,  // 139: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	99,  // 140: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	101, // 141: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	104, // 142: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	106, // 143: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	108, // 144: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	110, // 145: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	112, // 146: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	114, // 147: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	118, // 148: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	120, // 149: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	122, // 150: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	125, // 151: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	127, // 152: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	129, // 153: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
-	132, // 154: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	134, // 155: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	136, // 156: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	143, // 157: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	145, // 158: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	170, // 159: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
-	138, // 160: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	116, // 161: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
-	157, // 162: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	159, // 163: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
-	147, // 164: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	150, // 165: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	152, // 166: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	154, // 167: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	163, // 168: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	165, // 169: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	167, // 170: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	169, // 171: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	173, // 172: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	175, // 173: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	177, // 174: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	179, // 175: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	181, // 176: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	183, // 177: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	185, // 178: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	8,   // 179: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	10,  // 180: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	12,  // 181: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	14,  // 182: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	16,  // 183: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	19,  // 184: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	21,  // 185: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	24,  // 186: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	26,  // 187: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	28,  // 188: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	30,  // 189: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	33,  // 190: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	35,  // 191: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	37,  // 192: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	39,  // 193: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	41,  // 194: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	43,  // 195: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	45,  // 196: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	47,  // 197: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	49,  // 198: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	53,  // 199: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	55,  // 200: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	57,  // 201: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	59,  // 202: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	61,  // 203: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	63,  // 204: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	65,  // 205: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	67,  // 206: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	69,  // 207: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	71,  // 208: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	73,  // 209: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	75,  // 210: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	77,  // 211: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	80,  // 212: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	82,  // 213: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	84,  // 214: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	87,  // 215: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	89,  // 216: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	91,  // 217: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	94,  // 218: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	96,  // 219: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	98,  // 220: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	100, // 221: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	102, // 222: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	105, // 223: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	107, // 224: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	109, // 225: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	111, // 226: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	113, // 227: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	115, // 228: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	119, // 229: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	121, // 230: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	123, // 231: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	126, // 232: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	128, // 233: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	130, // 234: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	133, // 235: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	135, // 236: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	137, // 237: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	144, // 238: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	146, // 239: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	171, // 240: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
-	141, // 241: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	117, // 242: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
-	158, // 243: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	160, // 244: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
-	148, // 245: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	151, // 246: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	153, // 247: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	155, // 248: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	164, // 249: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	166, // 250: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	168, // 251: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	172, // 252: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	174, // 253: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	176, // 254: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	178, // 255: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	180, // 256: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	182, // 257: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	184, // 258: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	186, // 259: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	179, // [179:260] is the sub-list for method output_type
-	98,  // [98:179] is the sub-list for method input_type
-	98,  // [98:98] is the sub-list for extension type_name
-	98,  // [98:98] is the sub-list for extension extendee
-	0,   // [0:98] is the sub-list for field type_name
+	207, // 78: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	150, // 79: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	115, // 80: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	208, // 81: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	162, // 82: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
+	208, // 83: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
+	163, // 84: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
+	208, // 85: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	208, // 86: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	209, // 87: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	210, // 88: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	211, // 89: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	6,   // 90: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
+	6,   // 91: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
+	7,   // 92: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	199, // 93: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	7,   // 94: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	23,  // 95: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	23,  // 96: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	18,  // 97: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	212, // 98: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	51,  // 99: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	8,   // 100: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	10,  // 101: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	12,  // 102: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	14,  // 103: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	16,  // 104: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	19,  // 105: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	21,  // 106: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	24,  // 107: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	26,  // 108: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	28,  // 109: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	30,  // 110: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	33,  // 111: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	35,  // 112: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	37,  // 113: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	39,  // 114: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	41,  // 115: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	43,  // 116: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	45,  // 117: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	47,  // 118: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	49,  // 119: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	53,  // 120: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	55,  // 121: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	57,  // 122: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	59,  // 123: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	61,  // 124: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	63,  // 125: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	65,  // 126: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	67,  // 127: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	69,  // 128: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	71,  // 129: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	73,  // 130: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	75,  // 131: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	77,  // 132: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	80,  // 133: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	82,  // 134: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	84,  // 135: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	87,  // 136: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	89,  // 137: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	91,  // 138: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	94,  // 139: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	96,  // 140: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	98,  // 141: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	100, // 142: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	102, // 143: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	105, // 144: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	107, // 145: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	109, // 146: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	111, // 147: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	113, // 148: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	115, // 149: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	119, // 150: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	121, // 151: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	123, // 152: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	126, // 153: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	128, // 154: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	130, // 155: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	133, // 156: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	135, // 157: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	137, // 158: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	144, // 159: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	146, // 160: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	171, // 161: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
+	139, // 162: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	117, // 163: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	158, // 164: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	160, // 165: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
+	148, // 166: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	151, // 167: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	153, // 168: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	155, // 169: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	164, // 170: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	166, // 171: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	168, // 172: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	170, // 173: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	178, // 174: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	180, // 175: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	182, // 176: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	184, // 177: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	186, // 178: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	188, // 179: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	190, // 180: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	174, // 181: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
+	176, // 182: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
+	9,   // 183: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	11,  // 184: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	13,  // 185: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	15,  // 186: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	17,  // 187: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	20,  // 188: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	22,  // 189: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	25,  // 190: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	27,  // 191: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	29,  // 192: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	31,  // 193: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	34,  // 194: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	36,  // 195: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	38,  // 196: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	40,  // 197: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	42,  // 198: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	44,  // 199: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	46,  // 200: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	48,  // 201: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	50,  // 202: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	54,  // 203: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	56,  // 204: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	58,  // 205: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	60,  // 206: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	62,  // 207: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	64,  // 208: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	66,  // 209: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	68,  // 210: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	70,  // 211: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	72,  // 212: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	74,  // 213: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	76,  // 214: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	78,  // 215: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	81,  // 216: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	83,  // 217: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	85,  // 218: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	88,  // 219: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	90,  // 220: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	92,  // 221: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	95,  // 222: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	97,  // 223: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	99,  // 224: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	101, // 225: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	103, // 226: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	106, // 227: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	108, // 228: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	110, // 229: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	112, // 230: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	114, // 231: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	116, // 232: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	120, // 233: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	122, // 234: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	124, // 235: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	127, // 236: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	129, // 237: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	131, // 238: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	134, // 239: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	136, // 240: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	138, // 241: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	145, // 242: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	147, // 243: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	172, // 244: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
+	142, // 245: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	118, // 246: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	159, // 247: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	161, // 248: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
+	149, // 249: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	152, // 250: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	154, // 251: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	156, // 252: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	165, // 253: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	167, // 254: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	169, // 255: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	173, // 256: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	179, // 257: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	181, // 258: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	183, // 259: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	185, // 260: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	187, // 261: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	189, // 262: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	191, // 263: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	175, // 264: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
+	177, // 265: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
+	183, // [183:266] is the sub-list for method output_type
+	100, // [100:183] is the sub-list for method input_type
+	100, // [100:100] is the sub-list for extension type_name
+	100, // [100:100] is the sub-list for extension extendee
+	0,   // [0:100] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -11920,8 +12206,8 @@ func file_skein_v1_services_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   188,
+			NumEnums:      7,
+			NumMessages:   192,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

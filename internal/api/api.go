@@ -92,6 +92,8 @@ type Deps struct {
 	// Search finds messages; nil: this server does not search.
 	Search Search
 	Later  *later.Service
+	// Retention is how long messages are kept.
+	Retention Retention
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Limiter counts the calls of connections that do not belong to a device: those

@@ -72,6 +72,6 @@ func ownFailures() map[string][]im.Code {
 	say("AdminService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "ClaimAdmin")
 	say("AdminService", one(im.CodeAlreadyExists), "CreateUser", "MintToken")
 	say("AdminService", one(im.CodeAlreadyExists, im.CodeNotFound), "CreateGroupFor")
-	say("AdminService", one(im.CodeNotFound), "ListUserSessions", "KickUser")
+	say("AdminService", one(im.CodeNotFound), "ListUserSessions", "KickUser", "SetRetention", "GetRetention")
 	return all
 }

@@ -386,6 +386,10 @@ var matrix = []cell{
 	{"AdminService/CreateGroupFor", "", admins, func(s *scene) proto.Message {
 		return &wire.CreateGroupForRequest{Id: "room-" + s.bob.username, Owner: s.bob.id, Name: "room"}
 	}},
+	{"AdminService/SetRetention", "", admins, func(s *scene) proto.Message {
+		return &wire.SetRetentionRequest{Conversation: s.chat, Kind: wire.RetentionKind_RETENTION_KIND_TIME, RetentionS: 86_400}
+	}},
+	{"AdminService/GetRetention", "", admins, func(s *scene) proto.Message { return &wire.GetRetentionRequest{Conversation: s.chat} }},
 	{"AdminService/KickUser", "", admins, func(s *scene) proto.Message { return &wire.KickUserRequest{User: s.bob.id} }},
 }
 

@@ -125,5 +125,7 @@ func (c *Calls) adminRows() []row {
 		newRow("AdminService/ListUserSessions", Admin, ClassAdmin, small, c.listUserSessions),
 		newRow("AdminService/KickUser", Admin, ClassAdmin, small, c.kickUser),
 		newMaker("AdminService/CreateGroupFor", Admin, ClassAdmin, entry, c.createGroupFor),
+		newRow("AdminService/SetRetention", Admin, ClassAdmin, small, c.setRetention),
+		newRow("AdminService/GetRetention", Admin, ClassAdmin, small, c.getRetention),
 	}
 }

@@ -195,7 +195,7 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	members := &worldMembers{DB: db}
-	messages := messaging.New(messaging.Options{EditWindow: time.Hour, Timers: db, Periods: db, Streams: messaging.Streams{StoreEvery: time.Minute, StoreBytes: 1 << 20, Silence: time.Hour, PerUser: 100, MaxBytes: 1 << 16}, Journal: journal, Marks: journal, Recalls: journal, Labels: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
+	messages := messaging.New(messaging.Options{EditWindow: time.Hour, Timers: db, Periods: db, Retention: db, Streams: messaging.Streams{StoreEvery: time.Minute, StoreBytes: 1 << 20, Silence: time.Hour, PerUser: 100, MaxBytes: 1 << 16}, Journal: journal, Marks: journal, Recalls: journal, Labels: journal, Lookups: journal, Pages: journal, Permissions: members, Members: members, Deliverer: nobodyOnline{}, Logger: quiet()})
 	runner := outbox.New(db, messages, outbox.Options{Logger: quiet()})
 	members.contacts = contact.New(db, db, runner, contact.Options{Lifetimes: db})
 	members.groups = group.New(db, db, db, runner, group.Options{StrangersPerDay: -1})
@@ -214,7 +214,7 @@ func newWorld(t *testing.T) *world {
 		journal.Close()
 		db.Close()
 	})
-	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Keeper: db, Later: later.New(later.Options{
+	calls := NewCalls(Deps{Accounts: accounts, Contacts: members.contacts, Groups: members.groups, Messages: messages, Lists: messages, Search: search.New(index, search.NewIndexer(index, journal, db, quiet(), nil), messages, nil), Retention: messages, Keeper: db, Later: later.New(later.Options{
 		Store: db, Due: db, Lease: db, Send: messages.Send, Drive: runner.Help,
 		MaySend: func(ctx context.Context, u im.UserID, c im.ConversationID) error {
 			_, err := members.MaySend(ctx, u, c, im.EntryMessage)

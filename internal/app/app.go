@@ -90,6 +90,7 @@ type App struct {
 	outbox     *outbox.Runner
 	later      *later.Service
 	timers     *later.Timers
+	retention  *later.Retention // nil: messages are kept for ever
 	followers  []*feed.Follower
 	audit      *audit.File  // nil without one
 	index      search.Index // nil without one
@@ -209,7 +210,7 @@ func (a *App) makeGateway(o Options) {
 		Logic:          a.ask,
 		Codecs:         a.codecs(o),
 		Heartbeat:      o.Heartbeat,
-		Limits:         gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow)},
+		Limits:         gateway.Limits{PullEntries: messaging.MaxPull, EditWindow: time.Duration(c.Messaging.EditWindow), RecallWindow: time.Duration(c.Messaging.RecallWindow), Retention: time.Duration(c.Messaging.Retention)},
 		Devices:        a.devices,
 		ClassOf:        api.OfDevice(),
 		Open:           api.NeedNoToken(),
@@ -253,7 +254,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 			StoreEvery: time.Duration(c.Messaging.StreamStore), StoreBytes: streamStoreBytes, Silence: time.Duration(c.Messaging.StreamSilence),
 			PerUser: c.Messaging.StreamsPerUser, MaxBytes: contract.MaxContentBytes,
 		},
-		Periods:  a.directory,
+		Periods: a.directory, Retention: a.directory, KeepFor: time.Duration(c.Messaging.Retention),
 		Now:      a.now,
 		OnFailed: func(err error) { a.failed <- err },
 	}
@@ -303,7 +304,7 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 	a.makeLater(m)
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts
 	a.logic.calls = api.NewCalls(api.Deps{
-		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Search: a.searcher(), Later: a.later, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
+		Accounts: a.accounts, Contacts: m.contacts, Groups: m.groups, Messages: a.messaging, Lists: a.messaging, Search: a.searcher(), Retention: a.messaging, Later: a.later, Keeper: a.directory, Limiter: a.limiter, Now: a.now,
 	})
 	return nil
 }
@@ -334,6 +335,9 @@ func (a *App) catchUp(ctx context.Context) (err error) {
 	a.outbox.Start()
 	a.later.Start()
 	a.timers.Start()
+	if a.retention != nil {
+		a.retention.Start()
+	}
 	return a.prepareClaim(ctx)
 }
 
@@ -558,6 +562,9 @@ func (a *App) close() error {
 	if a.later != nil {
 		a.later.Close()
 		a.timers.Close()
+	}
+	if a.retention != nil {
+		a.retention.Close()
 	}
 	if a.outbox != nil {
 		a.outbox.Close()

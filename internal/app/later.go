@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"github.com/skein-im/skein/internal/im"
 	"github.com/skein-im/skein/internal/later"
+	"github.com/skein-im/skein/internal/messaging"
 )
 
 // streamStoreBytes is after how much text a streamed message is made durable, however
@@ -26,4 +28,11 @@ func (a *App) makeLater(m *members) {
 		Store: a.directory, Lease: a.directory, Do: a.messaging.TimeIsUp,
 		Node: a.cfg.Node.Name, Alone: a.shared == nil, Now: a.now, Logger: a.log,
 	})
+	if keep := time.Duration(a.cfg.Messaging.Retention); keep > 0 {
+		a.retention = later.NewRetention(later.RetentionOptions{
+			Journal: a.journal, Lease: a.directory, Keep: keep, Pause: messaging.KeepPause(keep),
+			Kept: a.messaging.Kept, Raise: a.messaging.Raise, GiveUp: a.messaging.GiveUp,
+			Node: a.cfg.Node.Name, Alone: a.shared == nil, Now: a.now, Logger: a.log,
+		})
+	}
 }

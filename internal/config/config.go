@@ -85,10 +85,14 @@ type Accounts struct {
 	RequestsLast    Duration `toml:"requests_last" doc:"How long a contact request may be answered."`
 }
 
+// How long messages are kept at least and at most, where that is set (im.CheckRetention).
+const minRetention, maxRetention = time.Hour, 87600 * time.Hour
+
 // Messaging are the rules for messages.
 type Messaging struct {
 	RecallWindow   Duration `toml:"recall_window" doc:"How long an author may take a message back; 0: for ever."`
 	EditWindow     Duration `toml:"edit_window" doc:"How long an author may edit a message; 0: not at all."`
+	Retention      Duration `toml:"retention" doc:"How long messages are kept, from 1h to 87600h, but where an administrator sets it otherwise; 0: for ever."`
 	StreamStore    Duration `toml:"stream_store" doc:"How often what a streamed message says is made durable while it grows."`
 	StreamSilence  Duration `toml:"stream_silence" doc:"After what time without a part the server ends a streamed message."`
 	StreamsPerUser int      `toml:"streams_per_user" doc:"Streamed messages that a user may have open at a time."`
@@ -248,6 +252,9 @@ func (c *Config) Check() error {
 	}
 	if c.Gateway.MaxPerAddress < 0 || c.Messaging.RecallWindow < 0 || c.Messaging.EditWindow < 0 || c.Gateway.DrainTime < 0 {
 		bad("gateway.max_per_address, messaging.recall_window, messaging.edit_window, gateway.drain_time", "must not be negative")
+	}
+	if keep := time.Duration(c.Messaging.Retention); keep != 0 && (keep < minRetention || keep > maxRetention) {
+		bad("messaging.retention", "must be 0, or from %s to %s", minRetention, maxRetention)
 	}
 	return errors.Join(errs...)
 }

@@ -144,6 +144,7 @@ func State(s *im.ConversationState) *wire.ConversationState {
 		UnreadMentions: s.UnreadMentions,
 		MentionSeqs:    s.MentionSeqs,
 	}
+	w.Floor = s.Floor
 	for _, p := range s.Lifetimes {
 		w.Lifetimes = append(w.Lifetimes, &wire.Lifetime{After: p.After, Until: p.Until, LifetimeS: uint32(p.Lifetime / time.Second)})
 	}

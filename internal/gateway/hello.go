@@ -156,6 +156,7 @@ func (s *session) welcome() bool {
 			ExtraKeys: contract.MaxExtraKeys, ExtraBytes: contract.MaxExtraBytes, SignalBytes: contract.MaxSignalBytes,
 			Sends: rateOf(rates.Sends), Marks: rateOf(rates.Marks), Reads: rateOf(rates.Reads), Calls: rateOf(rates.Calls), Signals: rateOf(rates.Signals),
 			EditWindowMs: uint64(o.Limits.EditWindow.Milliseconds()), RecallWindowMs: uint64(o.Limits.RecallWindow.Milliseconds()),
+			RetentionMs: uint64(o.Limits.Retention.Milliseconds()),
 		},
 		ServerTimeMs: o.Now().UnixMilli(), Connection: string(s.ID), TokenExpiresAtMs: s.expires.Load(),
 	}}})

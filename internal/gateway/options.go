@@ -67,8 +67,8 @@ type Limits struct {
 	Mentions     int // default and at most 100
 	PullEntries  int // default 200
 	InFlight     int // default 256
-	// EditWindow and RecallWindow are told only: Logic keeps to them.
-	EditWindow, RecallWindow time.Duration
+	// EditWindow, RecallWindow and Retention are told only: Logic keeps to them.
+	EditWindow, RecallWindow, Retention time.Duration
 	// DeviceConnections bounds the connections of a user's device here. Default 32.
 	DeviceConnections int
 	// ServerFrameBytes is the longest frame that is sent. Default 2 MiB.

@@ -206,6 +206,8 @@ type ConversationState struct {
 	MentionSeqs    []uint64
 	// Lifetimes are the periods in which messages disappear, without those that are over.
 	Lifetimes []Period
+	// Floor is up to where it is gone for all, 0: nothing is (SPEC §4.33).
+	Floor uint64
 	// Mine is what the user set for themselves.
 	Mine MyState
 	// Told is what is told of the entries, up to Head; its First is 0 if nothing is.

@@ -25,6 +25,10 @@ const (
 	// TimerLifetime gives up what is gone of a conversation. It has no message: one is of
 	// the conversation.
 	TimerLifetime TimerKind = 2
+	// TimerRetention moves the floor of a conversation whose messages are kept for a time
+	// of its own, and gives up what is below it. It has no message: one is of the
+	// conversation.
+	TimerRetention TimerKind = 3
 )
 
 // SignalPart is the type of a CustomSignal that is the next part of a streamed message,

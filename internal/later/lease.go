@@ -16,8 +16,8 @@ type Lease interface {
 }
 
 const (
-	// sendsName and timersName are what the two leases are kept under.
-	sendsName, timersName = "later", "timers"
+	// What the leases are kept under.
+	sendsName, timersName, retentionName = "later", "timers", "retention"
 	// beatEvery is how often who works shows to be there, takeAfter after what time
 	// without that another one takes over.
 	beatEvery = 3 * time.Second
@@ -32,6 +32,7 @@ type leasing struct {
 	alone  bool
 
 	held  bool
+	place im.Place  // of who works: kept with the lease, as it was found or set
 	beat  time.Time // when it was last told
 	seen  im.FollowerState
 	since time.Time // when seen was seen first
@@ -43,7 +44,7 @@ func (l *leasing) work(ctx context.Context, now time.Time) (bool, error) {
 		if now.Sub(l.beat) < beatEvery {
 			return true, nil
 		}
-		held, err := l.store.SaveFollower(ctx, im.FollowerState{Name: l.name, Holder: l.holder, Updated: now})
+		held, err := l.store.SaveFollower(ctx, im.FollowerState{Name: l.name, Holder: l.holder, Updated: now, Place: l.place})
 		if err != nil {
 			l.held = now.Sub(l.beat) < takeAfter
 			return false, err
@@ -62,8 +63,20 @@ func (l *leasing) work(ctx context.Context, now time.Time) (bool, error) {
 		return false, nil
 	}
 	led, err := l.store.LeadFollower(ctx, state, l.holder)
-	l.held, l.beat = led && err == nil, now
+	l.held, l.beat, l.place = led && err == nil, now, state.Place
 	return l.held, err
+}
+
+// move notes where who works is; false: another one works.
+func (l *leasing) move(ctx context.Context, to im.Place, now time.Time) (bool, error) {
+	held, err := l.store.SaveFollower(ctx, im.FollowerState{Name: l.name, Holder: l.holder, Updated: now, Place: to})
+	if err == nil {
+		l.held, l.beat = held, now
+		if held {
+			l.place = to
+		}
+	}
+	return held && err == nil, err
 }
 
 // leave makes room for others.

@@ -42,8 +42,9 @@ type lifetimes struct {
 
 // knownPeriods are the periods of a conversation as they were at a time.
 type knownPeriods struct {
-	at  time.Time
-	all []im.Period
+	at    time.Time
+	all   []im.Period
+	floor uint64
 }
 
 type periodKey struct {
@@ -82,9 +83,15 @@ func (s *Service) knowPeriods(ctx context.Context, cs []im.ConversationID) error
 	if err != nil {
 		return err
 	}
+	var kept map[im.ConversationID]im.Retention
+	if s.retention != nil {
+		if kept, err = s.retention.Retention(ctx, cs); err != nil {
+			return err
+		}
+	}
 	s.lifetimes.mu.Lock()
 	for _, c := range cs {
-		s.lifetimes.periods.Put(c, knownPeriods{at: now, all: found[c]})
+		s.lifetimes.periods.Put(c, knownPeriods{at: now, all: found[c], floor: kept[c].Floor})
 	}
 	s.lifetimes.mu.Unlock()
 	return nil
@@ -104,51 +111,65 @@ func (s *Service) knowViews(ctx context.Context, views []view) error {
 	return s.knowPeriods(ctx, ids)
 }
 
-// periodsOf returns the periods of a conversation, as they were at most periodsFor ago.
-func (s *Service) periodsOf(ctx context.Context, c im.ConversationID) ([]im.Period, error) {
+// periodsOf returns the periods of a conversation and its floor, as they were at most
+// periodsFor ago.
+func (s *Service) periodsOf(ctx context.Context, c im.ConversationID) (knownPeriods, error) {
 	if s.periods == nil || c.Kind() == im.KindMe {
-		return nil, nil
+		return knownPeriods{}, nil
 	}
 	for range 2 {
 		s.lifetimes.mu.Lock()
 		known, ok := s.lifetimes.periods.Get(c)
 		s.lifetimes.mu.Unlock()
 		if age := s.now().Sub(known.at); ok && age >= 0 && age < periodsFor {
-			return known.all, nil
+			return known, nil
 		}
 		if err := s.knowPeriods(ctx, []im.ConversationID{c}); err != nil {
-			return nil, err
+			return known, err
 		}
 	}
-	return nil, im.Errorf(im.CodeUnavailable, "the server is busy")
+	return knownPeriods{}, im.Errorf(im.CodeUnavailable, "the server is busy")
 }
 
-// gaps returns what is gone of a conversation, ascending, and its periods that are not
-// over.
-func (s *Service) gaps(ctx context.Context, c im.ConversationID) (gaps []im.Window, living []im.Period, err error) {
-	all, err := s.periodsOf(ctx, c)
+// left is what is left of a conversation: gaps are what is gone of it, by where they begin,
+// living its periods that are not over.
+type left struct {
+	gaps   []im.Window
+	living []im.Period
+	floor  uint64
+}
+
+// leftOf returns what is left of a conversation.
+func (s *Service) leftOf(ctx context.Context, c im.ConversationID) (l left, err error) {
+	known, err := s.periodsOf(ctx, c)
 	if err != nil {
-		return nil, nil, err
+		return l, err
 	}
-	for _, p := range all {
+	if l.floor = known.floor; l.floor > 0 {
+		l.gaps = append(l.gaps, im.Window{First: 1, Until: l.floor})
+	}
+	for _, p := range known.all {
+		if p.Until != 0 && p.Until <= l.floor {
+			continue
+		}
 		if p.Gone {
-			gaps = append(gaps, im.Window{First: p.After + 1, Until: p.Until})
+			l.gaps = append(l.gaps, im.Window{First: p.After + 1, Until: p.Until})
 		}
 		if p.Lifetime == 0 {
 			continue
 		}
 		to, err := s.goneOf(ctx, c, p)
 		if err != nil {
-			return nil, nil, err
+			return left{}, err
 		}
 		if to > p.After {
-			gaps = append(gaps, im.Window{First: p.After + 1, Until: to})
+			l.gaps = append(l.gaps, im.Window{First: p.After + 1, Until: to})
 		}
 		if p.Until == 0 || to < p.Until {
-			living = append(living, p)
+			l.living = append(l.living, p)
 		}
 	}
-	return gaps, living, nil
+	return l, nil
 }
 
 // goneOf is up to which entry a period is gone. Mostly RAM knows that nothing has changed
@@ -234,8 +255,8 @@ func (s *Service) entryAt(ctx context.Context, c im.ConversationID, seq uint64) 
 
 // isGone tells whether an entry of a conversation is gone.
 func (s *Service) isGone(ctx context.Context, c im.ConversationID, seq uint64) (bool, error) {
-	gaps, _, err := s.gaps(ctx, c)
-	for _, g := range gaps {
+	l, err := s.leftOf(ctx, c)
+	for _, g := range l.gaps {
 		if g.First <= seq && seq <= g.Until {
 			return true, err
 		}
@@ -249,14 +270,14 @@ func (s *Service) membership(ctx context.Context, u im.UserID, c im.Conversation
 	if err != nil {
 		return m, err
 	}
-	gaps, _, err := s.gaps(ctx, c)
-	return without(m, gaps), err
+	l, err := s.leftOf(ctx, c)
+	return without(m, l.gaps), err
 }
 
 // withoutGone takes out of a view what is gone.
 func (s *Service) withoutGone(ctx context.Context, v *view) error {
-	gaps, living, err := s.gaps(ctx, v.m.Conversation)
-	v.m, v.living = without(v.m, gaps), living
+	l, err := s.leftOf(ctx, v.m.Conversation)
+	v.m, v.living, v.floor = without(v.m, l.gaps), l.living, l.floor
 	return err
 }
 

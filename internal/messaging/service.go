@@ -161,6 +161,10 @@ type Options struct {
 	Timers  Timers
 	// Periods tells after how long messages disappear; nil: they stay.
 	Periods Periods
+	// Retention tells how long messages are kept; nil: for ever. KeepFor is how long those
+	// of conversations without a time of their own are, 0: for ever.
+	Retention Retention
+	KeepFor   time.Duration
 	// Positions, if set, has positions told while clients are busy.
 	Positions *Positions
 	// MaxQueued is how many sends may wait for the committer before further ones
@@ -192,8 +196,10 @@ type Service struct {
 	editing     time.Duration // how long a message may be edited
 	maxPins     int
 	streamed    Streams
-	timers      Timers  // nil: none
-	periods     Periods // nil: none
+	timers      Timers    // nil: none
+	periods     Periods   // nil: none
+	retention   Retention // nil: everything is kept
+	keepFor     time.Duration
 	onFailed    func(error)
 
 	streams   streams
@@ -267,6 +273,8 @@ func New(o Options) *Service {
 		streamed:    o.Streams,
 		timers:      o.Timers,
 		periods:     o.Periods,
+		retention:   o.Retention,
+		keepFor:     o.KeepFor,
 		onFailed:    o.OnFailed,
 		held:        map[im.ConversationID]*held{},
 		rounds:      make(chan *round),

@@ -345,6 +345,8 @@ func (s *Service) TimeIsUp(ctx context.Context, t im.Timer) (again time.Time, er
 	switch t.Kind {
 	case im.TimerLifetime:
 		return s.giveUpGone(ctx, t.Conversation)
+	case im.TimerRetention:
+		return s.keepOwn(ctx, t.Conversation)
 	case im.TimerStream:
 		open, e, err := s.openStream(ctx, t)
 		switch {

@@ -37,6 +37,8 @@ type view struct {
 	unwritten bool
 	// living are its periods that are not over.
 	living []im.Period
+	// floor is up to where it is gone for all.
+	floor uint64
 }
 
 // Sync answers what changed since a position, or a page of the list; see im.Logic.
@@ -482,7 +484,7 @@ func (s *Service) state(ctx context.Context, v *view, own, peer im.Mark, n int, 
 		Conversation: v.m.Conversation, Head: v.head, First: v.m.First, Until: v.m.Until,
 		Read: own.Read, Title: v.m.Title,
 		PeerReceived: peer.Received, PeerRead: peer.Read,
-		Mine: s.mine(&own, v.m.Conversation), Lifetimes: v.living,
+		Mine: s.mine(&own, v.m.Conversation), Lifetimes: v.living, Floor: v.floor,
 	}
 	for _, w := range v.m.Earlier {
 		st.Earlier = append(st.Earlier, im.PastWindow{Window: w})

@@ -68,6 +68,7 @@ work', 0, 0, 0, 7), ('Bob', 'ann', 1, TRUE, '', 'hello', 4, '', 4, 9, 2, 1);
 		INSERT INTO profile_news VALUES ('ann', 'Bob', TRUE);
 		INSERT INTO last_seen VALUES ('ann', 77);
 		INSERT INTO lifetimes VALUES ('grp:g1', 5, 86400);
+		INSERT INTO retention VALUES ('grp:g1', 86400, 4, 3, 1767225600000);
 		INSERT INTO timers VALUES (1, 'ann', x'0190', 'grp:g1', -7, 99, 5);
 		INSERT INTO outbox VALUES (x'0190', 41, 'grp:g1', 'ann', '{"t":2}', 3, 4)`)
 	s.farAhead(t)

@@ -119,6 +119,7 @@ func putState(b []byte, s *im.ConversationState) []byte {
 			b = binary.AppendUvarint(binary.AppendUvarint(binary.AppendUvarint(b, p.After), p.Until), uint64(p.Lifetime))
 		}
 		b = binary.AppendUvarint(binary.AppendUvarint(b, s.Mine.HiddenCount), s.Mine.UnreadAt)
+		b = binary.AppendUvarint(b, s.Floor)
 		return b
 	})
 }
@@ -209,6 +210,7 @@ func (r *reader) state() im.ConversationState {
 		s.Lifetimes = append(s.Lifetimes, im.Period{After: in.uint(), Until: in.uint(), Lifetime: time.Duration(in.uint())})
 	}
 	s.Mine.HiddenCount, s.Mine.UnreadAt = in.uint(), in.uint()
+	s.Floor = in.uint()
 	r.also(in)
 	return s
 }

@@ -32,6 +32,7 @@ type fake struct {
 	peerRead       map[string]uint64
 	first, until   map[string]uint64
 	earlier        map[string][]*wire.Window // hidden is worked out
+	floor          map[string]uint64
 	titles         map[string]string
 	mine           map[string]*wire.MyState
 	ahead          time.Duration // by how much its clock is ahead of the device's
@@ -90,7 +91,7 @@ func newFake(t *testing.T) *fake {
 		t: t, user: "alice", timeline: "t1", deltaMax: 50, named: 1000,
 		journal: map[string][]*wire.Entry{}, byID: map[string]*wire.Entry{},
 		read: map[string]uint64{}, received: map[string]uint64{}, first: map[string]uint64{},
-		until: map[string]uint64{}, earlier: map[string][]*wire.Window{},
+		until: map[string]uint64{}, earlier: map[string][]*wire.Window{}, floor: map[string]uint64{},
 		peerReceived: map[string]uint64{}, peerRead: map[string]uint64{}, titles: map[string]string{},
 		mine: map[string]*wire.MyState{},
 	}

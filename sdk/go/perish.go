@@ -312,10 +312,11 @@ func (k *core) takeLifetimes(cv *conv, s *wire.ConversationState) {
 }
 
 // outOfWindows drops from what is unread what no window has any more, and blanks what is
-// kept of it. was is the record before the server told the windows.
-func (k *core) outOfWindows(cv *conv, was *ConversationRecord) {
+// kept of it. was is the record before the server told the windows, floor up to where it is
+// gone for all.
+func (k *core) outOfWindows(cv *conv, was *ConversationRecord, floor uint64) {
 	r := &cv.rec
-	if len(r.Lifetimes) == 0 && len(was.Lifetimes) == 0 {
+	if len(r.Lifetimes) == 0 && len(was.Lifetimes) == 0 && floor < r.Low {
 		return
 	}
 	out := func(seq uint64) bool { return r.theirs(seq, seq) == 0 }

@@ -53,7 +53,10 @@ func (f *fake) lifetimes(conversation string) (out []*wire.Lifetime) {
 // left are the user's times of membership without what is gone.
 func (f *fake) left(conversation string) (earlier []*wire.Window, first uint64) {
 	gaps := f.periods(conversation)
-	gaps = slices.DeleteFunc(gaps, func(l Lifetime) bool { return l.Gone == 0 })
+	gaps = slices.DeleteFunc(gaps, func(l Lifetime) bool { return l.Gone <= f.floor[conversation] })
+	if floor := f.floor[conversation]; floor > 0 {
+		gaps = slices.Insert(gaps, 0, Lifetime{Gone: floor})
+	}
 	first = f.first[conversation]
 	if len(gaps) == 0 {
 		return f.earlier[conversation], first

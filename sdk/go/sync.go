@@ -350,7 +350,7 @@ func (k *core) applyState(s *wire.ConversationState, cold bool, kind reqKind) *c
 	if low := cv.takeWindows(s); low > 0 {
 		k.raise(cv, low)
 	}
-	k.outOfWindows(cv, &was)
+	k.outOfWindows(cv, &was, s.Floor)
 	delete(k.unsure, cv)
 	if s.Seq >= r.Head {
 		r.Head, r.HeadCount, cv.countedTo = s.Seq, s.Count, s.Seq

@@ -127,7 +127,7 @@ func (k *core) listUnsure() {
 
 // takeWindows takes over the times of membership as the server tells them. One
 // that the store holds stays, also when the server, which keeps the latest ones,
-// does not name it any more. low, if not 0, is where the window has to begin now:
+// does not name it any more, as far as it is not gone for all (SPEC §4.33). low, if not 0, is where the window has to begin now:
 // something before it was not the user's until now, and the store has none of it.
 func (cv *conv) takeWindows(s *wire.ConversationState) (low uint64) {
 	r := &cv.rec
@@ -142,8 +142,8 @@ func (cv *conv) takeWindows(s *wire.ConversationState) (low uint64) {
 	}
 	var all []Window
 	for _, w := range r.Earlier {
-		if w.Until >= r.Low && w.Until < begin {
-			all = append(all, Window{First: w.First, Until: w.Until})
+		if w.Until >= r.Low && w.Until > s.Floor && w.Until < begin {
+			all = append(all, Window{First: max(w.First, s.Floor+1), Until: w.Until})
 		}
 	}
 	for _, w := range s.Earlier {

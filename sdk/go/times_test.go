@@ -15,7 +15,7 @@ func (f *fake) state(conversation string) *wire.ConversationState {
 	s := &wire.ConversationState{
 		Conversation: conversation, ReadSeq: f.read[conversation],
 		PeerReceived: f.peerReceived[conversation], PeerRead: f.peerRead[conversation], Title: f.titles[conversation],
-		Mine: f.mine[conversation], Lifetimes: f.lifetimes(conversation),
+		Mine: f.mine[conversation], Lifetimes: f.lifetimes(conversation), Floor: f.floor[conversation],
 	}
 	_, first := f.left(conversation)
 	s.FirstSeq = max(1, first)

@@ -68,15 +68,15 @@ type movedNode struct {
 	args    []string
 }
 
-// newMoved starts one process, or as many of a cluster.
-func newMoved(t *testing.T, database string, nodes int) *moved {
+// newMoved starts one process, or as many of a cluster, with further settings as key=value.
+func newMoved(t *testing.T, database string, nodes int, further ...string) *moved {
 	t.Helper()
-	return movedAt(t, t.TempDir(), database, nodes, 0)
+	return movedAt(t, t.TempDir(), database, nodes, 0, further...)
 }
 
 // movedAt is newMoved in a directory, where the data of the first process may be in node0;
 // the clock is ahead.
-func movedAt(t *testing.T, dir, database string, nodes int, ahead time.Duration) *moved {
+func movedAt(t *testing.T, dir, database string, nodes int, ahead time.Duration, further ...string) *moved {
 	t.Helper()
 	m := &moved{dir: dir, database: database}
 	m.clock = must(child.OpenClock(filepath.Join(m.dir, "clock")))(t)
@@ -96,7 +96,7 @@ func movedAt(t *testing.T, dir, database string, nodes int, ahead time.Duration)
 		if n > 0 {
 			args = append(args, "cluster="+m.nodes[0].cluster)
 		}
-		node := &movedNode{args: args}
+		node := &movedNode{args: append(args, further...)}
 		node.start(t)
 		m.nodes = append(m.nodes, node)
 	}

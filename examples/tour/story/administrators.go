@@ -29,6 +29,13 @@ func administrators(t *teller) {
 	t.call(boss, "AdminService/CreateGroupFor", &wire.CreateGroupForRequest{Id: "office-" + t.tag, Owner: dora, Name: "Office", Members: []string{t.bob.id}}, &group)
 	t.hears("group created by dora bob, dora", t.bobs)
 
+	office := group.Group.GetConversation()
+	t.call(boss, "AdminService/SetRetention", &wire.SetRetentionRequest{Conversation: office, Kind: wire.RetentionKind_RETENTION_KIND_TIME, RetentionS: 86_400}, new(wire.SetRetentionResponse))
+	var kept wire.GetRetentionResponse
+	t.call(boss, "AdminService/GetRetention", &wire.GetRetentionRequest{Conversation: office}, &kept)
+	t.check(kept.RetentionS == 86_400 && kept.Floor == 0, "the office keeps messages for a day", &kept)
+	t.refused(t.bob, "AdminService/SetRetention", &wire.SetRetentionRequest{Conversation: office}, wire.CodePermissionDenied)
+
 	found, cursor := false, ""
 	for range 100 {
 		var page wire.ListUsersResponse

@@ -68,6 +68,7 @@ func RunPeople(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"Scheduled", scheduled},
 		{"Timers", timers},
 		{"Lifetimes", lifetimes},
+		{"Retention", retention},
 		{"Addable", addable},
 		{"OpenDM", openDM},
 		{"EveryWindowIsKept", everyWindowIsKept},

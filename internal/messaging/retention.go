@@ -1,0 +1,187 @@
+package messaging
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// What is said is kept for a time (SPEC §4.33): what is older lies up to the
+// conversation's floor, and is gone for all. Two move floors: for all conversations what
+// follows the journal (internal/later's Retention), and for one with a time of its own its
+// timer. Both do it in two steps, with what Raise and GiveUp are: first the floor is noted,
+// then, when every node has taken note of it, the journal gives up what is below it.
+
+// Retention keeps how long messages are kept, and the floors.
+type Retention interface {
+	// Retention returns how long the messages of those of the conversations are kept of
+	// which anything is known.
+	Retention(ctx context.Context, cs []im.ConversationID) (map[im.ConversationID]im.Retention, error)
+	// SetRetention sets it for one, and has a TimerRetention look at it now.
+	SetRetention(ctx context.Context, c im.ConversationID, own bool, keep time.Duration, now time.Time) error
+	// RaiseFloors moves floors forward, none of them back, at a time.
+	RaiseFloors(ctx context.Context, floors []im.Floor, now time.Time) error
+	// GaveUp notes up to where conversations were given up.
+	GaveUp(ctx context.Context, given []im.Floor) error
+}
+
+// floorTold is after what time every node knows that a floor has moved, and nobody reads
+// any more what was read below it.
+const floorTold = periodsFor + goneFor
+
+// givenSpan is how many entries are given up before that is noted.
+const givenSpan = 50_000
+
+// SetRetention sets how long the messages of a dm or group are kept: keep, or for ever if
+// that is 0; where own is false, as all of the deployment's.
+func (s *Service) SetRetention(ctx context.Context, c im.ConversationID, own bool, keep time.Duration) error {
+	if own && keep != 0 {
+		if err := im.CheckRetention(keep); err != nil {
+			return err
+		}
+	}
+	if err := s.keeps(ctx, c); err != nil {
+		return err
+	}
+	return s.retention.SetRetention(ctx, c, own, keep, s.now())
+}
+
+// GetRetention returns how long the messages of a dm or group are kept; where it has no
+// time of its own, Keep is the deployment's.
+func (s *Service) GetRetention(ctx context.Context, c im.ConversationID) (im.Retention, error) {
+	if err := s.keeps(ctx, c); err != nil {
+		return im.Retention{}, err
+	}
+	r, err := s.retentionOf(ctx, c)
+	return r, err
+}
+
+// keeps refuses conversations that have no retention.
+func (s *Service) keeps(ctx context.Context, c im.ConversationID) error {
+	if c.Kind() == im.KindMe {
+		return im.Wrong("conversation", "must be a dm or a group")
+	}
+	head, err := s.head(ctx, c)
+	if err == nil && head.Seq == 0 {
+		return im.Errorf(im.CodeNotFound, "nothing was said in this conversation")
+	}
+	return err
+}
+
+func (s *Service) retentionOf(ctx context.Context, c im.ConversationID) (im.Retention, error) {
+	found, err := s.retention.Retention(ctx, []im.ConversationID{c})
+	r := found[c]
+	if !r.Own {
+		r.Keep = s.keepFor
+	}
+	return r, err
+}
+
+// Kept are those of the conversations that have a time of their own.
+func (s *Service) Kept(ctx context.Context, cs []im.ConversationID) (map[im.ConversationID]bool, error) {
+	found, err := s.retention.Retention(ctx, cs)
+	own := map[im.ConversationID]bool{}
+	for c, r := range found {
+		if r.Own {
+			own[c] = true
+		}
+	}
+	return own, err
+}
+
+// Raise moves floors, as far as they are behind.
+func (s *Service) Raise(ctx context.Context, floors []im.Floor) error {
+	if err := s.retention.RaiseFloors(ctx, floors, s.now()); err != nil {
+		return err
+	}
+	s.lifetimes.mu.Lock()
+	defer s.lifetimes.mu.Unlock()
+	for _, f := range floors {
+		s.lifetimes.periods.Delete(f.Conversation)
+	}
+	return nil
+}
+
+// GiveUp has the journal give up what is below the floors of conversations that were
+// raised floorTold ago. Done again it does nothing more. again tells when those are that
+// were raised later; zero: none were.
+func (s *Service) GiveUp(ctx context.Context, cs []im.ConversationID) (again time.Time, err error) {
+	found, err := s.retention.Retention(ctx, cs)
+	if err != nil {
+		return time.Time{}, err
+	}
+	now := s.now()
+	var given []im.Floor
+	for _, c := range slices.Sorted(maps.Keys(found)) {
+		r := found[c]
+		if r.Given >= r.Floor {
+			continue
+		}
+		if at := r.Raised.Add(floorTold); at.After(now) {
+			if again.IsZero() || at.Before(again) {
+				again = at
+			}
+			continue
+		}
+		for r.Given < r.Floor {
+			to := min(r.Given+givenSpan, r.Floor)
+			err := s.trims.Trim(ctx, im.Span{Conversation: c, After: r.Given, Until: to})
+			if errors.Is(err, im.ErrJournalDamaged) {
+				break // who reads it is told; others go on
+			}
+			if err == nil && to < r.Floor {
+				err = s.retention.GaveUp(ctx, []im.Floor{{Conversation: c, Seq: to}})
+			}
+			if err != nil {
+				return time.Time{}, err
+			}
+			r.Given = to
+		}
+		if r.Given == r.Floor {
+			given = append(given, im.Floor{Conversation: c, Seq: r.Floor})
+		}
+	}
+	return again, s.retention.GaveUp(ctx, given)
+}
+
+// keepOwn is what the timer of a conversation with a time of its own is for: it gives up
+// what is below its floor, moves it, and tells when to look again. One that has none any
+// more is looked at until it is as all others are.
+func (s *Service) keepOwn(ctx context.Context, c im.ConversationID) (again time.Time, err error) {
+	if s.retention == nil || s.trims == nil {
+		return time.Time{}, nil
+	}
+	if again, err = s.GiveUp(ctx, []im.ConversationID{c}); err != nil || !again.IsZero() {
+		return again, err
+	}
+	r, err := s.retentionOf(ctx, c)
+	if err != nil || r.Keep == 0 {
+		return time.Time{}, err
+	}
+	now := s.now()
+	gone, err := s.lookGone(ctx, c, im.Period{Lifetime: r.Keep}, r.Floor, now)
+	switch {
+	case errors.Is(err, im.ErrJournalDamaged):
+		return now.Add(maxPause), nil
+	case err != nil:
+		return time.Time{}, err
+	case gone.to > r.Floor:
+		return now.Add(floorTold), s.Raise(ctx, []im.Floor{{Conversation: c, Seq: gone.to}})
+	case !r.Own:
+		return time.Time{}, nil
+	}
+	again = now.Add(KeepPause(r.Keep))
+	if gone.next.After(again) {
+		again = gone.next
+	}
+	return again, nil
+}
+
+// KeepPause is how long is waited between two looks for what is not to be kept any more.
+func KeepPause(keep time.Duration) time.Duration {
+	return min(max(keep/24, minPause), maxPause)
+}

@@ -1,0 +1,65 @@
+package main
+
+// retention are bugs in how long messages are kept.
+var retention = []Mutant{
+	{
+		Name: "the-floor-hides-nothing", Breaks: "4.33: what lies up to the floor is nobody's to read",
+		Hunks:   []Hunk{{"internal/messaging/lifetimes.go", "im.Window{First: 1, Until: l.floor}", "im.Window{First: 1, Until: l.floor - 1}"}},
+		Package: "internal/messaging", Test: "TestBelowTheFloorIsNobodys",
+	},
+	{
+		Name: "the-floor-is-not-told", Breaks: "4.33: ConversationState.floor",
+		Hunks:   []Hunk{{"internal/messaging/sync.go", ", Floor: v.floor,", ","}},
+		Package: "internal/messaging", Test: "TestBelowTheFloorIsNobodys",
+	},
+	{
+		Name: "periods-below-the-floor-are-told", Breaks: "4.33: a period of which all is below the floor is over",
+		Hunks:   []Hunk{{"internal/messaging/lifetimes.go", "p.Until != 0 && p.Until <= l.floor {", "p.Until != 0 && p.Until < l.floor {"}},
+		Package: "internal/messaging", Test: "TestBelowTheFloorIsNobodys",
+	},
+	{
+		Name: "a-raised-floor-is-not-noticed", Breaks: "4.33: the node that moves a floor knows it at once",
+		Hunks:   []Hunk{{"internal/messaging/retention.go", "s.lifetimes.periods.Delete(f.Conversation)", "_ = f"}},
+		Package: "internal/messaging", Test: "TestBelowTheFloorIsNobodys",
+	},
+	{
+		Name: "given-up-before-it-is-known", Breaks: "the journal gives up what is below a floor when every node knows the floor",
+		Hunks:   []Hunk{{"internal/messaging/retention.go", "at := r.Raised.Add(floorTold); at.After(now)", "at := r.Raised.Add(floorTold); at.After(now.Add(time.Second))"}},
+		Package: "internal/messaging", Test: "TestBelowTheFloorIsGivenUp",
+	},
+	{
+		Name: "own-times-are-looked-at-once", Breaks: "4.33: a conversation with a time of its own is looked at again",
+		Hunks:   []Hunk{{"internal/messaging/retention.go", "	case !r.Own:\n", "	case r.Own:\n"}},
+		Package: "internal/messaging", Test: "TestATimeOfItsOwn",
+	},
+	{
+		Name: "own-times-do-not-count", Breaks: "4.33: a conversation with a time of its own is left alone by the deployment's",
+		Hunks:   []Hunk{{"internal/later/retention.go", "return own[f.Conversation] }", "return own[f.Conversation] && false }"}},
+		Package: "internal/later", Test: "TestWhatIsOldLeaves",
+	},
+	{
+		Name: "feeds-have-floors", Breaks: "4.33: me feeds have no floor",
+		Hunks:   []Hunk{{"internal/later/retention.go", "e.Conversation.Kind() == im.KindMe", "e.Conversation.Kind() == im.KindMe && e.Seq > 9"}},
+		Package: "internal/later", Test: "TestWhatIsOldLeaves",
+	},
+	{
+		Name: "retention-goes-on-before-it-gave-up", Breaks: "how far retention is, is noted behind what was given up",
+		Hunks:   []Hunk{{"internal/later/retention.go", "	if err := s.o.Raise(ctx, floors); err != nil {", "	_ = s.moved(ctx, reached)\n	if err := s.o.Raise(ctx, floors); err != nil {"}},
+		Package: "internal/later", Test: "TestRetentionDiesAtEachStep",
+	},
+	{
+		Name: "a-floor-goes-back", Breaks: "4.33: the floor never goes back",
+		Hunks:   []Hunk{{"internal/directory/retention.go", " WHERE retention.floor_seq < excluded.floor_seq", ""}},
+		Package: "internal/directory/sqlite", Test: "TestConformance/People/Retention",
+	},
+	{
+		Name: "the-sdk-keeps-what-is-below-the-floor", Breaks: "4.33: a client takes away what it has of what is gone for all",
+		Hunks:   []Hunk{{"sdk/go/perish.go", "len(was.Lifetimes) == 0 && floor < r.Low {", "len(was.Lifetimes) == 0 {"}},
+		Package: "sdk/go", Test: "TestNotKeptAnyMore",
+	},
+	{
+		Name: "the-sdk-keeps-earlier-times-below-the-floor", Breaks: "4.33: a client takes away what it has of an earlier time of membership",
+		Hunks:   []Hunk{{"sdk/go/times.go", "w.Until >= r.Low && w.Until > s.Floor && w.Until < begin", "w.Until >= r.Low && w.Until < begin"}},
+		Package: "sdk/go", Test: "TestNotKeptAnyMore",
+	},
+}
