@@ -252,3 +252,18 @@ func TestNoRetention(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// A period of which all is below the floor is over, whatever its lifetime.
+func TestPeriodsBelowTheFloorAreOver(t *testing.T) {
+	w, f, _, g := keeping(t, 0, []im.Window{{First: 1}}, im.Period{After: 4, Until: 11, Lifetime: 24 * time.Hour}, im.Period{After: 12, Lifetime: 24 * time.Hour})
+	f.is(saidAt(41))
+	for floor, want := range map[uint64]int{10: 2, 11: 1} {
+		r := w.retention.(*fakeRetention)
+		r.rows[g] = im.Retention{Floor: floor}
+		for _, st := range w.sync("bob", im.SyncQuery{}).Conversations {
+			if st.Conversation == g && len(st.Lifetimes) != want {
+				t.Errorf("floor %d: periods %v are told, want %d", floor, st.Lifetimes, want)
+			}
+		}
+	}
+}

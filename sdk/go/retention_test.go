@@ -14,21 +14,25 @@ import (
 // of what is here, of a user who was there twice, and beside what disappears.
 func TestNotKeptAnyMore(t *testing.T) {
 	for _, floor := range []uint64{0, 1, 3, 8, 9, 10, 24, 25} {
-		for _, twice := range []bool{false, true} {
-			t.Run(fmt.Sprint(floor, twice), func(t *testing.T) {
+		for how := range 4 {
+			twice, disappears := how&1 > 0, how&2 > 0
+			t.Run(fmt.Sprintf("%d, twice %t, disappears %t", floor, twice, disappears), func(t *testing.T) {
 				inBubble(t, func(t *testing.T, r *rig) {
 					r.dial()
-					r.sayMany(dm, "bob", 8)
-					r.setLifetime(dm, 60)
-					r.sayMany(dm, "bob", 14)
-					r.do(func() {
-						if twice {
-							r.earlier[dm] = []*wire.Window{{FirstSeq: 2, UntilSeq: 5}}
-							r.first[dm] = 7
-						}
-					})
+					r.sayMany(dm, "bob", 5)
 					pause(time.Second)
-					if err := r.c.Conversation(dm).MarkRead(bg, 6); err != nil {
+					if twice {
+						r.do(func() { r.earlier[dm], r.first[dm] = []*wire.Window{{FirstSeq: 1, UntilSeq: 5}}, 7 })
+						r.hangUp()
+					}
+					r.sayMany(dm, "bob", 3)
+					if disappears {
+						r.setLifetime(dm, 60)
+					}
+					r.sayMany(dm, "bob", 14)
+					pause(10 * time.Second)
+					r.checkLeft("before", dm)
+					if err := r.c.Conversation(dm).MarkRead(bg, 8); err != nil {
 						t.Fatal(err)
 					}
 					pause(time.Second)

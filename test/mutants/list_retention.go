@@ -15,7 +15,7 @@ var retention = []Mutant{
 	{
 		Name: "periods-below-the-floor-are-told", Breaks: "4.33: a period of which all is below the floor is over",
 		Hunks:   []Hunk{{"internal/messaging/lifetimes.go", "p.Until != 0 && p.Until <= l.floor {", "p.Until != 0 && p.Until < l.floor {"}},
-		Package: "internal/messaging", Test: "TestBelowTheFloorIsNobodys",
+		Package: "internal/messaging", Test: "TestPeriodsBelowTheFloorAreOver",
 	},
 	{
 		Name: "a-raised-floor-is-not-noticed", Breaks: "4.33: the node that moves a floor knows it at once",
@@ -59,7 +59,7 @@ var retention = []Mutant{
 	},
 	{
 		Name: "the-sdk-keeps-earlier-times-below-the-floor", Breaks: "4.33: a client takes away what it has of an earlier time of membership",
-		Hunks:   []Hunk{{"sdk/go/times.go", "w.Until >= r.Low && w.Until > s.Floor && w.Until < begin", "w.Until >= r.Low && w.Until < begin"}},
+		Hunks:   []Hunk{{"sdk/go/times.go", "w.Until >= r.Low && w.Until > s.Floor && w.Until < begin", "w.Until >= r.Low && w.Until < begin"}, {"sdk/go/times.go", "First: max(w.First, s.Floor+1)", "First: w.First"}},
 		Package: "sdk/go", Test: "TestNotKeptAnyMore",
 	},
 }
