@@ -63,6 +63,10 @@ func gone(t *testing.T, w *moved, n int, killing func(t *testing.T, w *moved, gr
 			t.Errorf("before, %s has %+v", p.device.id, ms)
 		}
 	}
+	waits(t, "what is to be gone to be found", func() bool {
+		es := d.found(d.bob)
+		return len(es) == 1 && es[0].Seq == d.target
+	})
 	tablet := away.device
 	away.leave()
 	if left := d.list(d.bob); left.Unread == 0 || left.UnreadMentions != 1 {
@@ -212,8 +216,20 @@ func (d *day) doors(when string, head uint64) {
 		var pins wire.ListPinsResponse
 		d.must(p, "ListPins", &wire.ListPinsRequest{Conversation: d.group}, &pins)
 		d.only(when+", pins", pins.Entries)
+		d.only(when+", found", d.found(p))
 		d.named(when, p)
 	}
+}
+
+// found is what a user finds who searches for what is to be gone.
+func (d *day) found(p *person) (es []*wire.Entry) {
+	d.t.Helper()
+	var resp wire.SearchMessagesResponse
+	d.must(p, "SearchMessages", &wire.SearchMessagesRequest{Query: "gone edited", Conversation: d.group}, &resp)
+	for _, f := range resp.Found {
+		es = append(es, f.Entry)
+	}
+	return es
 }
 
 // only finds what is gone among entries.
