@@ -47,6 +47,16 @@ func (d *DB) CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, 
 	return c, err
 }
 
+// Requested returns the conversation of the group that its owner made with the request
+// id, "" if there is none.
+func (d *DB) Requested(ctx context.Context, owner im.UserID, requestID string) (c im.ConversationID, err error) {
+	err = d.queryRow(ctx, "SELECT conversation FROM groups WHERE creator = $1 AND request_id = $2", owner, requestID).Scan(&c)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return c, d.failed("read", err)
+}
+
 // formatSettings is how settings are stored: those of a new group as nothing.
 func formatSettings(s *im.GroupSettings) (string, error) {
 	same := s.GroupSwitches == im.NewGroupSettings().GroupSwitches || s.GroupSwitches == im.GroupSwitches{}

@@ -37,7 +37,7 @@ func (s *Service) Add(ctx context.Context, actor im.Actor, c im.ConversationID, 
 	if err != nil {
 		return nil, nil, err
 	}
-	counted := false // a part that is decided again is counted once
+	counted, strangers := false, strange{} // a part that is decided again is counted once
 	added, err = s.changeUsers(ctx, actor, c, users, func(v *view, part []im.UserID) (*im.Event, error) {
 		if err := v.Settings.Authorize(v.Role, im.GroupAdd, im.RoleNone); err != nil {
 			return nil, err
@@ -47,7 +47,7 @@ func (s *Service) Add(ctx context.Context, actor im.Actor, c im.ConversationID, 
 		if err != nil {
 			return nil, err
 		}
-		who, err := s.addable(ctx, actor.User, fresh, false)
+		who, err := s.addable(ctx, actor.User, fresh, false, strangers)
 		if err != nil {
 			return nil, err
 		}

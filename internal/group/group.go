@@ -88,6 +88,8 @@ type Store interface {
 	// (not "") before, it stores nothing and returns that group's conversation,
 	// otherwise g's. A conversation that there is already is already_exists.
 	CreateGroup(ctx context.Context, g im.GroupInfo, requestID string, p im.Promise) (im.ConversationID, error)
+	// Requested returns the conversation that CreateGroup gave for a request id, or "".
+	Requested(ctx context.Context, owner im.UserID, requestID string) (im.ConversationID, error)
 	// Group returns a group (Role not set) and those of users who are members, as
 	// of one moment. The zero group means that there is none.
 	Group(ctx context.Context, c im.ConversationID, users []im.UserID) (im.GroupInfo, []im.Member, error)
@@ -264,7 +266,17 @@ func (s *Service) CreateNew(ctx context.Context, actor im.Actor, n NewGroup) (g 
 	if err != nil {
 		return Group{}, nil, err
 	}
-	who, err := s.addable(ctx, actor.User, without(others, actor.User), n.Unasked)
+	if n.RequestID != "" {
+		c, err := s.store.Requested(ctx, actor.User, n.RequestID)
+		if err != nil {
+			return Group{}, nil, fmt.Errorf("made before: %w", err)
+		}
+		if c != "" {
+			return s.madeBefore(ctx, actor, c, without(others, actor.User))
+		}
+	}
+	strangers := strange{}
+	who, err := s.addable(ctx, actor.User, without(others, actor.User), n.Unasked, strangers)
 	if err != nil {
 		return Group{}, nil, err
 	}
@@ -292,12 +304,36 @@ func (s *Service) CreateNew(ctx context.Context, actor im.Actor, n NewGroup) (g 
 	if c == g.Conversation && !named {
 		err = s.drive(ctx, p)
 	} else { // it may be the one that was made before
+		if c != g.Conversation {
+			s.uncount(actor.User, who, n.Unasked, strangers)
+		}
 		err = s.settle(ctx, c)
 	}
 	if err != nil {
 		return Group{}, nil, unknown(err)
 	}
 	if g, err = s.Get(ctx, actor, c); err != nil {
+		return Group{}, nil, err
+	}
+	invited, err = s.invite(ctx, actor.User, &g, who.ask)
+	return g, invited, err
+}
+
+// madeBefore is the answer to a repeat: the group that is there, and who is asked now
+// because the first time ended before they were. Nothing is counted.
+func (s *Service) madeBefore(ctx context.Context, actor im.Actor, c im.ConversationID, others []im.UserID) (g Group, invited []im.UserID, err error) {
+	if err := s.settle(ctx, c); err != nil {
+		return Group{}, nil, unknown(err)
+	}
+	if g, err = s.Get(ctx, actor, c); err != nil {
+		return Group{}, nil, err
+	}
+	counted := strange{} // a stranger who could not be added was asked, or is not
+	for _, u := range others {
+		counted[u] = true
+	}
+	who, err := s.addable(ctx, actor.User, others, false, counted)
+	if err != nil {
 		return Group{}, nil, err
 	}
 	invited, err = s.invite(ctx, actor.User, &g, who.ask)

@@ -29,8 +29,13 @@ type Invitation = im.Invitation
 // ways are users who may be added, and those who are asked, in their order.
 type ways struct{ add, ask []im.UserID }
 
-// addable tells which of users may be added or asked; unasked: nobody is.
-func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserID, unasked bool) (w ways, err error) {
+// strange are the users of one call who were counted as added by a stranger: one that is
+// decided again is counted once.
+type strange map[im.UserID]bool
+
+// addable tells which of users may be added or asked; unasked: nobody is. It notes in
+// counted whom it counted as added by a stranger.
+func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserID, unasked bool, counted strange) (w ways, err error) {
 	if len(users) == 0 {
 		return w, nil
 	}
@@ -49,7 +54,7 @@ func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserI
 		case a == nil:
 		case unasked:
 			w.add = append(w.add, u)
-		case a.Ask, a.Stranger && !s.mayStranger(u):
+		case a.Ask, a.Stranger && !s.mayStranger(u, counted):
 			w.ask = append(w.ask, u)
 		default:
 			w.add = append(w.add, u)
@@ -61,8 +66,25 @@ func (s *Service) addable(ctx context.Context, actor im.UserID, users []im.UserI
 // mayStranger counts that somebody who is none of a user's contacts adds them to a group.
 // Of those who do, however many they are, so many a day do it; the others ask: nobody
 // finds themselves in hundreds of groups of people whom they do not know.
-func (s *Service) mayStranger(user im.UserID) bool {
-	return s.o.StrangersPerDay < 0 || s.strangers.take(user, 1, s.o.Now()) == 0
+func (s *Service) mayStranger(user im.UserID, counted strange) bool {
+	if s.o.StrangersPerDay < 0 || counted[user] {
+		return true
+	}
+	if s.strangers.take(user, 1, s.o.Now()) != 0 {
+		return false
+	}
+	counted[user] = true
+	return true
+}
+
+// uncount gives back what a call counted that found its work done before.
+func (s *Service) uncount(actor im.UserID, w ways, unasked bool, counted strange) {
+	for u := range counted {
+		s.strangers.giveBack(u, 1)
+	}
+	if !unasked && s.o.AddsPerHour >= 0 {
+		s.adds.giveBack(actor, len(w.add)+len(w.ask))
+	}
 }
 
 // mayJoinOneMore refuses who is in as many groups as they may be. Two at once may
@@ -238,4 +260,14 @@ func (a *adds) take(user im.UserID, n int, now time.Time) (wait time.Duration) {
 	b.full -= float64(n)
 	a.of.Put(user, b)
 	return 0
+}
+
+// giveBack undoes a take.
+func (a *adds) giveBack(user im.UserID, n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if b, known := a.of.Get(user); known {
+		b.full = min(a.most, b.full+float64(n))
+		a.of.Put(user, b)
+	}
 }

@@ -357,6 +357,11 @@ var people = []Mutant{
 		Package: "internal/group", Test: "TestStrangers",
 	},
 	{
+		Name: "stranger-counted-twice", Breaks: "4.12: a user whom one call adds is counted once, however often it is decided",
+		Hunks:   []Hunk{{"internal/group/invitations.go", "s.o.StrangersPerDay < 0 || counted[user]", "s.o.StrangersPerDay < 0"}},
+		Package: "internal/group", Test: "TestStrangersAreCountedOnce",
+	},
+	{
 		Name: "profile-news-stop-early", Breaks: "4.20: a profile that changes while it is told is told once more to all",
 		Hunks:   []Hunk{{directoryDir + "/profiles.go", "\t\tcase again:\n", "\t\tcase again && to == \"\":\n"}},
 		Package: sqliteDir, Test: "TestConformance/People/ProfileNews$",

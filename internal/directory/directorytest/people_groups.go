@@ -114,6 +114,11 @@ func groupRequestID(p *people) {
 	equal(p, "another request", p.create("grp:4", "o", "s"), "grp:4")
 	equal(p, "no request id", p.create("grp:5", "o", ""), "grp:5")
 	equal(p, "no request id again", p.create("grp:6", "o", ""), "grp:6")
+	for of, want := range map[[2]string]im.ConversationID{{"o", "r"}: "grp:1", {"p", "r"}: "grp:3", {"o", "s"}: "grp:4", {"p", "s"}: "", {"o", ""}: ""} {
+		c, err := p.db.Requested(p.ctx, im.UserID(of[0]), of[1])
+		p.ok(err)
+		equal(p, "made by "+of[0]+" with "+of[1], c, want)
+	}
 	var made []im.ConversationID
 	for _, pr := range p.pending() {
 		made = append(made, pr.Conversation)
