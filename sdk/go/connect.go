@@ -199,8 +199,6 @@ func awaitWelcome(p pipe, codec wire.Codec) (*wire.Welcome, error) {
 		case *wire.ServerFrame_Kick:
 			return nil, newKickError(m.Kick)
 		case *wire.ServerFrame_GoAway:
-			// Instead of a Welcome: the server took nothing up. What follows is a new attempt
-			// with the ordinary wait, and not before the server said.
 			return nil, &Error{Code: wire.CodeGoingAway, RetryAfter: time.Duration(m.GoAway.RetryAfterMs) * time.Millisecond}
 		}
 	}
