@@ -18,11 +18,7 @@ const (
 	accessPrefix  = "ska_"
 	refreshPrefix = "skr_"
 	keyPrefix     = "skk_"
-	// Of what may be done once: the second step of a login, a reset, a registration.
-	ticketPrefix     = "skt_"
-	resetPrefix      = "skp_"
-	invitationPrefix = "ski_"
-	secretLength     = 43
+	secretLength  = 43
 )
 
 // NewAdminKey makes an admin key.

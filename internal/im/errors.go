@@ -24,9 +24,7 @@ type Error struct {
 	// Settled: of a send that is refused for good: what any node had begun to store of
 	// it cannot be stored any more.
 	Settled bool
-	// Ticket is what a login goes on with, of totp_required.
-	Ticket string
-	cause  error
+	cause   error
 }
 
 func (e *Error) Error() string {

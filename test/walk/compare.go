@@ -113,7 +113,13 @@ func (w *walk) lookDevice(ctx context.Context, d *device, full bool) error {
 		}
 		var got []string
 		for _, e := range es {
-			if !c.places[u].gone[e.Seq] { // what is deleted may be there or not
+			switch {
+			case c.places[u].gone[e.Seq]: // what is deleted may be there or not
+			case c.disappeared(e.Seq): // its place is kept
+				if e.Kind == wire.EntryKind_ENTRY_KIND_MESSAGE && (!e.Deleted || e.Content != nil) {
+					return &drift{fmt.Sprintf("%d of %s is gone, and kept: %s", e.Seq, c.id, lineOf(e))}
+				}
+			default:
 				got = append(got, lineOf(e))
 			}
 		}
@@ -155,6 +161,9 @@ func (w *walk) lookSummary(c *conversation, u string, s skein.Summary) error {
 	p := c.places[u]
 	if !p.now() { // nobody tells them what was recalled since they left (SPEC §4.3)
 		s.Unread, s.UnreadMentions = c.unread(u), c.unreadMentions(u)
+	}
+	if last := p.last(c.head()); s.High < last && !c.seesAny(p, s.High+1, last) { // what is gone nobody tells
+		s.High = last
 	}
 	get := fmt.Sprintf("%s: high %d unread %d mentions %d member %t %s", c.id, s.High, s.Unread, s.UnreadMentions, s.Member, mineText(s.Mine))
 	want := fmt.Sprintf("%s: high %d unread %d mentions %d member %t %s", c.id, p.last(c.head()), c.unread(u), c.unreadMentions(u), p.now(), mineText(&p.mine))

@@ -55,6 +55,7 @@ func main() {
 	flag.IntVar(&o.every, "every", 250, "all views are compared after so many operations")
 	flag.Uint64Var(&o.seed, "seed", uint64(time.Now().UnixNano()), "of the operations")
 	flag.StringVar(&only, "only", "", "do these kinds of operations only, e.g. send,edit,recall")
+	flag.BoolVar(&o.disappear, "disappear", false, "lifetimes of conversations change, too, and what is said disappears")
 	verbose := flag.Bool("v", false, "tell every operation on stderr")
 	flag.Parse()
 	if flag.NArg() > 0 || o.operations < 1 || o.every < 1 || *store != "pebble" && *store != "postgres" {

@@ -23,7 +23,8 @@ type entry struct {
 	amended  uint64
 	// reactions in the order in which the kinds came.
 	reactions []reaction
-	event     string // as eventText says
+	event     string        // as eventText says
+	at        time.Duration // model.passed then
 	also
 }
 
@@ -145,6 +146,8 @@ type conversation struct {
 	entries []*entry
 	group   *group
 	places  map[string]*place
+	periods []period
+	m       *model
 }
 
 func (c *conversation) head() uint64 { return uint64(len(c.entries)) }
@@ -162,7 +165,7 @@ func (c *conversation) unread(user string) (n uint64) {
 	p := c.places[user]
 	for seq := c.head(); seq > p.read; seq-- {
 		e := c.at(seq)
-		if e.kind == wire.EntryKind_ENTRY_KIND_MESSAGE && e.sender != user && !e.recalled && !p.gone[seq] && p.sees(seq) {
+		if e.kind == wire.EntryKind_ENTRY_KIND_MESSAGE && e.sender != user && !e.recalled && !p.gone[seq] && c.sees(p, seq) {
 			n++
 		}
 	}
@@ -175,7 +178,7 @@ func (c *conversation) shown(user string, from, to uint64) []string {
 	var out []string
 	p := c.places[user]
 	for seq := max(from, 1); seq <= min(to, c.head()); seq++ {
-		if e := c.at(seq); !e.amends() && !p.gone[seq] && p.sees(seq) {
+		if e := c.at(seq); !e.amends() && !p.gone[seq] && c.sees(p, seq) {
 			out = append(out, e.line(user))
 		}
 	}
@@ -210,7 +213,7 @@ func newModel(users []string) *model {
 }
 
 func (m *model) add(id string) *conversation {
-	c := &conversation{id: id, places: map[string]*place{}}
+	c := &conversation{id: id, places: map[string]*place{}, m: m}
 	m.convs[id] = c
 	m.order = append(m.order, id)
 	return c
@@ -227,7 +230,7 @@ func (m *model) of(user string) (out []*conversation) {
 }
 
 func (m *model) append(c *conversation, e *entry) *entry {
-	e.seq = c.head() + 1
+	e.seq, e.at = c.head()+1, m.passed
 	c.entries = append(c.entries, e)
 	return e
 }
@@ -318,7 +321,7 @@ func (m *model) peer(c *conversation, user string) string {
 // message predicts what looking for a message to amend says.
 func (c *conversation) message(user string, seq uint64) string {
 	e := c.at(seq)
-	if p := c.places[user]; e == nil || p == nil || !p.sees(seq) || e.kind != wire.EntryKind_ENTRY_KIND_MESSAGE {
+	if p := c.places[user]; e == nil || p == nil || !c.sees(p, seq) || e.kind != wire.EntryKind_ENTRY_KIND_MESSAGE {
 		return notFound
 	}
 	return okay
@@ -353,7 +356,7 @@ func (m *model) mayReact(c *conversation, user string, seq uint64) string {
 }
 
 func (m *model) mayRecall(c *conversation, user string, seq uint64, done bool) string {
-	if e, p := c.at(seq), c.places[user]; e == nil || p == nil || !p.sees(seq) || e.amends() {
+	if e, p := c.at(seq), c.places[user]; e == nil || p == nil || !c.sees(p, seq) || e.amends() {
 		return notFound
 	}
 	if done { // a repeat is told so, whatever they may now

@@ -133,7 +133,7 @@ func (e *entry) mention(user string) bool {
 func (c *conversation) unreadMentions(user string) (n uint64) {
 	p := c.places[user]
 	for seq := c.head(); seq > p.read; seq-- {
-		if p.sees(seq) && !p.gone[seq] && c.at(seq).mention(user) {
+		if c.sees(p, seq) && !p.gone[seq] && c.at(seq).mention(user) {
 			n++
 		}
 	}
@@ -144,7 +144,7 @@ func (c *conversation) unreadMentions(user string) (n uint64) {
 func (c *conversation) mentioning(user string) (lines []string) {
 	p := c.places[user]
 	for _, e := range c.entries {
-		if p.sees(e.seq) && !p.gone[e.seq] && e.seq >= p.mine.ClearedBelow && e.mention(user) {
+		if c.sees(p, e.seq) && !p.gone[e.seq] && e.seq >= p.mine.ClearedBelow && e.mention(user) {
 			lines = append(lines, c.id+" "+e.line(user))
 		}
 	}
@@ -156,7 +156,7 @@ func (c *conversation) pinnedFor(user string) (lines []string) {
 	p := c.places[user]
 	var all []*entry
 	for _, e := range c.entries {
-		if e.pinned != "" && p.sees(e.seq) && !p.gone[e.seq] && e.seq >= p.mine.ClearedBelow {
+		if e.pinned != "" && c.sees(p, e.seq) && !p.gone[e.seq] && e.seq >= p.mine.ClearedBelow {
 			all = append(all, e)
 		}
 	}
@@ -169,7 +169,7 @@ func (c *conversation) pinnedFor(user string) (lines []string) {
 
 func (c *conversation) pinnedCount() (n int) {
 	for _, e := range c.entries {
-		if e.pinned != "" {
+		if e.pinned != "" && !c.disappeared(e.seq) {
 			n++
 		}
 	}

@@ -61,6 +61,7 @@ var kinds = []kind{
 	{"later", 2, (*walk).opLater},
 	{"stream", 3, (*walk).opStream},
 	{"part", 6, (*walk).opPart},
+	{lifetimeKind, 2, (*walk).opLifetime},
 	{"time", 1, (*walk).opTime},
 }
 
@@ -356,7 +357,7 @@ func (w *walk) opRead(u *user) *op {
 	}
 	p := c.places[u.id]
 	seq := c.head() - min(c.head(), uint64(w.rng.ExpFloat64()*4))
-	if seq == 0 || !p.sees(seq) {
+	if seq == 0 || !c.sees(p, seq) {
 		return nil
 	}
 	o := &op{text: fmt.Sprintf("%s has read %s up to %d", u.id, c.id, seq), done: func() error { w.model.read(c, u.id, seq); return nil }}

@@ -160,7 +160,7 @@ func (m *model) grew(at spot, by uint64, text string, end, cut bool) error {
 	return nil
 }
 
-// opTime lets hours pass: the server ends what grows.
+// opTime lets hours pass: the server ends what grows, and things disappear.
 func (w *walk) opTime(*user) *op {
 	if w.server.clock.Ahead()+hoursPassed > mostPassed {
 		return nil
@@ -190,7 +190,12 @@ func (w *walk) opTime(*user) *op {
 					return err
 				}
 			}
-			return nil
+			ctx, cancel := context.WithTimeout(context.Background(), 4*patience)
+			defer cancel()
+			if err := w.folded(ctx); err != nil {
+				return err
+			}
+			return w.again(ctx)
 		},
 	}
 }

@@ -27,7 +27,9 @@ type options struct {
 	seed  uint64
 	// only names the kinds of operations that are done; empty: all.
 	only []string
-	log  func(format string, args ...any)
+	// disappear: lifetimes of conversations change.
+	disappear bool
+	log       func(format string, args ...any)
 }
 
 // user is somebody with devices.
@@ -77,7 +79,7 @@ func (d *drift) Error() string { return d.text }
 func newWalk(ctx context.Context, s *server, o options) (*walk, error) {
 	w := &walk{o: o, server: s, rng: newRand(o.seed), looks: newRand(o.seed + 1), once: map[string]bool{}, report: report{Seed: o.seed, Kinds: map[string]int{}}}
 	for _, k := range kinds {
-		if len(o.only) == 0 || slices.Contains(o.only, k.name) {
+		if len(o.only) == 0 && (o.disappear || k.name != lifetimeKind) || slices.Contains(o.only, k.name) {
 			w.kinds = append(w.kinds, k)
 		}
 	}

@@ -29,7 +29,7 @@ func TestWalk(t *testing.T) {
 			if store == "postgres" {
 				url = pgtest.Database(t)
 			}
-			r, err := walkAt(t.Context(), t.TempDir(), store, url, options{operations: 400, crashes: 3, every: 100, seed: 7})
+			r, err := walkAt(t.Context(), t.TempDir(), store, url, options{operations: 400, crashes: 3, every: 100, seed: 7, disappear: true})
 			if err != nil {
 				t.Fatal(err)
 			}
