@@ -92,6 +92,8 @@ const (
 	CodeUnprocessable Code = "unprocessable"
 	// The server does not have what the streamed message says before this part: say all of it (content).
 	CodePartMissing Code = "part_missing"
+	// The password is right, and the account needs a code of an authenticator app as well: LoginWithCode with Error.ticket, within 5 minutes.
+	CodeTotpRequired Code = "totp_required"
 )
 
 // Action is what a client does about a code.
@@ -165,6 +167,7 @@ func Codes() []CodeInfo {
 		{CodeClockSkew, 4812, 400, ActionFix},
 		{CodeUnprocessable, 4813, 500, ActionFix},
 		{CodePartMissing, 4814, 409, ActionFix},
+		{CodeTotpRequired, 4815, 401, ActionFix},
 	}
 }
 
@@ -257,6 +260,8 @@ func (c Code) Info() CodeInfo {
 		return CodeInfo{c, 4813, 500, ActionFix}
 	case CodePartMissing:
 		return CodeInfo{c, 4814, 409, ActionFix}
+	case CodeTotpRequired:
+		return CodeInfo{c, 4815, 401, ActionFix}
 	}
 	return CodeInfo{c, 4204, 500, ActionReconnect}
 }

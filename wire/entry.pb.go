@@ -369,6 +369,8 @@ const (
 	EventType_EVENT_TYPE_SCHEDULED_CHANGED EventType = 35
 	// A contact's profile (`users`: whose) is another; read it anew (GetUsers, ListContacts). SPEC §4.20.
 	EventType_EVENT_TYPE_CONTACT_PROFILE_CHANGED EventType = 36
+	// How the user logs in is another; nobody else is told. `text`: `totp_on`, `totp_off`, `recovery_codes` (new ones), `recovery_code_used`, `password_reset`. SPEC §3.11.
+	EventType_EVENT_TYPE_SECURITY_CHANGED EventType = 37
 )
 
 // Enum value maps for EventType.
@@ -407,6 +409,7 @@ var (
 		34: "EVENT_TYPE_CONTACT_EXPIRED",
 		35: "EVENT_TYPE_SCHEDULED_CHANGED",
 		36: "EVENT_TYPE_CONTACT_PROFILE_CHANGED",
+		37: "EVENT_TYPE_SECURITY_CHANGED",
 	}
 	EventType_value = map[string]int32{
 		"EVENT_TYPE_UNSPECIFIED":              0,
@@ -442,6 +445,7 @@ var (
 		"EVENT_TYPE_CONTACT_EXPIRED":          34,
 		"EVENT_TYPE_SCHEDULED_CHANGED":        35,
 		"EVENT_TYPE_CONTACT_PROFILE_CHANGED":  36,
+		"EVENT_TYPE_SECURITY_CHANGED":         37,
 	}
 )
 
@@ -1942,7 +1946,7 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\fGroupHistory\x12\x1d\n" +
 	"\x19GROUP_HISTORY_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aGROUP_HISTORY_FROM_JOINING\x10\x01\x12\x15\n" +
-	"\x11GROUP_HISTORY_ALL\x10\x02*\xb3\b\n" +
+	"\x11GROUP_HISTORY_ALL\x10\x02*\xd4\b\n" +
 	"\tEventType\x12\x1a\n" +
 	"\x16EVENT_TYPE_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18EVENT_TYPE_GROUP_CREATED\x10\x01\x12\x1c\n" +
@@ -1977,7 +1981,8 @@ const file_skein_v1_entry_proto_rawDesc = "" +
 	"\x19EVENT_TYPE_CONTACT_TAGGED\x10!\x12\x1e\n" +
 	"\x1aEVENT_TYPE_CONTACT_EXPIRED\x10\"\x12 \n" +
 	"\x1cEVENT_TYPE_SCHEDULED_CHANGED\x10#\x12&\n" +
-	"\"EVENT_TYPE_CONTACT_PROFILE_CHANGED\x10$*M\n" +
+	"\"EVENT_TYPE_CONTACT_PROFILE_CHANGED\x10$\x12\x1f\n" +
+	"\x1bEVENT_TYPE_SECURITY_CHANGED\x10%*M\n" +
 	"\x04Role\x12\x14\n" +
 	"\x10ROLE_UNSPECIFIED\x10\x00\x12\x0f\n" +
 	"\vROLE_MEMBER\x10\x01\x12\x0e\n" +

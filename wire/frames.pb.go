@@ -4230,7 +4230,9 @@ type Error struct {
 	Frame        string `protobuf:"bytes,5,opt,name=frame,proto3" json:"frame,omitempty"`
 	Conversation string `protobuf:"bytes,6,opt,name=conversation,proto3" json:"conversation,omitempty"`
 	// The code's number: its range tells what to do also about a code that the client does not know. SPEC §10.
-	CodeNumber    uint32 `protobuf:"varint,7,opt,name=code_number,json=codeNumber,proto3" json:"code_number,omitempty"`
+	CodeNumber uint32 `protobuf:"varint,7,opt,name=code_number,json=codeNumber,proto3" json:"code_number,omitempty"`
+	// Of `totp_required` only: what LoginWithCode goes on with. SPEC §3.11.
+	Ticket        string `protobuf:"bytes,8,opt,name=ticket,proto3" json:"ticket,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4312,6 +4314,13 @@ func (x *Error) GetCodeNumber() uint32 {
 		return x.CodeNumber
 	}
 	return 0
+}
+
+func (x *Error) GetTicket() string {
+	if x != nil {
+		return x.Ticket
+	}
+	return ""
 }
 
 var File_skein_v1_frames_proto protoreflect.FileDescriptor
@@ -4644,7 +4653,7 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05at_ms\x18\x03 \x01(\x03R\x04atMs\".\n" +
 	"\x06GoAway\x12$\n" +
 	"\x0eretry_after_ms\x18\x01 \x01(\rR\fretryAfterMs\"\x05\n" +
-	"\x03Bye\"\xcc\x01\n" +
+	"\x03Bye\"\xe4\x01\n" +
 	"\x05Error\x12\x12\n" +
 	"\x04code\x18\x01 \x01(\tR\x04code\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12$\n" +
@@ -4653,7 +4662,8 @@ const file_skein_v1_frames_proto_rawDesc = "" +
 	"\x05frame\x18\x05 \x01(\tR\x05frame\x12\"\n" +
 	"\fconversation\x18\x06 \x01(\tR\fconversation\x12\x1f\n" +
 	"\vcode_number\x18\a \x01(\rR\n" +
-	"codeNumber*\xa4\x01\n" +
+	"codeNumber\x12\x16\n" +
+	"\x06ticket\x18\b \x01(\tR\x06ticket*\xa4\x01\n" +
 	"\vDeviceClass\x12\x1c\n" +
 	"\x18DEVICE_CLASS_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12DEVICE_CLASS_PHONE\x10\x01\x12\x17\n" +

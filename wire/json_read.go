@@ -262,6 +262,9 @@ func (r *jsonReader) error() *Error {
 		case "codeNumber":
 			r.once(&seen, 7)
 			m.CodeNumber = r.uint32()
+		case "ticket":
+			r.once(&seen, 8)
+			m.Ticket = r.text()
 		default:
 			r.decline()
 		}

@@ -134,7 +134,7 @@ func TestHotKinds(t *testing.T) {
 // TestVectorsAreHot: the hot frames among the golden vectors do not take the
 // way of protojson, but for those that are rare.
 func TestVectorsAreHot(t *testing.T) {
-	rare := []string{"push_event", "push_event_restored", "push_event_settings", "push_event_nickname", "push_event_nickname_ends", "push_unknown_event", "push_unknown_kind", "push_extra", "push_reaction", "push_reacted", "push_group_mention", "send_group_mention", "push_vote", "push_vote_anonymous", "push_poll_end", "push_poll", "send_poll", "push_pinned", "push_pin", "push_silent", "push_forward", "push_merged", "send_silent", "send_extra", "send_extra_text", "send_streaming", "push_stream", "push_stream_cut", "push_lifetime"}
+	rare := []string{"push_event", "push_event_restored", "push_event_settings", "push_event_nickname", "push_event_nickname_ends", "push_unknown_event", "push_unknown_kind", "push_extra", "push_reaction", "push_reacted", "push_group_mention", "send_group_mention", "push_vote", "push_vote_anonymous", "push_poll_end", "push_poll", "send_poll", "push_pinned", "push_pin", "push_silent", "push_forward", "push_merged", "send_silent", "send_extra", "send_extra_text", "send_streaming", "push_stream", "push_stream_cut", "push_lifetime", "push_security"}
 	seen := 0
 	for direction, vectors := range map[string][]frameVector{"client": clientVectors(t), "server": serverVectors(t)} {
 		for _, v := range vectors {

@@ -191,6 +191,7 @@ func (w *jsonWriter) sendError(m *SendError) {
 			w.raw(`,"codeNumber":`)
 			w.b = strconv.AppendUint(w.b, uint64(e.CodeNumber), 10)
 		}
+		w.text(`,"ticket":`, e.Ticket)
 		w.close(inner)
 	}
 	w.bytes(`,"first":`, m.First)

@@ -492,9 +492,11 @@ type RegisterRequest struct {
 	// 8 to 200 characters.
 	Password string `protobuf:"bytes,2,opt,name=password,proto3" json:"password,omitempty"`
 	// Shown to others; at most 64 characters; default the username.
-	DisplayName   string  `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	Device        *Device `protobuf:"bytes,4,opt,name=device,proto3" json:"device,omitempty"`
-	StayLoggedIn  bool    `protobuf:"varint,5,opt,name=stay_logged_in,json=stayLoggedIn,proto3" json:"stay_logged_in,omitempty"`
+	DisplayName  string  `protobuf:"bytes,3,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	Device       *Device `protobuf:"bytes,4,opt,name=device,proto3" json:"device,omitempty"`
+	StayLoggedIn bool    `protobuf:"varint,5,opt,name=stay_logged_in,json=stayLoggedIn,proto3" json:"stay_logged_in,omitempty"`
+	// The code of a registration link, where not everybody may register. SPEC §3.12.
+	Invitation    string `protobuf:"bytes,6,opt,name=invitation,proto3" json:"invitation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -562,6 +564,13 @@ func (x *RegisterRequest) GetStayLoggedIn() bool {
 		return x.StayLoggedIn
 	}
 	return false
+}
+
+func (x *RegisterRequest) GetInvitation() string {
+	if x != nil {
+		return x.Invitation
+	}
+	return ""
 }
 
 type RegisterResponse struct {
@@ -1229,6 +1238,683 @@ func (*ChangePasswordResponse) Descriptor() ([]byte, []int) {
 	return file_skein_v1_services_proto_rawDescGZIP(), []int{15}
 }
 
+type LoginWithCodeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Error.ticket of the Login: good for 5 minutes, for one login, and for 5 tries.
+	Ticket string `protobuf:"bytes,1,opt,name=ticket,proto3" json:"ticket,omitempty"`
+	// 6 digits of the app, or a recovery code; spaces and hyphens do not count.
+	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	// As in LoginRequest; what was said there is not kept.
+	Device        *Device `protobuf:"bytes,3,opt,name=device,proto3" json:"device,omitempty"`
+	StayLoggedIn  bool    `protobuf:"varint,4,opt,name=stay_logged_in,json=stayLoggedIn,proto3" json:"stay_logged_in,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoginWithCodeRequest) Reset() {
+	*x = LoginWithCodeRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoginWithCodeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoginWithCodeRequest) ProtoMessage() {}
+
+func (x *LoginWithCodeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoginWithCodeRequest.ProtoReflect.Descriptor instead.
+func (*LoginWithCodeRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *LoginWithCodeRequest) GetTicket() string {
+	if x != nil {
+		return x.Ticket
+	}
+	return ""
+}
+
+func (x *LoginWithCodeRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *LoginWithCodeRequest) GetDevice() *Device {
+	if x != nil {
+		return x.Device
+	}
+	return nil
+}
+
+func (x *LoginWithCodeRequest) GetStayLoggedIn() bool {
+	if x != nil {
+		return x.StayLoggedIn
+	}
+	return false
+}
+
+type LoginWithCodeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tokens        *Tokens                `protobuf:"bytes,1,opt,name=tokens,proto3" json:"tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoginWithCodeResponse) Reset() {
+	*x = LoginWithCodeResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoginWithCodeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoginWithCodeResponse) ProtoMessage() {}
+
+func (x *LoginWithCodeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoginWithCodeResponse.ProtoReflect.Descriptor instead.
+func (*LoginWithCodeResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *LoginWithCodeResponse) GetTokens() *Tokens {
+	if x != nil {
+		return x.Tokens
+	}
+	return nil
+}
+
+type GetSecurityRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSecurityRequest) Reset() {
+	*x = GetSecurityRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSecurityRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSecurityRequest) ProtoMessage() {}
+
+func (x *GetSecurityRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSecurityRequest.ProtoReflect.Descriptor instead.
+func (*GetSecurityRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{18}
+}
+
+type GetSecurityResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// There is a password; not with users that exist by minted tokens only.
+	Password bool `protobuf:"varint,1,opt,name=password,proto3" json:"password,omitempty"`
+	// Logins with it need a code.
+	Totp              bool   `protobuf:"varint,2,opt,name=totp,proto3" json:"totp,omitempty"`
+	RecoveryCodesLeft uint32 `protobuf:"varint,3,opt,name=recovery_codes_left,json=recoveryCodesLeft,proto3" json:"recovery_codes_left,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
+}
+
+func (x *GetSecurityResponse) Reset() {
+	*x = GetSecurityResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSecurityResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSecurityResponse) ProtoMessage() {}
+
+func (x *GetSecurityResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSecurityResponse.ProtoReflect.Descriptor instead.
+func (*GetSecurityResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *GetSecurityResponse) GetPassword() bool {
+	if x != nil {
+		return x.Password
+	}
+	return false
+}
+
+func (x *GetSecurityResponse) GetTotp() bool {
+	if x != nil {
+		return x.Totp
+	}
+	return false
+}
+
+func (x *GetSecurityResponse) GetRecoveryCodesLeft() uint32 {
+	if x != nil {
+		return x.RecoveryCodesLeft
+	}
+	return 0
+}
+
+type BeginTotpRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Password      string                 `protobuf:"bytes,1,opt,name=password,proto3" json:"password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginTotpRequest) Reset() {
+	*x = BeginTotpRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginTotpRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginTotpRequest) ProtoMessage() {}
+
+func (x *BeginTotpRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginTotpRequest.ProtoReflect.Descriptor instead.
+func (*BeginTotpRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *BeginTotpRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+type BeginTotpResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Base32, to be typed into an app.
+	Secret string `protobuf:"bytes,1,opt,name=secret,proto3" json:"secret,omitempty"`
+	// otpauth://…: the same for a QR code. SHA-1, 6 digits, 30 s.
+	Uri           string `protobuf:"bytes,2,opt,name=uri,proto3" json:"uri,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginTotpResponse) Reset() {
+	*x = BeginTotpResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginTotpResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginTotpResponse) ProtoMessage() {}
+
+func (x *BeginTotpResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginTotpResponse.ProtoReflect.Descriptor instead.
+func (*BeginTotpResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *BeginTotpResponse) GetSecret() string {
+	if x != nil {
+		return x.Secret
+	}
+	return ""
+}
+
+func (x *BeginTotpResponse) GetUri() string {
+	if x != nil {
+		return x.Uri
+	}
+	return ""
+}
+
+type ConfirmTotpRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 6 digits of the app.
+	Code          string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfirmTotpRequest) Reset() {
+	*x = ConfirmTotpRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmTotpRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmTotpRequest) ProtoMessage() {}
+
+func (x *ConfirmTotpRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmTotpRequest.ProtoReflect.Descriptor instead.
+func (*ConfirmTotpRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ConfirmTotpRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type ConfirmTotpResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 10 codes, each good once in the place of one of the app's.
+	RecoveryCodes []string `protobuf:"bytes,1,rep,name=recovery_codes,json=recoveryCodes,proto3" json:"recovery_codes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfirmTotpResponse) Reset() {
+	*x = ConfirmTotpResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmTotpResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmTotpResponse) ProtoMessage() {}
+
+func (x *ConfirmTotpResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmTotpResponse.ProtoReflect.Descriptor instead.
+func (*ConfirmTotpResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ConfirmTotpResponse) GetRecoveryCodes() []string {
+	if x != nil {
+		return x.RecoveryCodes
+	}
+	return nil
+}
+
+type DisableTotpRequest struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Password string                 `protobuf:"bytes,1,opt,name=password,proto3" json:"password,omitempty"`
+	// As in LoginWithCodeRequest.
+	Code          string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisableTotpRequest) Reset() {
+	*x = DisableTotpRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisableTotpRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisableTotpRequest) ProtoMessage() {}
+
+func (x *DisableTotpRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisableTotpRequest.ProtoReflect.Descriptor instead.
+func (*DisableTotpRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *DisableTotpRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+func (x *DisableTotpRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type DisableTotpResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DisableTotpResponse) Reset() {
+	*x = DisableTotpResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DisableTotpResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DisableTotpResponse) ProtoMessage() {}
+
+func (x *DisableTotpResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DisableTotpResponse.ProtoReflect.Descriptor instead.
+func (*DisableTotpResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{25}
+}
+
+type NewRecoveryCodesRequest struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Password string                 `protobuf:"bytes,1,opt,name=password,proto3" json:"password,omitempty"`
+	// As in LoginWithCodeRequest.
+	Code          string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NewRecoveryCodesRequest) Reset() {
+	*x = NewRecoveryCodesRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NewRecoveryCodesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NewRecoveryCodesRequest) ProtoMessage() {}
+
+func (x *NewRecoveryCodesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NewRecoveryCodesRequest.ProtoReflect.Descriptor instead.
+func (*NewRecoveryCodesRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *NewRecoveryCodesRequest) GetPassword() string {
+	if x != nil {
+		return x.Password
+	}
+	return ""
+}
+
+func (x *NewRecoveryCodesRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+type NewRecoveryCodesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	RecoveryCodes []string               `protobuf:"bytes,1,rep,name=recovery_codes,json=recoveryCodes,proto3" json:"recovery_codes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *NewRecoveryCodesResponse) Reset() {
+	*x = NewRecoveryCodesResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *NewRecoveryCodesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*NewRecoveryCodesResponse) ProtoMessage() {}
+
+func (x *NewRecoveryCodesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use NewRecoveryCodesResponse.ProtoReflect.Descriptor instead.
+func (*NewRecoveryCodesResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *NewRecoveryCodesResponse) GetRecoveryCodes() []string {
+	if x != nil {
+		return x.RecoveryCodes
+	}
+	return nil
+}
+
+type ResetPasswordRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Of the link.
+	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	// 8 to 200 characters.
+	NewPassword   string `protobuf:"bytes,2,opt,name=new_password,json=newPassword,proto3" json:"new_password,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResetPasswordRequest) Reset() {
+	*x = ResetPasswordRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResetPasswordRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResetPasswordRequest) ProtoMessage() {}
+
+func (x *ResetPasswordRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResetPasswordRequest.ProtoReflect.Descriptor instead.
+func (*ResetPasswordRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ResetPasswordRequest) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *ResetPasswordRequest) GetNewPassword() string {
+	if x != nil {
+		return x.NewPassword
+	}
+	return ""
+}
+
+type ResetPasswordResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResetPasswordResponse) Reset() {
+	*x = ResetPasswordResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResetPasswordResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResetPasswordResponse) ProtoMessage() {}
+
+func (x *ResetPasswordResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResetPasswordResponse.ProtoReflect.Descriptor instead.
+func (*ResetPasswordResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{29}
+}
+
 type User struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -1247,7 +1933,7 @@ type User struct {
 
 func (x *User) Reset() {
 	*x = User{}
-	mi := &file_skein_v1_services_proto_msgTypes[16]
+	mi := &file_skein_v1_services_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1259,7 +1945,7 @@ func (x *User) String() string {
 func (*User) ProtoMessage() {}
 
 func (x *User) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[16]
+	mi := &file_skein_v1_services_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1272,7 +1958,7 @@ func (x *User) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use User.ProtoReflect.Descriptor instead.
 func (*User) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{16}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *User) GetId() string {
@@ -1326,7 +2012,7 @@ type GetUsersRequest struct {
 
 func (x *GetUsersRequest) Reset() {
 	*x = GetUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[17]
+	mi := &file_skein_v1_services_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +2024,7 @@ func (x *GetUsersRequest) String() string {
 func (*GetUsersRequest) ProtoMessage() {}
 
 func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[17]
+	mi := &file_skein_v1_services_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +2037,7 @@ func (x *GetUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersRequest.ProtoReflect.Descriptor instead.
 func (*GetUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{17}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetUsersRequest) GetIds() []string {
@@ -1370,7 +2056,7 @@ type GetUsersResponse struct {
 
 func (x *GetUsersResponse) Reset() {
 	*x = GetUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[18]
+	mi := &file_skein_v1_services_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1382,7 +2068,7 @@ func (x *GetUsersResponse) String() string {
 func (*GetUsersResponse) ProtoMessage() {}
 
 func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[18]
+	mi := &file_skein_v1_services_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1395,7 +2081,7 @@ func (x *GetUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetUsersResponse.ProtoReflect.Descriptor instead.
 func (*GetUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{18}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *GetUsersResponse) GetUsers() []*User {
@@ -1414,7 +2100,7 @@ type FindUserRequest struct {
 
 func (x *FindUserRequest) Reset() {
 	*x = FindUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[19]
+	mi := &file_skein_v1_services_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1426,7 +2112,7 @@ func (x *FindUserRequest) String() string {
 func (*FindUserRequest) ProtoMessage() {}
 
 func (x *FindUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[19]
+	mi := &file_skein_v1_services_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1439,7 +2125,7 @@ func (x *FindUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUserRequest.ProtoReflect.Descriptor instead.
 func (*FindUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{19}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *FindUserRequest) GetUsername() string {
@@ -1458,7 +2144,7 @@ type FindUserResponse struct {
 
 func (x *FindUserResponse) Reset() {
 	*x = FindUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[20]
+	mi := &file_skein_v1_services_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1470,7 +2156,7 @@ func (x *FindUserResponse) String() string {
 func (*FindUserResponse) ProtoMessage() {}
 
 func (x *FindUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[20]
+	mi := &file_skein_v1_services_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1483,7 +2169,7 @@ func (x *FindUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FindUserResponse.ProtoReflect.Descriptor instead.
 func (*FindUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{20}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *FindUserResponse) GetUser() *User {
@@ -1506,7 +2192,7 @@ type SearchUsersRequest struct {
 
 func (x *SearchUsersRequest) Reset() {
 	*x = SearchUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[21]
+	mi := &file_skein_v1_services_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1518,7 +2204,7 @@ func (x *SearchUsersRequest) String() string {
 func (*SearchUsersRequest) ProtoMessage() {}
 
 func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[21]
+	mi := &file_skein_v1_services_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1531,7 +2217,7 @@ func (x *SearchUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersRequest.ProtoReflect.Descriptor instead.
 func (*SearchUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{21}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SearchUsersRequest) GetPrefix() string {
@@ -1566,7 +2252,7 @@ type SearchUsersResponse struct {
 
 func (x *SearchUsersResponse) Reset() {
 	*x = SearchUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[22]
+	mi := &file_skein_v1_services_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1578,7 +2264,7 @@ func (x *SearchUsersResponse) String() string {
 func (*SearchUsersResponse) ProtoMessage() {}
 
 func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[22]
+	mi := &file_skein_v1_services_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1591,7 +2277,7 @@ func (x *SearchUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchUsersResponse.ProtoReflect.Descriptor instead.
 func (*SearchUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{22}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SearchUsersResponse) GetUsers() []*User {
@@ -1628,7 +2314,7 @@ type UpdateProfileRequest struct {
 
 func (x *UpdateProfileRequest) Reset() {
 	*x = UpdateProfileRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[23]
+	mi := &file_skein_v1_services_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1640,7 +2326,7 @@ func (x *UpdateProfileRequest) String() string {
 func (*UpdateProfileRequest) ProtoMessage() {}
 
 func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[23]
+	mi := &file_skein_v1_services_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1653,7 +2339,7 @@ func (x *UpdateProfileRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileRequest.ProtoReflect.Descriptor instead.
 func (*UpdateProfileRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{23}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *UpdateProfileRequest) GetDisplayName() string {
@@ -1733,7 +2419,7 @@ type UpdateProfileResponse struct {
 
 func (x *UpdateProfileResponse) Reset() {
 	*x = UpdateProfileResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[24]
+	mi := &file_skein_v1_services_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1745,7 +2431,7 @@ func (x *UpdateProfileResponse) String() string {
 func (*UpdateProfileResponse) ProtoMessage() {}
 
 func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[24]
+	mi := &file_skein_v1_services_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1758,7 +2444,7 @@ func (x *UpdateProfileResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateProfileResponse.ProtoReflect.Descriptor instead.
 func (*UpdateProfileResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{24}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *UpdateProfileResponse) GetUser() *User {
@@ -1822,7 +2508,7 @@ type Contact struct {
 
 func (x *Contact) Reset() {
 	*x = Contact{}
-	mi := &file_skein_v1_services_proto_msgTypes[25]
+	mi := &file_skein_v1_services_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1834,7 +2520,7 @@ func (x *Contact) String() string {
 func (*Contact) ProtoMessage() {}
 
 func (x *Contact) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[25]
+	mi := &file_skein_v1_services_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1847,7 +2533,7 @@ func (x *Contact) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Contact.ProtoReflect.Descriptor instead.
 func (*Contact) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{25}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Contact) GetUser() *User {
@@ -1917,7 +2603,7 @@ type RequestContactRequest struct {
 
 func (x *RequestContactRequest) Reset() {
 	*x = RequestContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[26]
+	mi := &file_skein_v1_services_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1929,7 +2615,7 @@ func (x *RequestContactRequest) String() string {
 func (*RequestContactRequest) ProtoMessage() {}
 
 func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[26]
+	mi := &file_skein_v1_services_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1942,7 +2628,7 @@ func (x *RequestContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactRequest.ProtoReflect.Descriptor instead.
 func (*RequestContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{26}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RequestContactRequest) GetUser() string {
@@ -1968,7 +2654,7 @@ type RequestContactResponse struct {
 
 func (x *RequestContactResponse) Reset() {
 	*x = RequestContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[27]
+	mi := &file_skein_v1_services_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1980,7 +2666,7 @@ func (x *RequestContactResponse) String() string {
 func (*RequestContactResponse) ProtoMessage() {}
 
 func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[27]
+	mi := &file_skein_v1_services_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1993,7 +2679,7 @@ func (x *RequestContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestContactResponse.ProtoReflect.Descriptor instead.
 func (*RequestContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{27}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RequestContactResponse) GetContact() *Contact {
@@ -2012,7 +2698,7 @@ type AcceptContactRequest struct {
 
 func (x *AcceptContactRequest) Reset() {
 	*x = AcceptContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[28]
+	mi := &file_skein_v1_services_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2024,7 +2710,7 @@ func (x *AcceptContactRequest) String() string {
 func (*AcceptContactRequest) ProtoMessage() {}
 
 func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[28]
+	mi := &file_skein_v1_services_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2037,7 +2723,7 @@ func (x *AcceptContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactRequest.ProtoReflect.Descriptor instead.
 func (*AcceptContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{28}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *AcceptContactRequest) GetUser() string {
@@ -2056,7 +2742,7 @@ type AcceptContactResponse struct {
 
 func (x *AcceptContactResponse) Reset() {
 	*x = AcceptContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[29]
+	mi := &file_skein_v1_services_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2068,7 +2754,7 @@ func (x *AcceptContactResponse) String() string {
 func (*AcceptContactResponse) ProtoMessage() {}
 
 func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[29]
+	mi := &file_skein_v1_services_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2081,7 +2767,7 @@ func (x *AcceptContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptContactResponse.ProtoReflect.Descriptor instead.
 func (*AcceptContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{29}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *AcceptContactResponse) GetContact() *Contact {
@@ -2100,7 +2786,7 @@ type RefuseContactRequest struct {
 
 func (x *RefuseContactRequest) Reset() {
 	*x = RefuseContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2112,7 +2798,7 @@ func (x *RefuseContactRequest) String() string {
 func (*RefuseContactRequest) ProtoMessage() {}
 
 func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[30]
+	mi := &file_skein_v1_services_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2125,7 +2811,7 @@ func (x *RefuseContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactRequest.ProtoReflect.Descriptor instead.
 func (*RefuseContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{30}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RefuseContactRequest) GetUser() string {
@@ -2143,7 +2829,7 @@ type RefuseContactResponse struct {
 
 func (x *RefuseContactResponse) Reset() {
 	*x = RefuseContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2155,7 +2841,7 @@ func (x *RefuseContactResponse) String() string {
 func (*RefuseContactResponse) ProtoMessage() {}
 
 func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[31]
+	mi := &file_skein_v1_services_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2168,7 +2854,7 @@ func (x *RefuseContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseContactResponse.ProtoReflect.Descriptor instead.
 func (*RefuseContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{31}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
 }
 
 type RemoveContactRequest struct {
@@ -2180,7 +2866,7 @@ type RemoveContactRequest struct {
 
 func (x *RemoveContactRequest) Reset() {
 	*x = RemoveContactRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2192,7 +2878,7 @@ func (x *RemoveContactRequest) String() string {
 func (*RemoveContactRequest) ProtoMessage() {}
 
 func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[32]
+	mi := &file_skein_v1_services_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2205,7 +2891,7 @@ func (x *RemoveContactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactRequest.ProtoReflect.Descriptor instead.
 func (*RemoveContactRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{32}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RemoveContactRequest) GetUser() string {
@@ -2223,7 +2909,7 @@ type RemoveContactResponse struct {
 
 func (x *RemoveContactResponse) Reset() {
 	*x = RemoveContactResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2235,7 +2921,7 @@ func (x *RemoveContactResponse) String() string {
 func (*RemoveContactResponse) ProtoMessage() {}
 
 func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[33]
+	mi := &file_skein_v1_services_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2248,7 +2934,7 @@ func (x *RemoveContactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveContactResponse.ProtoReflect.Descriptor instead.
 func (*RemoveContactResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{33}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
 }
 
 type BlockUserRequest struct {
@@ -2260,7 +2946,7 @@ type BlockUserRequest struct {
 
 func (x *BlockUserRequest) Reset() {
 	*x = BlockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2272,7 +2958,7 @@ func (x *BlockUserRequest) String() string {
 func (*BlockUserRequest) ProtoMessage() {}
 
 func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[34]
+	mi := &file_skein_v1_services_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2285,7 +2971,7 @@ func (x *BlockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserRequest.ProtoReflect.Descriptor instead.
 func (*BlockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{34}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *BlockUserRequest) GetUser() string {
@@ -2303,7 +2989,7 @@ type BlockUserResponse struct {
 
 func (x *BlockUserResponse) Reset() {
 	*x = BlockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2315,7 +3001,7 @@ func (x *BlockUserResponse) String() string {
 func (*BlockUserResponse) ProtoMessage() {}
 
 func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[35]
+	mi := &file_skein_v1_services_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2328,7 +3014,7 @@ func (x *BlockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BlockUserResponse.ProtoReflect.Descriptor instead.
 func (*BlockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{35}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
 }
 
 type UnblockUserRequest struct {
@@ -2340,7 +3026,7 @@ type UnblockUserRequest struct {
 
 func (x *UnblockUserRequest) Reset() {
 	*x = UnblockUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2352,7 +3038,7 @@ func (x *UnblockUserRequest) String() string {
 func (*UnblockUserRequest) ProtoMessage() {}
 
 func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[36]
+	mi := &file_skein_v1_services_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2365,7 +3051,7 @@ func (x *UnblockUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserRequest.ProtoReflect.Descriptor instead.
 func (*UnblockUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{36}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *UnblockUserRequest) GetUser() string {
@@ -2383,7 +3069,7 @@ type UnblockUserResponse struct {
 
 func (x *UnblockUserResponse) Reset() {
 	*x = UnblockUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2395,7 +3081,7 @@ func (x *UnblockUserResponse) String() string {
 func (*UnblockUserResponse) ProtoMessage() {}
 
 func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[37]
+	mi := &file_skein_v1_services_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2408,7 +3094,7 @@ func (x *UnblockUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnblockUserResponse.ProtoReflect.Descriptor instead.
 func (*UnblockUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{37}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
 }
 
 type SetRemarkRequest struct {
@@ -2421,7 +3107,7 @@ type SetRemarkRequest struct {
 
 func (x *SetRemarkRequest) Reset() {
 	*x = SetRemarkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2433,7 +3119,7 @@ func (x *SetRemarkRequest) String() string {
 func (*SetRemarkRequest) ProtoMessage() {}
 
 func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[38]
+	mi := &file_skein_v1_services_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +3132,7 @@ func (x *SetRemarkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkRequest.ProtoReflect.Descriptor instead.
 func (*SetRemarkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{38}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SetRemarkRequest) GetUser() string {
@@ -2471,7 +3157,7 @@ type SetRemarkResponse struct {
 
 func (x *SetRemarkResponse) Reset() {
 	*x = SetRemarkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2483,7 +3169,7 @@ func (x *SetRemarkResponse) String() string {
 func (*SetRemarkResponse) ProtoMessage() {}
 
 func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[39]
+	mi := &file_skein_v1_services_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2496,7 +3182,7 @@ func (x *SetRemarkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRemarkResponse.ProtoReflect.Descriptor instead.
 func (*SetRemarkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{39}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
 }
 
 type SetTagsRequest struct {
@@ -2510,7 +3196,7 @@ type SetTagsRequest struct {
 
 func (x *SetTagsRequest) Reset() {
 	*x = SetTagsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2522,7 +3208,7 @@ func (x *SetTagsRequest) String() string {
 func (*SetTagsRequest) ProtoMessage() {}
 
 func (x *SetTagsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[40]
+	mi := &file_skein_v1_services_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2535,7 +3221,7 @@ func (x *SetTagsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTagsRequest.ProtoReflect.Descriptor instead.
 func (*SetTagsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{40}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SetTagsRequest) GetUser() string {
@@ -2560,7 +3246,7 @@ type SetTagsResponse struct {
 
 func (x *SetTagsResponse) Reset() {
 	*x = SetTagsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2572,7 +3258,7 @@ func (x *SetTagsResponse) String() string {
 func (*SetTagsResponse) ProtoMessage() {}
 
 func (x *SetTagsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[41]
+	mi := &file_skein_v1_services_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2585,7 +3271,7 @@ func (x *SetTagsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetTagsResponse.ProtoReflect.Descriptor instead.
 func (*SetTagsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{41}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
 }
 
 type ListContactsRequest struct {
@@ -2601,7 +3287,7 @@ type ListContactsRequest struct {
 
 func (x *ListContactsRequest) Reset() {
 	*x = ListContactsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2613,7 +3299,7 @@ func (x *ListContactsRequest) String() string {
 func (*ListContactsRequest) ProtoMessage() {}
 
 func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[42]
+	mi := &file_skein_v1_services_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2626,7 +3312,7 @@ func (x *ListContactsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsRequest.ProtoReflect.Descriptor instead.
 func (*ListContactsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{42}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *ListContactsRequest) GetLimit() uint32 {
@@ -2664,7 +3350,7 @@ type ListContactsResponse struct {
 
 func (x *ListContactsResponse) Reset() {
 	*x = ListContactsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2676,7 +3362,7 @@ func (x *ListContactsResponse) String() string {
 func (*ListContactsResponse) ProtoMessage() {}
 
 func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[43]
+	mi := &file_skein_v1_services_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2689,7 +3375,7 @@ func (x *ListContactsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListContactsResponse.ProtoReflect.Descriptor instead.
 func (*ListContactsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{43}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *ListContactsResponse) GetContacts() []*Contact {
@@ -2760,7 +3446,7 @@ type Group struct {
 
 func (x *Group) Reset() {
 	*x = Group{}
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2772,7 +3458,7 @@ func (x *Group) String() string {
 func (*Group) ProtoMessage() {}
 
 func (x *Group) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[44]
+	mi := &file_skein_v1_services_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2785,7 +3471,7 @@ func (x *Group) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Group.ProtoReflect.Descriptor instead.
 func (*Group) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{44}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Group) GetConversation() string {
@@ -2928,7 +3614,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2940,7 +3626,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[45]
+	mi := &file_skein_v1_services_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2953,7 +3639,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{45}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Member) GetUser() string {
@@ -3005,7 +3691,7 @@ type CreateGroupRequest struct {
 
 func (x *CreateGroupRequest) Reset() {
 	*x = CreateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3017,7 +3703,7 @@ func (x *CreateGroupRequest) String() string {
 func (*CreateGroupRequest) ProtoMessage() {}
 
 func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[46]
+	mi := &file_skein_v1_services_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3030,7 +3716,7 @@ func (x *CreateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{46}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *CreateGroupRequest) GetName() string {
@@ -3065,7 +3751,7 @@ type CreateGroupResponse struct {
 
 func (x *CreateGroupResponse) Reset() {
 	*x = CreateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3077,7 +3763,7 @@ func (x *CreateGroupResponse) String() string {
 func (*CreateGroupResponse) ProtoMessage() {}
 
 func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[47]
+	mi := &file_skein_v1_services_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3090,7 +3776,7 @@ func (x *CreateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{47}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *CreateGroupResponse) GetGroup() *Group {
@@ -3116,7 +3802,7 @@ type GetGroupRequest struct {
 
 func (x *GetGroupRequest) Reset() {
 	*x = GetGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3128,7 +3814,7 @@ func (x *GetGroupRequest) String() string {
 func (*GetGroupRequest) ProtoMessage() {}
 
 func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[48]
+	mi := &file_skein_v1_services_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3141,7 +3827,7 @@ func (x *GetGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupRequest.ProtoReflect.Descriptor instead.
 func (*GetGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{48}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *GetGroupRequest) GetConversation() string {
@@ -3160,7 +3846,7 @@ type GetGroupResponse struct {
 
 func (x *GetGroupResponse) Reset() {
 	*x = GetGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3172,7 +3858,7 @@ func (x *GetGroupResponse) String() string {
 func (*GetGroupResponse) ProtoMessage() {}
 
 func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[49]
+	mi := &file_skein_v1_services_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3185,7 +3871,7 @@ func (x *GetGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetGroupResponse.ProtoReflect.Descriptor instead.
 func (*GetGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{49}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *GetGroupResponse) GetGroup() *Group {
@@ -3205,7 +3891,7 @@ type RenameGroupRequest struct {
 
 func (x *RenameGroupRequest) Reset() {
 	*x = RenameGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3217,7 +3903,7 @@ func (x *RenameGroupRequest) String() string {
 func (*RenameGroupRequest) ProtoMessage() {}
 
 func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[50]
+	mi := &file_skein_v1_services_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3230,7 +3916,7 @@ func (x *RenameGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupRequest.ProtoReflect.Descriptor instead.
 func (*RenameGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{50}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *RenameGroupRequest) GetConversation() string {
@@ -3256,7 +3942,7 @@ type RenameGroupResponse struct {
 
 func (x *RenameGroupResponse) Reset() {
 	*x = RenameGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3268,7 +3954,7 @@ func (x *RenameGroupResponse) String() string {
 func (*RenameGroupResponse) ProtoMessage() {}
 
 func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[51]
+	mi := &file_skein_v1_services_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3281,7 +3967,7 @@ func (x *RenameGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenameGroupResponse.ProtoReflect.Descriptor instead.
 func (*RenameGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{51}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *RenameGroupResponse) GetGroup() *Group {
@@ -3314,7 +4000,7 @@ type UpdateGroupRequest struct {
 
 func (x *UpdateGroupRequest) Reset() {
 	*x = UpdateGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3326,7 +4012,7 @@ func (x *UpdateGroupRequest) String() string {
 func (*UpdateGroupRequest) ProtoMessage() {}
 
 func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[52]
+	mi := &file_skein_v1_services_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3339,7 +4025,7 @@ func (x *UpdateGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupRequest.ProtoReflect.Descriptor instead.
 func (*UpdateGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{52}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *UpdateGroupRequest) GetConversation() string {
@@ -3442,7 +4128,7 @@ type UpdateGroupResponse struct {
 
 func (x *UpdateGroupResponse) Reset() {
 	*x = UpdateGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3454,7 +4140,7 @@ func (x *UpdateGroupResponse) String() string {
 func (*UpdateGroupResponse) ProtoMessage() {}
 
 func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[53]
+	mi := &file_skein_v1_services_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3467,7 +4153,7 @@ func (x *UpdateGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateGroupResponse.ProtoReflect.Descriptor instead.
 func (*UpdateGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{53}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *UpdateGroupResponse) GetGroup() *Group {
@@ -3494,7 +4180,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3506,7 +4192,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[54]
+	mi := &file_skein_v1_services_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3519,7 +4205,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{54}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListMembersRequest) GetConversation() string {
@@ -3567,7 +4253,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3579,7 +4265,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[55]
+	mi := &file_skein_v1_services_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3592,7 +4278,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{55}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
@@ -3619,7 +4305,7 @@ type AddMembersRequest struct {
 
 func (x *AddMembersRequest) Reset() {
 	*x = AddMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3631,7 +4317,7 @@ func (x *AddMembersRequest) String() string {
 func (*AddMembersRequest) ProtoMessage() {}
 
 func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[56]
+	mi := &file_skein_v1_services_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3644,7 +4330,7 @@ func (x *AddMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersRequest.ProtoReflect.Descriptor instead.
 func (*AddMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{56}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *AddMembersRequest) GetConversation() string {
@@ -3673,7 +4359,7 @@ type AddMembersResponse struct {
 
 func (x *AddMembersResponse) Reset() {
 	*x = AddMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3685,7 +4371,7 @@ func (x *AddMembersResponse) String() string {
 func (*AddMembersResponse) ProtoMessage() {}
 
 func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[57]
+	mi := &file_skein_v1_services_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3698,7 +4384,7 @@ func (x *AddMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMembersResponse.ProtoReflect.Descriptor instead.
 func (*AddMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{57}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *AddMembersResponse) GetAdded() []string {
@@ -3725,7 +4411,7 @@ type RemoveMembersRequest struct {
 
 func (x *RemoveMembersRequest) Reset() {
 	*x = RemoveMembersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3737,7 +4423,7 @@ func (x *RemoveMembersRequest) String() string {
 func (*RemoveMembersRequest) ProtoMessage() {}
 
 func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[58]
+	mi := &file_skein_v1_services_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3750,7 +4436,7 @@ func (x *RemoveMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMembersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{58}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *RemoveMembersRequest) GetConversation() string {
@@ -3776,7 +4462,7 @@ type RemoveMembersResponse struct {
 
 func (x *RemoveMembersResponse) Reset() {
 	*x = RemoveMembersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3788,7 +4474,7 @@ func (x *RemoveMembersResponse) String() string {
 func (*RemoveMembersResponse) ProtoMessage() {}
 
 func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[59]
+	mi := &file_skein_v1_services_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3801,7 +4487,7 @@ func (x *RemoveMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMembersResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMembersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{59}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *RemoveMembersResponse) GetRemoved() []string {
@@ -3820,7 +4506,7 @@ type LeaveGroupRequest struct {
 
 func (x *LeaveGroupRequest) Reset() {
 	*x = LeaveGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3832,7 +4518,7 @@ func (x *LeaveGroupRequest) String() string {
 func (*LeaveGroupRequest) ProtoMessage() {}
 
 func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[60]
+	mi := &file_skein_v1_services_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3845,7 +4531,7 @@ func (x *LeaveGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupRequest.ProtoReflect.Descriptor instead.
 func (*LeaveGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{60}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *LeaveGroupRequest) GetConversation() string {
@@ -3863,7 +4549,7 @@ type LeaveGroupResponse struct {
 
 func (x *LeaveGroupResponse) Reset() {
 	*x = LeaveGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3875,7 +4561,7 @@ func (x *LeaveGroupResponse) String() string {
 func (*LeaveGroupResponse) ProtoMessage() {}
 
 func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[61]
+	mi := &file_skein_v1_services_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3888,7 +4574,7 @@ func (x *LeaveGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveGroupResponse.ProtoReflect.Descriptor instead.
 func (*LeaveGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{61}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
 }
 
 type DismissGroupRequest struct {
@@ -3900,7 +4586,7 @@ type DismissGroupRequest struct {
 
 func (x *DismissGroupRequest) Reset() {
 	*x = DismissGroupRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3912,7 +4598,7 @@ func (x *DismissGroupRequest) String() string {
 func (*DismissGroupRequest) ProtoMessage() {}
 
 func (x *DismissGroupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[62]
+	mi := &file_skein_v1_services_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3925,7 +4611,7 @@ func (x *DismissGroupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DismissGroupRequest.ProtoReflect.Descriptor instead.
 func (*DismissGroupRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{62}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *DismissGroupRequest) GetConversation() string {
@@ -3943,7 +4629,7 @@ type DismissGroupResponse struct {
 
 func (x *DismissGroupResponse) Reset() {
 	*x = DismissGroupResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3955,7 +4641,7 @@ func (x *DismissGroupResponse) String() string {
 func (*DismissGroupResponse) ProtoMessage() {}
 
 func (x *DismissGroupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[63]
+	mi := &file_skein_v1_services_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3968,7 +4654,7 @@ func (x *DismissGroupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DismissGroupResponse.ProtoReflect.Descriptor instead.
 func (*DismissGroupResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{63}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
 }
 
 type SetNicknameRequest struct {
@@ -3984,7 +4670,7 @@ type SetNicknameRequest struct {
 
 func (x *SetNicknameRequest) Reset() {
 	*x = SetNicknameRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3996,7 +4682,7 @@ func (x *SetNicknameRequest) String() string {
 func (*SetNicknameRequest) ProtoMessage() {}
 
 func (x *SetNicknameRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[64]
+	mi := &file_skein_v1_services_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4009,7 +4695,7 @@ func (x *SetNicknameRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNicknameRequest.ProtoReflect.Descriptor instead.
 func (*SetNicknameRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{64}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *SetNicknameRequest) GetConversation() string {
@@ -4041,7 +4727,7 @@ type SetNicknameResponse struct {
 
 func (x *SetNicknameResponse) Reset() {
 	*x = SetNicknameResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4053,7 +4739,7 @@ func (x *SetNicknameResponse) String() string {
 func (*SetNicknameResponse) ProtoMessage() {}
 
 func (x *SetNicknameResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[65]
+	mi := &file_skein_v1_services_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4066,7 +4752,7 @@ func (x *SetNicknameResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetNicknameResponse.ProtoReflect.Descriptor instead.
 func (*SetNicknameResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{65}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
 }
 
 type SetRoleRequest struct {
@@ -4080,7 +4766,7 @@ type SetRoleRequest struct {
 
 func (x *SetRoleRequest) Reset() {
 	*x = SetRoleRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4092,7 +4778,7 @@ func (x *SetRoleRequest) String() string {
 func (*SetRoleRequest) ProtoMessage() {}
 
 func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[66]
+	mi := &file_skein_v1_services_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4105,7 +4791,7 @@ func (x *SetRoleRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleRequest.ProtoReflect.Descriptor instead.
 func (*SetRoleRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{66}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SetRoleRequest) GetConversation() string {
@@ -4137,7 +4823,7 @@ type SetRoleResponse struct {
 
 func (x *SetRoleResponse) Reset() {
 	*x = SetRoleResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4149,7 +4835,7 @@ func (x *SetRoleResponse) String() string {
 func (*SetRoleResponse) ProtoMessage() {}
 
 func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[67]
+	mi := &file_skein_v1_services_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4162,7 +4848,7 @@ func (x *SetRoleResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRoleResponse.ProtoReflect.Descriptor instead.
 func (*SetRoleResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{67}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
 }
 
 type TransferOwnershipRequest struct {
@@ -4175,7 +4861,7 @@ type TransferOwnershipRequest struct {
 
 func (x *TransferOwnershipRequest) Reset() {
 	*x = TransferOwnershipRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4187,7 +4873,7 @@ func (x *TransferOwnershipRequest) String() string {
 func (*TransferOwnershipRequest) ProtoMessage() {}
 
 func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[68]
+	mi := &file_skein_v1_services_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4200,7 +4886,7 @@ func (x *TransferOwnershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{68}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *TransferOwnershipRequest) GetConversation() string {
@@ -4225,7 +4911,7 @@ type TransferOwnershipResponse struct {
 
 func (x *TransferOwnershipResponse) Reset() {
 	*x = TransferOwnershipResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4237,7 +4923,7 @@ func (x *TransferOwnershipResponse) String() string {
 func (*TransferOwnershipResponse) ProtoMessage() {}
 
 func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[69]
+	mi := &file_skein_v1_services_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4250,7 +4936,7 @@ func (x *TransferOwnershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferOwnershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferOwnershipResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{69}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
 }
 
 type MuteMemberRequest struct {
@@ -4265,7 +4951,7 @@ type MuteMemberRequest struct {
 
 func (x *MuteMemberRequest) Reset() {
 	*x = MuteMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4277,7 +4963,7 @@ func (x *MuteMemberRequest) String() string {
 func (*MuteMemberRequest) ProtoMessage() {}
 
 func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[70]
+	mi := &file_skein_v1_services_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4290,7 +4976,7 @@ func (x *MuteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberRequest.ProtoReflect.Descriptor instead.
 func (*MuteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{70}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *MuteMemberRequest) GetConversation() string {
@@ -4322,7 +5008,7 @@ type MuteMemberResponse struct {
 
 func (x *MuteMemberResponse) Reset() {
 	*x = MuteMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4334,7 +5020,7 @@ func (x *MuteMemberResponse) String() string {
 func (*MuteMemberResponse) ProtoMessage() {}
 
 func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[71]
+	mi := &file_skein_v1_services_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4347,7 +5033,7 @@ func (x *MuteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MuteMemberResponse.ProtoReflect.Descriptor instead.
 func (*MuteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{71}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
 }
 
 type Ban struct {
@@ -4365,7 +5051,7 @@ type Ban struct {
 
 func (x *Ban) Reset() {
 	*x = Ban{}
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4377,7 +5063,7 @@ func (x *Ban) String() string {
 func (*Ban) ProtoMessage() {}
 
 func (x *Ban) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[72]
+	mi := &file_skein_v1_services_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4390,7 +5076,7 @@ func (x *Ban) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ban.ProtoReflect.Descriptor instead.
 func (*Ban) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{72}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Ban) GetUser() string {
@@ -4442,7 +5128,7 @@ type BanMemberRequest struct {
 
 func (x *BanMemberRequest) Reset() {
 	*x = BanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4454,7 +5140,7 @@ func (x *BanMemberRequest) String() string {
 func (*BanMemberRequest) ProtoMessage() {}
 
 func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[73]
+	mi := &file_skein_v1_services_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4467,7 +5153,7 @@ func (x *BanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberRequest.ProtoReflect.Descriptor instead.
 func (*BanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{73}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *BanMemberRequest) GetConversation() string {
@@ -4506,7 +5192,7 @@ type BanMemberResponse struct {
 
 func (x *BanMemberResponse) Reset() {
 	*x = BanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4518,7 +5204,7 @@ func (x *BanMemberResponse) String() string {
 func (*BanMemberResponse) ProtoMessage() {}
 
 func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[74]
+	mi := &file_skein_v1_services_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4531,7 +5217,7 @@ func (x *BanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BanMemberResponse.ProtoReflect.Descriptor instead.
 func (*BanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{74}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
 }
 
 type UnbanMemberRequest struct {
@@ -4544,7 +5230,7 @@ type UnbanMemberRequest struct {
 
 func (x *UnbanMemberRequest) Reset() {
 	*x = UnbanMemberRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4556,7 +5242,7 @@ func (x *UnbanMemberRequest) String() string {
 func (*UnbanMemberRequest) ProtoMessage() {}
 
 func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[75]
+	mi := &file_skein_v1_services_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4569,7 +5255,7 @@ func (x *UnbanMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberRequest.ProtoReflect.Descriptor instead.
 func (*UnbanMemberRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{75}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *UnbanMemberRequest) GetConversation() string {
@@ -4594,7 +5280,7 @@ type UnbanMemberResponse struct {
 
 func (x *UnbanMemberResponse) Reset() {
 	*x = UnbanMemberResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4606,7 +5292,7 @@ func (x *UnbanMemberResponse) String() string {
 func (*UnbanMemberResponse) ProtoMessage() {}
 
 func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[76]
+	mi := &file_skein_v1_services_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4619,7 +5305,7 @@ func (x *UnbanMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UnbanMemberResponse.ProtoReflect.Descriptor instead.
 func (*UnbanMemberResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{76}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
 }
 
 type ListBansRequest struct {
@@ -4634,7 +5320,7 @@ type ListBansRequest struct {
 
 func (x *ListBansRequest) Reset() {
 	*x = ListBansRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4646,7 +5332,7 @@ func (x *ListBansRequest) String() string {
 func (*ListBansRequest) ProtoMessage() {}
 
 func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[77]
+	mi := &file_skein_v1_services_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4659,7 +5345,7 @@ func (x *ListBansRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansRequest.ProtoReflect.Descriptor instead.
 func (*ListBansRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{77}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ListBansRequest) GetConversation() string {
@@ -4693,7 +5379,7 @@ type ListBansResponse struct {
 
 func (x *ListBansResponse) Reset() {
 	*x = ListBansResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4705,7 +5391,7 @@ func (x *ListBansResponse) String() string {
 func (*ListBansResponse) ProtoMessage() {}
 
 func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[78]
+	mi := &file_skein_v1_services_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4718,7 +5404,7 @@ func (x *ListBansResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBansResponse.ProtoReflect.Descriptor instead.
 func (*ListBansResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{78}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ListBansResponse) GetBans() []*Ban {
@@ -4753,7 +5439,7 @@ type Invitation struct {
 
 func (x *Invitation) Reset() {
 	*x = Invitation{}
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4765,7 +5451,7 @@ func (x *Invitation) String() string {
 func (*Invitation) ProtoMessage() {}
 
 func (x *Invitation) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[79]
+	mi := &file_skein_v1_services_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4778,7 +5464,7 @@ func (x *Invitation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Invitation.ProtoReflect.Descriptor instead.
 func (*Invitation) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{79}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Invitation) GetConversation() string {
@@ -4841,7 +5527,7 @@ type ListInvitationsRequest struct {
 
 func (x *ListInvitationsRequest) Reset() {
 	*x = ListInvitationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4853,7 +5539,7 @@ func (x *ListInvitationsRequest) String() string {
 func (*ListInvitationsRequest) ProtoMessage() {}
 
 func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[80]
+	mi := &file_skein_v1_services_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4866,7 +5552,7 @@ func (x *ListInvitationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsRequest.ProtoReflect.Descriptor instead.
 func (*ListInvitationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{80}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ListInvitationsRequest) GetLimit() uint32 {
@@ -4893,7 +5579,7 @@ type ListInvitationsResponse struct {
 
 func (x *ListInvitationsResponse) Reset() {
 	*x = ListInvitationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4905,7 +5591,7 @@ func (x *ListInvitationsResponse) String() string {
 func (*ListInvitationsResponse) ProtoMessage() {}
 
 func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[81]
+	mi := &file_skein_v1_services_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4918,7 +5604,7 @@ func (x *ListInvitationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInvitationsResponse.ProtoReflect.Descriptor instead.
 func (*ListInvitationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{81}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ListInvitationsResponse) GetInvitations() []*Invitation {
@@ -4944,7 +5630,7 @@ type AcceptInvitationRequest struct {
 
 func (x *AcceptInvitationRequest) Reset() {
 	*x = AcceptInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4956,7 +5642,7 @@ func (x *AcceptInvitationRequest) String() string {
 func (*AcceptInvitationRequest) ProtoMessage() {}
 
 func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[82]
+	mi := &file_skein_v1_services_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4969,7 +5655,7 @@ func (x *AcceptInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationRequest.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{82}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *AcceptInvitationRequest) GetConversation() string {
@@ -4988,7 +5674,7 @@ type AcceptInvitationResponse struct {
 
 func (x *AcceptInvitationResponse) Reset() {
 	*x = AcceptInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5000,7 +5686,7 @@ func (x *AcceptInvitationResponse) String() string {
 func (*AcceptInvitationResponse) ProtoMessage() {}
 
 func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[83]
+	mi := &file_skein_v1_services_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5013,7 +5699,7 @@ func (x *AcceptInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcceptInvitationResponse.ProtoReflect.Descriptor instead.
 func (*AcceptInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{83}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *AcceptInvitationResponse) GetGroup() *Group {
@@ -5032,7 +5718,7 @@ type RefuseInvitationRequest struct {
 
 func (x *RefuseInvitationRequest) Reset() {
 	*x = RefuseInvitationRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5044,7 +5730,7 @@ func (x *RefuseInvitationRequest) String() string {
 func (*RefuseInvitationRequest) ProtoMessage() {}
 
 func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[84]
+	mi := &file_skein_v1_services_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5057,7 +5743,7 @@ func (x *RefuseInvitationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationRequest.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{84}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *RefuseInvitationRequest) GetConversation() string {
@@ -5075,7 +5761,7 @@ type RefuseInvitationResponse struct {
 
 func (x *RefuseInvitationResponse) Reset() {
 	*x = RefuseInvitationResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5087,7 +5773,7 @@ func (x *RefuseInvitationResponse) String() string {
 func (*RefuseInvitationResponse) ProtoMessage() {}
 
 func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[85]
+	mi := &file_skein_v1_services_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5100,7 +5786,7 @@ func (x *RefuseInvitationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseInvitationResponse.ProtoReflect.Descriptor instead.
 func (*RefuseInvitationResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{85}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
 }
 
 type InviteLink struct {
@@ -5123,7 +5809,7 @@ type InviteLink struct {
 
 func (x *InviteLink) Reset() {
 	*x = InviteLink{}
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5135,7 +5821,7 @@ func (x *InviteLink) String() string {
 func (*InviteLink) ProtoMessage() {}
 
 func (x *InviteLink) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[86]
+	mi := &file_skein_v1_services_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5148,7 +5834,7 @@ func (x *InviteLink) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InviteLink.ProtoReflect.Descriptor instead.
 func (*InviteLink) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{86}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *InviteLink) GetCode() string {
@@ -5213,7 +5899,7 @@ type CreateInviteLinkRequest struct {
 
 func (x *CreateInviteLinkRequest) Reset() {
 	*x = CreateInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5225,7 +5911,7 @@ func (x *CreateInviteLinkRequest) String() string {
 func (*CreateInviteLinkRequest) ProtoMessage() {}
 
 func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[87]
+	mi := &file_skein_v1_services_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5238,7 +5924,7 @@ func (x *CreateInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{87}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *CreateInviteLinkRequest) GetConversation() string {
@@ -5271,7 +5957,7 @@ type CreateInviteLinkResponse struct {
 
 func (x *CreateInviteLinkResponse) Reset() {
 	*x = CreateInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5283,7 +5969,7 @@ func (x *CreateInviteLinkResponse) String() string {
 func (*CreateInviteLinkResponse) ProtoMessage() {}
 
 func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[88]
+	mi := &file_skein_v1_services_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5296,7 +5982,7 @@ func (x *CreateInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*CreateInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{88}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *CreateInviteLinkResponse) GetLink() *InviteLink {
@@ -5318,7 +6004,7 @@ type ListInviteLinksRequest struct {
 
 func (x *ListInviteLinksRequest) Reset() {
 	*x = ListInviteLinksRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5330,7 +6016,7 @@ func (x *ListInviteLinksRequest) String() string {
 func (*ListInviteLinksRequest) ProtoMessage() {}
 
 func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[89]
+	mi := &file_skein_v1_services_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5343,7 +6029,7 @@ func (x *ListInviteLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{89}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ListInviteLinksRequest) GetConversation() string {
@@ -5377,7 +6063,7 @@ type ListInviteLinksResponse struct {
 
 func (x *ListInviteLinksResponse) Reset() {
 	*x = ListInviteLinksResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5389,7 +6075,7 @@ func (x *ListInviteLinksResponse) String() string {
 func (*ListInviteLinksResponse) ProtoMessage() {}
 
 func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[90]
+	mi := &file_skein_v1_services_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5402,7 +6088,7 @@ func (x *ListInviteLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListInviteLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListInviteLinksResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{90}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ListInviteLinksResponse) GetLinks() []*InviteLink {
@@ -5429,7 +6115,7 @@ type RevokeInviteLinkRequest struct {
 
 func (x *RevokeInviteLinkRequest) Reset() {
 	*x = RevokeInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5441,7 +6127,7 @@ func (x *RevokeInviteLinkRequest) String() string {
 func (*RevokeInviteLinkRequest) ProtoMessage() {}
 
 func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[91]
+	mi := &file_skein_v1_services_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5454,7 +6140,7 @@ func (x *RevokeInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{91}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *RevokeInviteLinkRequest) GetConversation() string {
@@ -5479,7 +6165,7 @@ type RevokeInviteLinkResponse struct {
 
 func (x *RevokeInviteLinkResponse) Reset() {
 	*x = RevokeInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5491,7 +6177,7 @@ func (x *RevokeInviteLinkResponse) String() string {
 func (*RevokeInviteLinkResponse) ProtoMessage() {}
 
 func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[92]
+	mi := &file_skein_v1_services_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5504,7 +6190,7 @@ func (x *RevokeInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*RevokeInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{92}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
 }
 
 type GetInviteLinkRequest struct {
@@ -5516,7 +6202,7 @@ type GetInviteLinkRequest struct {
 
 func (x *GetInviteLinkRequest) Reset() {
 	*x = GetInviteLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5528,7 +6214,7 @@ func (x *GetInviteLinkRequest) String() string {
 func (*GetInviteLinkRequest) ProtoMessage() {}
 
 func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[93]
+	mi := &file_skein_v1_services_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5541,7 +6227,7 @@ func (x *GetInviteLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkRequest.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{93}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *GetInviteLinkRequest) GetCode() string {
@@ -5565,7 +6251,7 @@ type GetInviteLinkResponse struct {
 
 func (x *GetInviteLinkResponse) Reset() {
 	*x = GetInviteLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5577,7 +6263,7 @@ func (x *GetInviteLinkResponse) String() string {
 func (*GetInviteLinkResponse) ProtoMessage() {}
 
 func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[94]
+	mi := &file_skein_v1_services_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5590,7 +6276,7 @@ func (x *GetInviteLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetInviteLinkResponse.ProtoReflect.Descriptor instead.
 func (*GetInviteLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{94}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *GetInviteLinkResponse) GetName() string {
@@ -5630,7 +6316,7 @@ type JoinByLinkRequest struct {
 
 func (x *JoinByLinkRequest) Reset() {
 	*x = JoinByLinkRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5642,7 +6328,7 @@ func (x *JoinByLinkRequest) String() string {
 func (*JoinByLinkRequest) ProtoMessage() {}
 
 func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[95]
+	mi := &file_skein_v1_services_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5655,7 +6341,7 @@ func (x *JoinByLinkRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkRequest.ProtoReflect.Descriptor instead.
 func (*JoinByLinkRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{95}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *JoinByLinkRequest) GetCode() string {
@@ -5674,7 +6360,7 @@ type JoinByLinkResponse struct {
 
 func (x *JoinByLinkResponse) Reset() {
 	*x = JoinByLinkResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5686,7 +6372,7 @@ func (x *JoinByLinkResponse) String() string {
 func (*JoinByLinkResponse) ProtoMessage() {}
 
 func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[96]
+	mi := &file_skein_v1_services_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5699,7 +6385,7 @@ func (x *JoinByLinkResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinByLinkResponse.ProtoReflect.Descriptor instead.
 func (*JoinByLinkResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{96}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *JoinByLinkResponse) GetGroup() *Group {
@@ -5722,7 +6408,7 @@ type JoinRequest struct {
 
 func (x *JoinRequest) Reset() {
 	*x = JoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5734,7 +6420,7 @@ func (x *JoinRequest) String() string {
 func (*JoinRequest) ProtoMessage() {}
 
 func (x *JoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[97]
+	mi := &file_skein_v1_services_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5747,7 +6433,7 @@ func (x *JoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinRequest.ProtoReflect.Descriptor instead.
 func (*JoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{97}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *JoinRequest) GetUser() string {
@@ -5789,7 +6475,7 @@ type RequestToJoinRequest struct {
 
 func (x *RequestToJoinRequest) Reset() {
 	*x = RequestToJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5801,7 +6487,7 @@ func (x *RequestToJoinRequest) String() string {
 func (*RequestToJoinRequest) ProtoMessage() {}
 
 func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[98]
+	mi := &file_skein_v1_services_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5814,7 +6500,7 @@ func (x *RequestToJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinRequest.ProtoReflect.Descriptor instead.
 func (*RequestToJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{98}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *RequestToJoinRequest) GetCode() string {
@@ -5842,7 +6528,7 @@ type RequestToJoinResponse struct {
 
 func (x *RequestToJoinResponse) Reset() {
 	*x = RequestToJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5854,7 +6540,7 @@ func (x *RequestToJoinResponse) String() string {
 func (*RequestToJoinResponse) ProtoMessage() {}
 
 func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[99]
+	mi := &file_skein_v1_services_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5867,7 +6553,7 @@ func (x *RequestToJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestToJoinResponse.ProtoReflect.Descriptor instead.
 func (*RequestToJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{99}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *RequestToJoinResponse) GetConversation() string {
@@ -5893,7 +6579,7 @@ type WithdrawJoinRequest struct {
 
 func (x *WithdrawJoinRequest) Reset() {
 	*x = WithdrawJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5905,7 +6591,7 @@ func (x *WithdrawJoinRequest) String() string {
 func (*WithdrawJoinRequest) ProtoMessage() {}
 
 func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[100]
+	mi := &file_skein_v1_services_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5918,7 +6604,7 @@ func (x *WithdrawJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinRequest.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{100}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *WithdrawJoinRequest) GetConversation() string {
@@ -5936,7 +6622,7 @@ type WithdrawJoinResponse struct {
 
 func (x *WithdrawJoinResponse) Reset() {
 	*x = WithdrawJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5948,7 +6634,7 @@ func (x *WithdrawJoinResponse) String() string {
 func (*WithdrawJoinResponse) ProtoMessage() {}
 
 func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[101]
+	mi := &file_skein_v1_services_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5961,7 +6647,7 @@ func (x *WithdrawJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WithdrawJoinResponse.ProtoReflect.Descriptor instead.
 func (*WithdrawJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{101}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
 }
 
 type ListJoinRequestsRequest struct {
@@ -5976,7 +6662,7 @@ type ListJoinRequestsRequest struct {
 
 func (x *ListJoinRequestsRequest) Reset() {
 	*x = ListJoinRequestsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5988,7 +6674,7 @@ func (x *ListJoinRequestsRequest) String() string {
 func (*ListJoinRequestsRequest) ProtoMessage() {}
 
 func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[102]
+	mi := &file_skein_v1_services_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6001,7 +6687,7 @@ func (x *ListJoinRequestsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsRequest.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{102}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ListJoinRequestsRequest) GetConversation() string {
@@ -6035,7 +6721,7 @@ type ListJoinRequestsResponse struct {
 
 func (x *ListJoinRequestsResponse) Reset() {
 	*x = ListJoinRequestsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6047,7 +6733,7 @@ func (x *ListJoinRequestsResponse) String() string {
 func (*ListJoinRequestsResponse) ProtoMessage() {}
 
 func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[103]
+	mi := &file_skein_v1_services_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6060,7 +6746,7 @@ func (x *ListJoinRequestsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJoinRequestsResponse.ProtoReflect.Descriptor instead.
 func (*ListJoinRequestsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{103}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *ListJoinRequestsResponse) GetRequests() []*JoinRequest {
@@ -6087,7 +6773,7 @@ type ApproveJoinRequest struct {
 
 func (x *ApproveJoinRequest) Reset() {
 	*x = ApproveJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6099,7 +6785,7 @@ func (x *ApproveJoinRequest) String() string {
 func (*ApproveJoinRequest) ProtoMessage() {}
 
 func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[104]
+	mi := &file_skein_v1_services_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6112,7 +6798,7 @@ func (x *ApproveJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinRequest.ProtoReflect.Descriptor instead.
 func (*ApproveJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{104}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *ApproveJoinRequest) GetConversation() string {
@@ -6137,7 +6823,7 @@ type ApproveJoinResponse struct {
 
 func (x *ApproveJoinResponse) Reset() {
 	*x = ApproveJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6149,7 +6835,7 @@ func (x *ApproveJoinResponse) String() string {
 func (*ApproveJoinResponse) ProtoMessage() {}
 
 func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[105]
+	mi := &file_skein_v1_services_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6162,7 +6848,7 @@ func (x *ApproveJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveJoinResponse.ProtoReflect.Descriptor instead.
 func (*ApproveJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{105}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
 }
 
 type RefuseJoinRequest struct {
@@ -6175,7 +6861,7 @@ type RefuseJoinRequest struct {
 
 func (x *RefuseJoinRequest) Reset() {
 	*x = RefuseJoinRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6187,7 +6873,7 @@ func (x *RefuseJoinRequest) String() string {
 func (*RefuseJoinRequest) ProtoMessage() {}
 
 func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[106]
+	mi := &file_skein_v1_services_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6200,7 +6886,7 @@ func (x *RefuseJoinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinRequest.ProtoReflect.Descriptor instead.
 func (*RefuseJoinRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{106}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *RefuseJoinRequest) GetConversation() string {
@@ -6225,7 +6911,7 @@ type RefuseJoinResponse struct {
 
 func (x *RefuseJoinResponse) Reset() {
 	*x = RefuseJoinResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6237,7 +6923,7 @@ func (x *RefuseJoinResponse) String() string {
 func (*RefuseJoinResponse) ProtoMessage() {}
 
 func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[107]
+	mi := &file_skein_v1_services_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6250,7 +6936,7 @@ func (x *RefuseJoinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RefuseJoinResponse.ProtoReflect.Descriptor instead.
 func (*RefuseJoinResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{107}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
 }
 
 type SendMessageRequest struct {
@@ -6275,7 +6961,7 @@ type SendMessageRequest struct {
 
 func (x *SendMessageRequest) Reset() {
 	*x = SendMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6287,7 +6973,7 @@ func (x *SendMessageRequest) String() string {
 func (*SendMessageRequest) ProtoMessage() {}
 
 func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[108]
+	mi := &file_skein_v1_services_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6300,7 +6986,7 @@ func (x *SendMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageRequest.ProtoReflect.Descriptor instead.
 func (*SendMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{108}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *SendMessageRequest) GetConversation() string {
@@ -6384,7 +7070,7 @@ type SendMessageResponse struct {
 
 func (x *SendMessageResponse) Reset() {
 	*x = SendMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6396,7 +7082,7 @@ func (x *SendMessageResponse) String() string {
 func (*SendMessageResponse) ProtoMessage() {}
 
 func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[109]
+	mi := &file_skein_v1_services_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6409,7 +7095,7 @@ func (x *SendMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendMessageResponse.ProtoReflect.Descriptor instead.
 func (*SendMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{109}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *SendMessageResponse) GetId() []byte {
@@ -6454,7 +7140,7 @@ type StreamMessageRequest struct {
 
 func (x *StreamMessageRequest) Reset() {
 	*x = StreamMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6466,7 +7152,7 @@ func (x *StreamMessageRequest) String() string {
 func (*StreamMessageRequest) ProtoMessage() {}
 
 func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[110]
+	mi := &file_skein_v1_services_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6479,7 +7165,7 @@ func (x *StreamMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageRequest.ProtoReflect.Descriptor instead.
 func (*StreamMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{110}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *StreamMessageRequest) GetConversation() string {
@@ -6542,7 +7228,7 @@ type StreamMessageResponse struct {
 
 func (x *StreamMessageResponse) Reset() {
 	*x = StreamMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6554,7 +7240,7 @@ func (x *StreamMessageResponse) String() string {
 func (*StreamMessageResponse) ProtoMessage() {}
 
 func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[111]
+	mi := &file_skein_v1_services_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6567,7 +7253,7 @@ func (x *StreamMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamMessageResponse.ProtoReflect.Descriptor instead.
 func (*StreamMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{111}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *StreamMessageResponse) GetId() []byte {
@@ -6594,7 +7280,7 @@ type RecallMessageRequest struct {
 
 func (x *RecallMessageRequest) Reset() {
 	*x = RecallMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6606,7 +7292,7 @@ func (x *RecallMessageRequest) String() string {
 func (*RecallMessageRequest) ProtoMessage() {}
 
 func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[112]
+	mi := &file_skein_v1_services_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6619,7 +7305,7 @@ func (x *RecallMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageRequest.ProtoReflect.Descriptor instead.
 func (*RecallMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{112}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *RecallMessageRequest) GetConversation() string {
@@ -6646,7 +7332,7 @@ type RecallMessageResponse struct {
 
 func (x *RecallMessageResponse) Reset() {
 	*x = RecallMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6658,7 +7344,7 @@ func (x *RecallMessageResponse) String() string {
 func (*RecallMessageResponse) ProtoMessage() {}
 
 func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[113]
+	mi := &file_skein_v1_services_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6671,7 +7357,7 @@ func (x *RecallMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallMessageResponse.ProtoReflect.Descriptor instead.
 func (*RecallMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{113}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *RecallMessageResponse) GetSeq() uint64 {
@@ -6698,7 +7384,7 @@ type EditMessageRequest struct {
 
 func (x *EditMessageRequest) Reset() {
 	*x = EditMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6710,7 +7396,7 @@ func (x *EditMessageRequest) String() string {
 func (*EditMessageRequest) ProtoMessage() {}
 
 func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[114]
+	mi := &file_skein_v1_services_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6723,7 +7409,7 @@ func (x *EditMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageRequest.ProtoReflect.Descriptor instead.
 func (*EditMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{114}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *EditMessageRequest) GetConversation() string {
@@ -6787,7 +7473,7 @@ type EditMessageResponse struct {
 
 func (x *EditMessageResponse) Reset() {
 	*x = EditMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6799,7 +7485,7 @@ func (x *EditMessageResponse) String() string {
 func (*EditMessageResponse) ProtoMessage() {}
 
 func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[115]
+	mi := &file_skein_v1_services_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6812,7 +7498,7 @@ func (x *EditMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EditMessageResponse.ProtoReflect.Descriptor instead.
 func (*EditMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{115}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
 }
 
 func (x *EditMessageResponse) GetId() []byte {
@@ -6850,7 +7536,7 @@ type ListEditsRequest struct {
 
 func (x *ListEditsRequest) Reset() {
 	*x = ListEditsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6862,7 +7548,7 @@ func (x *ListEditsRequest) String() string {
 func (*ListEditsRequest) ProtoMessage() {}
 
 func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[116]
+	mi := &file_skein_v1_services_proto_msgTypes[130]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6875,7 +7561,7 @@ func (x *ListEditsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsRequest.ProtoReflect.Descriptor instead.
 func (*ListEditsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{116}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
 }
 
 func (x *ListEditsRequest) GetConversation() string {
@@ -6917,7 +7603,7 @@ type ListEditsResponse struct {
 
 func (x *ListEditsResponse) Reset() {
 	*x = ListEditsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6929,7 +7615,7 @@ func (x *ListEditsResponse) String() string {
 func (*ListEditsResponse) ProtoMessage() {}
 
 func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[117]
+	mi := &file_skein_v1_services_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6942,7 +7628,7 @@ func (x *ListEditsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEditsResponse.ProtoReflect.Descriptor instead.
 func (*ListEditsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{117}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
 }
 
 func (x *ListEditsResponse) GetVersions() []*Edited {
@@ -6976,7 +7662,7 @@ type Edited struct {
 
 func (x *Edited) Reset() {
 	*x = Edited{}
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6988,7 +7674,7 @@ func (x *Edited) String() string {
 func (*Edited) ProtoMessage() {}
 
 func (x *Edited) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[118]
+	mi := &file_skein_v1_services_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7001,7 +7687,7 @@ func (x *Edited) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Edited.ProtoReflect.Descriptor instead.
 func (*Edited) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{118}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
 }
 
 func (x *Edited) GetVersion() uint32 {
@@ -7061,7 +7747,7 @@ type ReactToMessageRequest struct {
 
 func (x *ReactToMessageRequest) Reset() {
 	*x = ReactToMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7073,7 +7759,7 @@ func (x *ReactToMessageRequest) String() string {
 func (*ReactToMessageRequest) ProtoMessage() {}
 
 func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[119]
+	mi := &file_skein_v1_services_proto_msgTypes[133]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7086,7 +7772,7 @@ func (x *ReactToMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageRequest.ProtoReflect.Descriptor instead.
 func (*ReactToMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{119}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
 }
 
 func (x *ReactToMessageRequest) GetConversation() string {
@@ -7135,7 +7821,7 @@ type ReactToMessageResponse struct {
 
 func (x *ReactToMessageResponse) Reset() {
 	*x = ReactToMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7147,7 +7833,7 @@ func (x *ReactToMessageResponse) String() string {
 func (*ReactToMessageResponse) ProtoMessage() {}
 
 func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[120]
+	mi := &file_skein_v1_services_proto_msgTypes[134]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7160,7 +7846,7 @@ func (x *ReactToMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReactToMessageResponse.ProtoReflect.Descriptor instead.
 func (*ReactToMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{120}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
 }
 
 func (x *ReactToMessageResponse) GetId() []byte {
@@ -7193,7 +7879,7 @@ type ListReactionsRequest struct {
 
 func (x *ListReactionsRequest) Reset() {
 	*x = ListReactionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7205,7 +7891,7 @@ func (x *ListReactionsRequest) String() string {
 func (*ListReactionsRequest) ProtoMessage() {}
 
 func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[121]
+	mi := &file_skein_v1_services_proto_msgTypes[135]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7218,7 +7904,7 @@ func (x *ListReactionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsRequest.ProtoReflect.Descriptor instead.
 func (*ListReactionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{121}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
 }
 
 func (x *ListReactionsRequest) GetConversation() string {
@@ -7267,7 +7953,7 @@ type ListReactionsResponse struct {
 
 func (x *ListReactionsResponse) Reset() {
 	*x = ListReactionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7279,7 +7965,7 @@ func (x *ListReactionsResponse) String() string {
 func (*ListReactionsResponse) ProtoMessage() {}
 
 func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[122]
+	mi := &file_skein_v1_services_proto_msgTypes[136]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7292,7 +7978,7 @@ func (x *ListReactionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReactionsResponse.ProtoReflect.Descriptor instead.
 func (*ListReactionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{122}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
 }
 
 func (x *ListReactionsResponse) GetReacted() []*Reacted {
@@ -7320,7 +8006,7 @@ type ListReadersRequest struct {
 
 func (x *ListReadersRequest) Reset() {
 	*x = ListReadersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7332,7 +8018,7 @@ func (x *ListReadersRequest) String() string {
 func (*ListReadersRequest) ProtoMessage() {}
 
 func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[123]
+	mi := &file_skein_v1_services_proto_msgTypes[137]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7345,7 +8031,7 @@ func (x *ListReadersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersRequest.ProtoReflect.Descriptor instead.
 func (*ListReadersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{123}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
 }
 
 func (x *ListReadersRequest) GetConversation() string {
@@ -7374,7 +8060,7 @@ type ListReadersResponse struct {
 
 func (x *ListReadersResponse) Reset() {
 	*x = ListReadersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7386,7 +8072,7 @@ func (x *ListReadersResponse) String() string {
 func (*ListReadersResponse) ProtoMessage() {}
 
 func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[124]
+	mi := &file_skein_v1_services_proto_msgTypes[138]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7399,7 +8085,7 @@ func (x *ListReadersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListReadersResponse.ProtoReflect.Descriptor instead.
 func (*ListReadersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{124}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
 }
 
 func (x *ListReadersResponse) GetRead() []string {
@@ -7427,7 +8113,7 @@ type Reacted struct {
 
 func (x *Reacted) Reset() {
 	*x = Reacted{}
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7439,7 +8125,7 @@ func (x *Reacted) String() string {
 func (*Reacted) ProtoMessage() {}
 
 func (x *Reacted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[125]
+	mi := &file_skein_v1_services_proto_msgTypes[139]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7452,7 +8138,7 @@ func (x *Reacted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reacted.ProtoReflect.Descriptor instead.
 func (*Reacted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{125}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
 }
 
 func (x *Reacted) GetUser() string {
@@ -7483,7 +8169,7 @@ type VoteInPollRequest struct {
 
 func (x *VoteInPollRequest) Reset() {
 	*x = VoteInPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7495,7 +8181,7 @@ func (x *VoteInPollRequest) String() string {
 func (*VoteInPollRequest) ProtoMessage() {}
 
 func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[126]
+	mi := &file_skein_v1_services_proto_msgTypes[140]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7508,7 +8194,7 @@ func (x *VoteInPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollRequest.ProtoReflect.Descriptor instead.
 func (*VoteInPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{126}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
 }
 
 func (x *VoteInPollRequest) GetConversation() string {
@@ -7550,7 +8236,7 @@ type VoteInPollResponse struct {
 
 func (x *VoteInPollResponse) Reset() {
 	*x = VoteInPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7562,7 +8248,7 @@ func (x *VoteInPollResponse) String() string {
 func (*VoteInPollResponse) ProtoMessage() {}
 
 func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[127]
+	mi := &file_skein_v1_services_proto_msgTypes[141]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7575,7 +8261,7 @@ func (x *VoteInPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VoteInPollResponse.ProtoReflect.Descriptor instead.
 func (*VoteInPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{127}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
 }
 
 func (x *VoteInPollResponse) GetId() []byte {
@@ -7603,7 +8289,7 @@ type EndPollRequest struct {
 
 func (x *EndPollRequest) Reset() {
 	*x = EndPollRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7615,7 +8301,7 @@ func (x *EndPollRequest) String() string {
 func (*EndPollRequest) ProtoMessage() {}
 
 func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[128]
+	mi := &file_skein_v1_services_proto_msgTypes[142]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7628,7 +8314,7 @@ func (x *EndPollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollRequest.ProtoReflect.Descriptor instead.
 func (*EndPollRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{128}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
 }
 
 func (x *EndPollRequest) GetConversation() string {
@@ -7663,7 +8349,7 @@ type EndPollResponse struct {
 
 func (x *EndPollResponse) Reset() {
 	*x = EndPollResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7675,7 +8361,7 @@ func (x *EndPollResponse) String() string {
 func (*EndPollResponse) ProtoMessage() {}
 
 func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[129]
+	mi := &file_skein_v1_services_proto_msgTypes[143]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7688,7 +8374,7 @@ func (x *EndPollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndPollResponse.ProtoReflect.Descriptor instead.
 func (*EndPollResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{129}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
 }
 
 func (x *EndPollResponse) GetId() []byte {
@@ -7721,7 +8407,7 @@ type ListVotesRequest struct {
 
 func (x *ListVotesRequest) Reset() {
 	*x = ListVotesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7733,7 +8419,7 @@ func (x *ListVotesRequest) String() string {
 func (*ListVotesRequest) ProtoMessage() {}
 
 func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[130]
+	mi := &file_skein_v1_services_proto_msgTypes[144]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7746,7 +8432,7 @@ func (x *ListVotesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesRequest.ProtoReflect.Descriptor instead.
 func (*ListVotesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{130}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
 }
 
 func (x *ListVotesRequest) GetConversation() string {
@@ -7795,7 +8481,7 @@ type ListVotesResponse struct {
 
 func (x *ListVotesResponse) Reset() {
 	*x = ListVotesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7807,7 +8493,7 @@ func (x *ListVotesResponse) String() string {
 func (*ListVotesResponse) ProtoMessage() {}
 
 func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[131]
+	mi := &file_skein_v1_services_proto_msgTypes[145]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7820,7 +8506,7 @@ func (x *ListVotesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVotesResponse.ProtoReflect.Descriptor instead.
 func (*ListVotesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{131}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
 }
 
 func (x *ListVotesResponse) GetVoted() []*Voted {
@@ -7853,7 +8539,7 @@ type ForwardMessagesRequest struct {
 
 func (x *ForwardMessagesRequest) Reset() {
 	*x = ForwardMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7865,7 +8551,7 @@ func (x *ForwardMessagesRequest) String() string {
 func (*ForwardMessagesRequest) ProtoMessage() {}
 
 func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[132]
+	mi := &file_skein_v1_services_proto_msgTypes[146]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7878,7 +8564,7 @@ func (x *ForwardMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesRequest.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{132}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
 }
 
 func (x *ForwardMessagesRequest) GetConversation() string {
@@ -7921,7 +8607,7 @@ type ForwardSource struct {
 
 func (x *ForwardSource) Reset() {
 	*x = ForwardSource{}
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7933,7 +8619,7 @@ func (x *ForwardSource) String() string {
 func (*ForwardSource) ProtoMessage() {}
 
 func (x *ForwardSource) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[133]
+	mi := &file_skein_v1_services_proto_msgTypes[147]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7946,7 +8632,7 @@ func (x *ForwardSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardSource.ProtoReflect.Descriptor instead.
 func (*ForwardSource) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{133}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
 }
 
 func (x *ForwardSource) GetConversation() string {
@@ -7982,7 +8668,7 @@ type ForwardMerge struct {
 
 func (x *ForwardMerge) Reset() {
 	*x = ForwardMerge{}
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7994,7 +8680,7 @@ func (x *ForwardMerge) String() string {
 func (*ForwardMerge) ProtoMessage() {}
 
 func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[134]
+	mi := &file_skein_v1_services_proto_msgTypes[148]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8007,7 +8693,7 @@ func (x *ForwardMerge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMerge.ProtoReflect.Descriptor instead.
 func (*ForwardMerge) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{134}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
 }
 
 func (x *ForwardMerge) GetTitle() string {
@@ -8036,7 +8722,7 @@ type ForwardMessagesResponse struct {
 
 func (x *ForwardMessagesResponse) Reset() {
 	*x = ForwardMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8048,7 +8734,7 @@ func (x *ForwardMessagesResponse) String() string {
 func (*ForwardMessagesResponse) ProtoMessage() {}
 
 func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[135]
+	mi := &file_skein_v1_services_proto_msgTypes[149]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8061,7 +8747,7 @@ func (x *ForwardMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForwardMessagesResponse.ProtoReflect.Descriptor instead.
 func (*ForwardMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{135}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
 }
 
 func (x *ForwardMessagesResponse) GetForwarded() []*Forwarded {
@@ -8089,7 +8775,7 @@ type Forwarded struct {
 
 func (x *Forwarded) Reset() {
 	*x = Forwarded{}
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8101,7 +8787,7 @@ func (x *Forwarded) String() string {
 func (*Forwarded) ProtoMessage() {}
 
 func (x *Forwarded) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[136]
+	mi := &file_skein_v1_services_proto_msgTypes[150]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8114,7 +8800,7 @@ func (x *Forwarded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Forwarded.ProtoReflect.Descriptor instead.
 func (*Forwarded) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{136}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
 }
 
 func (x *Forwarded) GetId() []byte {
@@ -8151,7 +8837,7 @@ type PinMessageRequest struct {
 
 func (x *PinMessageRequest) Reset() {
 	*x = PinMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8163,7 +8849,7 @@ func (x *PinMessageRequest) String() string {
 func (*PinMessageRequest) ProtoMessage() {}
 
 func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[137]
+	mi := &file_skein_v1_services_proto_msgTypes[151]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8176,7 +8862,7 @@ func (x *PinMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageRequest.ProtoReflect.Descriptor instead.
 func (*PinMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{137}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
 }
 
 func (x *PinMessageRequest) GetConversation() string {
@@ -8218,7 +8904,7 @@ type PinMessageResponse struct {
 
 func (x *PinMessageResponse) Reset() {
 	*x = PinMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8230,7 +8916,7 @@ func (x *PinMessageResponse) String() string {
 func (*PinMessageResponse) ProtoMessage() {}
 
 func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[138]
+	mi := &file_skein_v1_services_proto_msgTypes[152]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8243,7 +8929,7 @@ func (x *PinMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinMessageResponse.ProtoReflect.Descriptor instead.
 func (*PinMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{138}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
 }
 
 func (x *PinMessageResponse) GetId() []byte {
@@ -8273,7 +8959,7 @@ type ListPinsRequest struct {
 
 func (x *ListPinsRequest) Reset() {
 	*x = ListPinsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8285,7 +8971,7 @@ func (x *ListPinsRequest) String() string {
 func (*ListPinsRequest) ProtoMessage() {}
 
 func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[139]
+	mi := &file_skein_v1_services_proto_msgTypes[153]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8298,7 +8984,7 @@ func (x *ListPinsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsRequest.ProtoReflect.Descriptor instead.
 func (*ListPinsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{139}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
 }
 
 func (x *ListPinsRequest) GetConversation() string {
@@ -8334,7 +9020,7 @@ type ListPinsResponse struct {
 
 func (x *ListPinsResponse) Reset() {
 	*x = ListPinsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8346,7 +9032,7 @@ func (x *ListPinsResponse) String() string {
 func (*ListPinsResponse) ProtoMessage() {}
 
 func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[140]
+	mi := &file_skein_v1_services_proto_msgTypes[154]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8359,7 +9045,7 @@ func (x *ListPinsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPinsResponse.ProtoReflect.Descriptor instead.
 func (*ListPinsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{140}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
 }
 
 func (x *ListPinsResponse) GetEntries() []*Entry {
@@ -8388,7 +9074,7 @@ type ScheduleMessageRequest struct {
 
 func (x *ScheduleMessageRequest) Reset() {
 	*x = ScheduleMessageRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8400,7 +9086,7 @@ func (x *ScheduleMessageRequest) String() string {
 func (*ScheduleMessageRequest) ProtoMessage() {}
 
 func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[141]
+	mi := &file_skein_v1_services_proto_msgTypes[155]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8413,7 +9099,7 @@ func (x *ScheduleMessageRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageRequest.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{141}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
 }
 
 func (x *ScheduleMessageRequest) GetMessage() *SendMessageRequest {
@@ -8439,7 +9125,7 @@ type ScheduleMessageResponse struct {
 
 func (x *ScheduleMessageResponse) Reset() {
 	*x = ScheduleMessageResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8451,7 +9137,7 @@ func (x *ScheduleMessageResponse) String() string {
 func (*ScheduleMessageResponse) ProtoMessage() {}
 
 func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[142]
+	mi := &file_skein_v1_services_proto_msgTypes[156]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8464,7 +9150,7 @@ func (x *ScheduleMessageResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScheduleMessageResponse.ProtoReflect.Descriptor instead.
 func (*ScheduleMessageResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{142}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
 }
 
 func (x *ScheduleMessageResponse) GetId() []byte {
@@ -8490,7 +9176,7 @@ type Scheduled struct {
 
 func (x *Scheduled) Reset() {
 	*x = Scheduled{}
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8502,7 +9188,7 @@ func (x *Scheduled) String() string {
 func (*Scheduled) ProtoMessage() {}
 
 func (x *Scheduled) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[143]
+	mi := &file_skein_v1_services_proto_msgTypes[157]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8515,7 +9201,7 @@ func (x *Scheduled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Scheduled.ProtoReflect.Descriptor instead.
 func (*Scheduled) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{143}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
 }
 
 func (x *Scheduled) GetMessage() *SendMessageRequest {
@@ -8565,7 +9251,7 @@ type ListScheduledRequest struct {
 
 func (x *ListScheduledRequest) Reset() {
 	*x = ListScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8577,7 +9263,7 @@ func (x *ListScheduledRequest) String() string {
 func (*ListScheduledRequest) ProtoMessage() {}
 
 func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[144]
+	mi := &file_skein_v1_services_proto_msgTypes[158]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8590,7 +9276,7 @@ func (x *ListScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ListScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{144}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
 }
 
 func (x *ListScheduledRequest) GetLimit() uint32 {
@@ -8618,7 +9304,7 @@ type ListScheduledResponse struct {
 
 func (x *ListScheduledResponse) Reset() {
 	*x = ListScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8630,7 +9316,7 @@ func (x *ListScheduledResponse) String() string {
 func (*ListScheduledResponse) ProtoMessage() {}
 
 func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[145]
+	mi := &file_skein_v1_services_proto_msgTypes[159]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8643,7 +9329,7 @@ func (x *ListScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ListScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{145}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
 }
 
 func (x *ListScheduledResponse) GetScheduled() []*Scheduled {
@@ -8673,7 +9359,7 @@ type ChangeScheduledRequest struct {
 
 func (x *ChangeScheduledRequest) Reset() {
 	*x = ChangeScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8685,7 +9371,7 @@ func (x *ChangeScheduledRequest) String() string {
 func (*ChangeScheduledRequest) ProtoMessage() {}
 
 func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[146]
+	mi := &file_skein_v1_services_proto_msgTypes[160]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8698,7 +9384,7 @@ func (x *ChangeScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledRequest.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{146}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
 }
 
 func (x *ChangeScheduledRequest) GetId() []byte {
@@ -8730,7 +9416,7 @@ type ChangeScheduledResponse struct {
 
 func (x *ChangeScheduledResponse) Reset() {
 	*x = ChangeScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8742,7 +9428,7 @@ func (x *ChangeScheduledResponse) String() string {
 func (*ChangeScheduledResponse) ProtoMessage() {}
 
 func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[147]
+	mi := &file_skein_v1_services_proto_msgTypes[161]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8755,7 +9441,7 @@ func (x *ChangeScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChangeScheduledResponse.ProtoReflect.Descriptor instead.
 func (*ChangeScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{147}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
 }
 
 type CancelScheduledRequest struct {
@@ -8767,7 +9453,7 @@ type CancelScheduledRequest struct {
 
 func (x *CancelScheduledRequest) Reset() {
 	*x = CancelScheduledRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8779,7 +9465,7 @@ func (x *CancelScheduledRequest) String() string {
 func (*CancelScheduledRequest) ProtoMessage() {}
 
 func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[148]
+	mi := &file_skein_v1_services_proto_msgTypes[162]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8792,7 +9478,7 @@ func (x *CancelScheduledRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledRequest.ProtoReflect.Descriptor instead.
 func (*CancelScheduledRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{148}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
 }
 
 func (x *CancelScheduledRequest) GetId() []byte {
@@ -8810,7 +9496,7 @@ type CancelScheduledResponse struct {
 
 func (x *CancelScheduledResponse) Reset() {
 	*x = CancelScheduledResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8822,7 +9508,7 @@ func (x *CancelScheduledResponse) String() string {
 func (*CancelScheduledResponse) ProtoMessage() {}
 
 func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[149]
+	mi := &file_skein_v1_services_proto_msgTypes[163]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8835,7 +9521,7 @@ func (x *CancelScheduledResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelScheduledResponse.ProtoReflect.Descriptor instead.
 func (*CancelScheduledResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{149}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
 }
 
 // What a user chose.
@@ -8850,7 +9536,7 @@ type Voted struct {
 
 func (x *Voted) Reset() {
 	*x = Voted{}
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8862,7 +9548,7 @@ func (x *Voted) String() string {
 func (*Voted) ProtoMessage() {}
 
 func (x *Voted) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[150]
+	mi := &file_skein_v1_services_proto_msgTypes[164]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8875,7 +9561,7 @@ func (x *Voted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Voted.ProtoReflect.Descriptor instead.
 func (*Voted) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{150}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
 }
 
 func (x *Voted) GetUser() string {
@@ -8903,7 +9589,7 @@ type ListMentionsRequest struct {
 
 func (x *ListMentionsRequest) Reset() {
 	*x = ListMentionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8915,7 +9601,7 @@ func (x *ListMentionsRequest) String() string {
 func (*ListMentionsRequest) ProtoMessage() {}
 
 func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[151]
+	mi := &file_skein_v1_services_proto_msgTypes[165]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8928,7 +9614,7 @@ func (x *ListMentionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsRequest.ProtoReflect.Descriptor instead.
 func (*ListMentionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{151}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
 }
 
 func (x *ListMentionsRequest) GetLimit() uint32 {
@@ -8957,7 +9643,7 @@ type ListMentionsResponse struct {
 
 func (x *ListMentionsResponse) Reset() {
 	*x = ListMentionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8969,7 +9655,7 @@ func (x *ListMentionsResponse) String() string {
 func (*ListMentionsResponse) ProtoMessage() {}
 
 func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[152]
+	mi := &file_skein_v1_services_proto_msgTypes[166]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8982,7 +9668,7 @@ func (x *ListMentionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMentionsResponse.ProtoReflect.Descriptor instead.
 func (*ListMentionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{152}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
 }
 
 func (x *ListMentionsResponse) GetEntries() []*Entry {
@@ -9021,7 +9707,7 @@ type SearchMessagesRequest struct {
 
 func (x *SearchMessagesRequest) Reset() {
 	*x = SearchMessagesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9033,7 +9719,7 @@ func (x *SearchMessagesRequest) String() string {
 func (*SearchMessagesRequest) ProtoMessage() {}
 
 func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[153]
+	mi := &file_skein_v1_services_proto_msgTypes[167]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9046,7 +9732,7 @@ func (x *SearchMessagesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesRequest.ProtoReflect.Descriptor instead.
 func (*SearchMessagesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{153}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
 }
 
 func (x *SearchMessagesRequest) GetQuery() string {
@@ -9120,7 +9806,7 @@ type SearchMessagesResponse struct {
 
 func (x *SearchMessagesResponse) Reset() {
 	*x = SearchMessagesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9132,7 +9818,7 @@ func (x *SearchMessagesResponse) String() string {
 func (*SearchMessagesResponse) ProtoMessage() {}
 
 func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[154]
+	mi := &file_skein_v1_services_proto_msgTypes[168]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9145,7 +9831,7 @@ func (x *SearchMessagesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchMessagesResponse.ProtoReflect.Descriptor instead.
 func (*SearchMessagesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{154}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
 }
 
 func (x *SearchMessagesResponse) GetFound() []*FoundMessage {
@@ -9188,7 +9874,7 @@ type FoundMessage struct {
 
 func (x *FoundMessage) Reset() {
 	*x = FoundMessage{}
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9200,7 +9886,7 @@ func (x *FoundMessage) String() string {
 func (*FoundMessage) ProtoMessage() {}
 
 func (x *FoundMessage) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[155]
+	mi := &file_skein_v1_services_proto_msgTypes[169]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9213,7 +9899,7 @@ func (x *FoundMessage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoundMessage.ProtoReflect.Descriptor instead.
 func (*FoundMessage) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{155}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
 }
 
 func (x *FoundMessage) GetEntry() *Entry {
@@ -9244,7 +9930,7 @@ type TextMatch struct {
 
 func (x *TextMatch) Reset() {
 	*x = TextMatch{}
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9256,7 +9942,7 @@ func (x *TextMatch) String() string {
 func (*TextMatch) ProtoMessage() {}
 
 func (x *TextMatch) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[156]
+	mi := &file_skein_v1_services_proto_msgTypes[170]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9269,7 +9955,7 @@ func (x *TextMatch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextMatch.ProtoReflect.Descriptor instead.
 func (*TextMatch) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{156}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
 }
 
 func (x *TextMatch) GetField() string {
@@ -9308,7 +9994,7 @@ type ListEntriesRequest struct {
 
 func (x *ListEntriesRequest) Reset() {
 	*x = ListEntriesRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9320,7 +10006,7 @@ func (x *ListEntriesRequest) String() string {
 func (*ListEntriesRequest) ProtoMessage() {}
 
 func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[157]
+	mi := &file_skein_v1_services_proto_msgTypes[171]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9333,7 +10019,7 @@ func (x *ListEntriesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesRequest.ProtoReflect.Descriptor instead.
 func (*ListEntriesRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{157}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
 }
 
 func (x *ListEntriesRequest) GetConversation() string {
@@ -9385,7 +10071,7 @@ type ListEntriesResponse struct {
 
 func (x *ListEntriesResponse) Reset() {
 	*x = ListEntriesResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9397,7 +10083,7 @@ func (x *ListEntriesResponse) String() string {
 func (*ListEntriesResponse) ProtoMessage() {}
 
 func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[158]
+	mi := &file_skein_v1_services_proto_msgTypes[172]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9410,7 +10096,7 @@ func (x *ListEntriesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEntriesResponse.ProtoReflect.Descriptor instead.
 func (*ListEntriesResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{158}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
 }
 
 func (x *ListEntriesResponse) GetEntries() []*Entry {
@@ -9462,7 +10148,7 @@ type ListConversationsRequest struct {
 
 func (x *ListConversationsRequest) Reset() {
 	*x = ListConversationsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9474,7 +10160,7 @@ func (x *ListConversationsRequest) String() string {
 func (*ListConversationsRequest) ProtoMessage() {}
 
 func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[159]
+	mi := &file_skein_v1_services_proto_msgTypes[173]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9487,7 +10173,7 @@ func (x *ListConversationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsRequest.ProtoReflect.Descriptor instead.
 func (*ListConversationsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{159}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
 }
 
 func (x *ListConversationsRequest) GetPosition() string {
@@ -9534,7 +10220,7 @@ type ListConversationsResponse struct {
 
 func (x *ListConversationsResponse) Reset() {
 	*x = ListConversationsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9546,7 +10232,7 @@ func (x *ListConversationsResponse) String() string {
 func (*ListConversationsResponse) ProtoMessage() {}
 
 func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[160]
+	mi := &file_skein_v1_services_proto_msgTypes[174]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9559,7 +10245,7 @@ func (x *ListConversationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListConversationsResponse.ProtoReflect.Descriptor instead.
 func (*ListConversationsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{160}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
 }
 
 func (x *ListConversationsResponse) GetDelta() *SyncDelta {
@@ -9579,7 +10265,7 @@ type MarkReadRequest struct {
 
 func (x *MarkReadRequest) Reset() {
 	*x = MarkReadRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9591,7 +10277,7 @@ func (x *MarkReadRequest) String() string {
 func (*MarkReadRequest) ProtoMessage() {}
 
 func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[161]
+	mi := &file_skein_v1_services_proto_msgTypes[175]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9604,7 +10290,7 @@ func (x *MarkReadRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadRequest.ProtoReflect.Descriptor instead.
 func (*MarkReadRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{161}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
 }
 
 func (x *MarkReadRequest) GetConversation() string {
@@ -9629,7 +10315,7 @@ type MarkReadResponse struct {
 
 func (x *MarkReadResponse) Reset() {
 	*x = MarkReadResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9641,7 +10327,7 @@ func (x *MarkReadResponse) String() string {
 func (*MarkReadResponse) ProtoMessage() {}
 
 func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[162]
+	mi := &file_skein_v1_services_proto_msgTypes[176]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9654,7 +10340,7 @@ func (x *MarkReadResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MarkReadResponse.ProtoReflect.Descriptor instead.
 func (*MarkReadResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{162}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
 }
 
 type SetMyStateRequest struct {
@@ -9679,7 +10365,7 @@ type SetMyStateRequest struct {
 
 func (x *SetMyStateRequest) Reset() {
 	*x = SetMyStateRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9691,7 +10377,7 @@ func (x *SetMyStateRequest) String() string {
 func (*SetMyStateRequest) ProtoMessage() {}
 
 func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[163]
+	mi := &file_skein_v1_services_proto_msgTypes[177]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9704,7 +10390,7 @@ func (x *SetMyStateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateRequest.ProtoReflect.Descriptor instead.
 func (*SetMyStateRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{163}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
 }
 
 func (x *SetMyStateRequest) GetConversation() string {
@@ -9781,7 +10467,7 @@ type SetLifetimeRequest struct {
 
 func (x *SetLifetimeRequest) Reset() {
 	*x = SetLifetimeRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9793,7 +10479,7 @@ func (x *SetLifetimeRequest) String() string {
 func (*SetLifetimeRequest) ProtoMessage() {}
 
 func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[164]
+	mi := &file_skein_v1_services_proto_msgTypes[178]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9806,7 +10492,7 @@ func (x *SetLifetimeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeRequest.ProtoReflect.Descriptor instead.
 func (*SetLifetimeRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{164}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
 }
 
 func (x *SetLifetimeRequest) GetConversation() string {
@@ -9831,7 +10517,7 @@ type SetLifetimeResponse struct {
 
 func (x *SetLifetimeResponse) Reset() {
 	*x = SetLifetimeResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9843,7 +10529,7 @@ func (x *SetLifetimeResponse) String() string {
 func (*SetLifetimeResponse) ProtoMessage() {}
 
 func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[165]
+	mi := &file_skein_v1_services_proto_msgTypes[179]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9856,7 +10542,7 @@ func (x *SetLifetimeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetLifetimeResponse.ProtoReflect.Descriptor instead.
 func (*SetLifetimeResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{165}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
 }
 
 type SetMyStateResponse struct {
@@ -9868,7 +10554,7 @@ type SetMyStateResponse struct {
 
 func (x *SetMyStateResponse) Reset() {
 	*x = SetMyStateResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9880,7 +10566,7 @@ func (x *SetMyStateResponse) String() string {
 func (*SetMyStateResponse) ProtoMessage() {}
 
 func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[166]
+	mi := &file_skein_v1_services_proto_msgTypes[180]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9893,7 +10579,7 @@ func (x *SetMyStateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMyStateResponse.ProtoReflect.Descriptor instead.
 func (*SetMyStateResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{166}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
 }
 
 func (x *SetMyStateResponse) GetState() *MyState {
@@ -9916,7 +10602,7 @@ type SetRetentionRequest struct {
 
 func (x *SetRetentionRequest) Reset() {
 	*x = SetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9928,7 +10614,7 @@ func (x *SetRetentionRequest) String() string {
 func (*SetRetentionRequest) ProtoMessage() {}
 
 func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[167]
+	mi := &file_skein_v1_services_proto_msgTypes[181]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9941,7 +10627,7 @@ func (x *SetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*SetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{167}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
 }
 
 func (x *SetRetentionRequest) GetConversation() string {
@@ -9973,7 +10659,7 @@ type SetRetentionResponse struct {
 
 func (x *SetRetentionResponse) Reset() {
 	*x = SetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9985,7 +10671,7 @@ func (x *SetRetentionResponse) String() string {
 func (*SetRetentionResponse) ProtoMessage() {}
 
 func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[168]
+	mi := &file_skein_v1_services_proto_msgTypes[182]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9998,7 +10684,7 @@ func (x *SetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*SetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{168}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
 }
 
 type GetRetentionRequest struct {
@@ -10010,7 +10696,7 @@ type GetRetentionRequest struct {
 
 func (x *GetRetentionRequest) Reset() {
 	*x = GetRetentionRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10022,7 +10708,7 @@ func (x *GetRetentionRequest) String() string {
 func (*GetRetentionRequest) ProtoMessage() {}
 
 func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[169]
+	mi := &file_skein_v1_services_proto_msgTypes[183]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10035,7 +10721,7 @@ func (x *GetRetentionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionRequest.ProtoReflect.Descriptor instead.
 func (*GetRetentionRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{169}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
 }
 
 func (x *GetRetentionRequest) GetConversation() string {
@@ -10058,7 +10744,7 @@ type GetRetentionResponse struct {
 
 func (x *GetRetentionResponse) Reset() {
 	*x = GetRetentionResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10070,7 +10756,7 @@ func (x *GetRetentionResponse) String() string {
 func (*GetRetentionResponse) ProtoMessage() {}
 
 func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[170]
+	mi := &file_skein_v1_services_proto_msgTypes[184]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10083,7 +10769,7 @@ func (x *GetRetentionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRetentionResponse.ProtoReflect.Descriptor instead.
 func (*GetRetentionResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{170}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
 }
 
 func (x *GetRetentionResponse) GetKind() RetentionKind {
@@ -10118,7 +10804,7 @@ type ClaimAdminRequest struct {
 
 func (x *ClaimAdminRequest) Reset() {
 	*x = ClaimAdminRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10130,7 +10816,7 @@ func (x *ClaimAdminRequest) String() string {
 func (*ClaimAdminRequest) ProtoMessage() {}
 
 func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[171]
+	mi := &file_skein_v1_services_proto_msgTypes[185]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10143,7 +10829,7 @@ func (x *ClaimAdminRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminRequest.ProtoReflect.Descriptor instead.
 func (*ClaimAdminRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{171}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{185}
 }
 
 func (x *ClaimAdminRequest) GetCode() string {
@@ -10176,7 +10862,7 @@ type ClaimAdminResponse struct {
 
 func (x *ClaimAdminResponse) Reset() {
 	*x = ClaimAdminResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10188,7 +10874,7 @@ func (x *ClaimAdminResponse) String() string {
 func (*ClaimAdminResponse) ProtoMessage() {}
 
 func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[172]
+	mi := &file_skein_v1_services_proto_msgTypes[186]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10201,7 +10887,7 @@ func (x *ClaimAdminResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClaimAdminResponse.ProtoReflect.Descriptor instead.
 func (*ClaimAdminResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{172}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{186}
 }
 
 func (x *ClaimAdminResponse) GetTokens() *Tokens {
@@ -10227,7 +10913,7 @@ type MintTokenRequest struct {
 
 func (x *MintTokenRequest) Reset() {
 	*x = MintTokenRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10239,7 +10925,7 @@ func (x *MintTokenRequest) String() string {
 func (*MintTokenRequest) ProtoMessage() {}
 
 func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[173]
+	mi := &file_skein_v1_services_proto_msgTypes[187]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10252,7 +10938,7 @@ func (x *MintTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenRequest.ProtoReflect.Descriptor instead.
 func (*MintTokenRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{173}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{187}
 }
 
 func (x *MintTokenRequest) GetUser() string {
@@ -10292,7 +10978,7 @@ type MintTokenResponse struct {
 
 func (x *MintTokenResponse) Reset() {
 	*x = MintTokenResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10304,7 +10990,7 @@ func (x *MintTokenResponse) String() string {
 func (*MintTokenResponse) ProtoMessage() {}
 
 func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[174]
+	mi := &file_skein_v1_services_proto_msgTypes[188]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10317,7 +11003,7 @@ func (x *MintTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MintTokenResponse.ProtoReflect.Descriptor instead.
 func (*MintTokenResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{174}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{188}
 }
 
 func (x *MintTokenResponse) GetTokens() *Tokens {
@@ -10338,7 +11024,7 @@ type CreateUserRequest struct {
 
 func (x *CreateUserRequest) Reset() {
 	*x = CreateUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10350,7 +11036,7 @@ func (x *CreateUserRequest) String() string {
 func (*CreateUserRequest) ProtoMessage() {}
 
 func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[175]
+	mi := &file_skein_v1_services_proto_msgTypes[189]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10363,7 +11049,7 @@ func (x *CreateUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserRequest.ProtoReflect.Descriptor instead.
 func (*CreateUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{175}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{189}
 }
 
 func (x *CreateUserRequest) GetUsername() string {
@@ -10396,7 +11082,7 @@ type CreateUserResponse struct {
 
 func (x *CreateUserResponse) Reset() {
 	*x = CreateUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10408,7 +11094,7 @@ func (x *CreateUserResponse) String() string {
 func (*CreateUserResponse) ProtoMessage() {}
 
 func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[176]
+	mi := &file_skein_v1_services_proto_msgTypes[190]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10421,7 +11107,7 @@ func (x *CreateUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateUserResponse.ProtoReflect.Descriptor instead.
 func (*CreateUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{176}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{190}
 }
 
 func (x *CreateUserResponse) GetUser() *User {
@@ -10442,7 +11128,7 @@ type ListUsersRequest struct {
 
 func (x *ListUsersRequest) Reset() {
 	*x = ListUsersRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10454,7 +11140,7 @@ func (x *ListUsersRequest) String() string {
 func (*ListUsersRequest) ProtoMessage() {}
 
 func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[177]
+	mi := &file_skein_v1_services_proto_msgTypes[191]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10467,7 +11153,7 @@ func (x *ListUsersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersRequest.ProtoReflect.Descriptor instead.
 func (*ListUsersRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{177}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{191}
 }
 
 func (x *ListUsersRequest) GetLimit() uint32 {
@@ -10494,7 +11180,7 @@ type ListUsersResponse struct {
 
 func (x *ListUsersResponse) Reset() {
 	*x = ListUsersResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10506,7 +11192,7 @@ func (x *ListUsersResponse) String() string {
 func (*ListUsersResponse) ProtoMessage() {}
 
 func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[178]
+	mi := &file_skein_v1_services_proto_msgTypes[192]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10519,7 +11205,7 @@ func (x *ListUsersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUsersResponse.ProtoReflect.Descriptor instead.
 func (*ListUsersResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{178}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{192}
 }
 
 func (x *ListUsersResponse) GetUsers() []*User {
@@ -10545,7 +11231,7 @@ type ListUserSessionsRequest struct {
 
 func (x *ListUserSessionsRequest) Reset() {
 	*x = ListUserSessionsRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10557,7 +11243,7 @@ func (x *ListUserSessionsRequest) String() string {
 func (*ListUserSessionsRequest) ProtoMessage() {}
 
 func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[179]
+	mi := &file_skein_v1_services_proto_msgTypes[193]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10570,7 +11256,7 @@ func (x *ListUserSessionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsRequest.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{179}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{193}
 }
 
 func (x *ListUserSessionsRequest) GetUser() string {
@@ -10589,7 +11275,7 @@ type ListUserSessionsResponse struct {
 
 func (x *ListUserSessionsResponse) Reset() {
 	*x = ListUserSessionsResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10601,7 +11287,7 @@ func (x *ListUserSessionsResponse) String() string {
 func (*ListUserSessionsResponse) ProtoMessage() {}
 
 func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[180]
+	mi := &file_skein_v1_services_proto_msgTypes[194]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10614,7 +11300,7 @@ func (x *ListUserSessionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUserSessionsResponse.ProtoReflect.Descriptor instead.
 func (*ListUserSessionsResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{180}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{194}
 }
 
 func (x *ListUserSessionsResponse) GetSessions() []*Session {
@@ -10635,7 +11321,7 @@ type KickUserRequest struct {
 
 func (x *KickUserRequest) Reset() {
 	*x = KickUserRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10647,7 +11333,7 @@ func (x *KickUserRequest) String() string {
 func (*KickUserRequest) ProtoMessage() {}
 
 func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[181]
+	mi := &file_skein_v1_services_proto_msgTypes[195]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10660,7 +11346,7 @@ func (x *KickUserRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserRequest.ProtoReflect.Descriptor instead.
 func (*KickUserRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{181}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{195}
 }
 
 func (x *KickUserRequest) GetUser() string {
@@ -10686,7 +11372,7 @@ type KickUserResponse struct {
 
 func (x *KickUserResponse) Reset() {
 	*x = KickUserResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10698,7 +11384,7 @@ func (x *KickUserResponse) String() string {
 func (*KickUserResponse) ProtoMessage() {}
 
 func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[182]
+	mi := &file_skein_v1_services_proto_msgTypes[196]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10711,7 +11397,7 @@ func (x *KickUserResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KickUserResponse.ProtoReflect.Descriptor instead.
 func (*KickUserResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{182}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{196}
 }
 
 func (x *KickUserResponse) GetSessions() uint32 {
@@ -10738,7 +11424,7 @@ type CreateGroupForRequest struct {
 
 func (x *CreateGroupForRequest) Reset() {
 	*x = CreateGroupForRequest{}
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10750,7 +11436,7 @@ func (x *CreateGroupForRequest) String() string {
 func (*CreateGroupForRequest) ProtoMessage() {}
 
 func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[183]
+	mi := &file_skein_v1_services_proto_msgTypes[197]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10763,7 +11449,7 @@ func (x *CreateGroupForRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForRequest.ProtoReflect.Descriptor instead.
 func (*CreateGroupForRequest) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{183}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{197}
 }
 
 func (x *CreateGroupForRequest) GetId() string {
@@ -10810,7 +11496,7 @@ type CreateGroupForResponse struct {
 
 func (x *CreateGroupForResponse) Reset() {
 	*x = CreateGroupForResponse{}
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10822,7 +11508,7 @@ func (x *CreateGroupForResponse) String() string {
 func (*CreateGroupForResponse) ProtoMessage() {}
 
 func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_skein_v1_services_proto_msgTypes[184]
+	mi := &file_skein_v1_services_proto_msgTypes[198]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10835,7 +11521,7 @@ func (x *CreateGroupForResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateGroupForResponse.ProtoReflect.Descriptor instead.
 func (*CreateGroupForResponse) Descriptor() ([]byte, []int) {
-	return file_skein_v1_services_proto_rawDescGZIP(), []int{184}
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{198}
 }
 
 func (x *CreateGroupForResponse) GetGroup() *Group {
@@ -10843,6 +11529,482 @@ func (x *CreateGroupForResponse) GetGroup() *Group {
 		return x.Group
 	}
 	return nil
+}
+
+type RegistrationLink struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// In the answer to CreateRegistrationLink only.
+	Code string `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	Note string `protobuf:"bytes,3,opt,name=note,proto3" json:"note,omitempty"`
+	Uses uint32 `protobuf:"varint,4,opt,name=uses,proto3" json:"uses,omitempty"`
+	// 0: any number.
+	MaxUses       uint32 `protobuf:"varint,5,opt,name=max_uses,json=maxUses,proto3" json:"max_uses,omitempty"`
+	CreatedAtMs   int64  `protobuf:"varint,6,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	ExpiresAtMs   int64  `protobuf:"varint,7,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RegistrationLink) Reset() {
+	*x = RegistrationLink{}
+	mi := &file_skein_v1_services_proto_msgTypes[199]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RegistrationLink) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RegistrationLink) ProtoMessage() {}
+
+func (x *RegistrationLink) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[199]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RegistrationLink.ProtoReflect.Descriptor instead.
+func (*RegistrationLink) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{199}
+}
+
+func (x *RegistrationLink) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *RegistrationLink) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *RegistrationLink) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *RegistrationLink) GetUses() uint32 {
+	if x != nil {
+		return x.Uses
+	}
+	return 0
+}
+
+func (x *RegistrationLink) GetMaxUses() uint32 {
+	if x != nil {
+		return x.MaxUses
+	}
+	return 0
+}
+
+func (x *RegistrationLink) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *RegistrationLink) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
+}
+
+type CreateRegistrationLinkRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What administrators see of it; at most 100 characters.
+	Note string `protobuf:"bytes,1,opt,name=note,proto3" json:"note,omitempty"`
+	// How many may register by it, at most 100,000; 0: any number.
+	MaxUses uint32 `protobuf:"varint,2,opt,name=max_uses,json=maxUses,proto3" json:"max_uses,omitempty"`
+	// How long it holds, at most 366 days; 0: 7 days.
+	LifetimeMs    int64 `protobuf:"varint,3,opt,name=lifetime_ms,json=lifetimeMs,proto3" json:"lifetime_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateRegistrationLinkRequest) Reset() {
+	*x = CreateRegistrationLinkRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[200]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateRegistrationLinkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateRegistrationLinkRequest) ProtoMessage() {}
+
+func (x *CreateRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[200]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateRegistrationLinkRequest.ProtoReflect.Descriptor instead.
+func (*CreateRegistrationLinkRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{200}
+}
+
+func (x *CreateRegistrationLinkRequest) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *CreateRegistrationLinkRequest) GetMaxUses() uint32 {
+	if x != nil {
+		return x.MaxUses
+	}
+	return 0
+}
+
+func (x *CreateRegistrationLinkRequest) GetLifetimeMs() int64 {
+	if x != nil {
+		return x.LifetimeMs
+	}
+	return 0
+}
+
+type CreateRegistrationLinkResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Link          *RegistrationLink      `protobuf:"bytes,1,opt,name=link,proto3" json:"link,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateRegistrationLinkResponse) Reset() {
+	*x = CreateRegistrationLinkResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[201]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateRegistrationLinkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateRegistrationLinkResponse) ProtoMessage() {}
+
+func (x *CreateRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[201]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateRegistrationLinkResponse.ProtoReflect.Descriptor instead.
+func (*CreateRegistrationLinkResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{201}
+}
+
+func (x *CreateRegistrationLinkResponse) GetLink() *RegistrationLink {
+	if x != nil {
+		return x.Link
+	}
+	return nil
+}
+
+type ListRegistrationLinksRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRegistrationLinksRequest) Reset() {
+	*x = ListRegistrationLinksRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[202]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRegistrationLinksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRegistrationLinksRequest) ProtoMessage() {}
+
+func (x *ListRegistrationLinksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[202]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRegistrationLinksRequest.ProtoReflect.Descriptor instead.
+func (*ListRegistrationLinksRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{202}
+}
+
+type ListRegistrationLinksResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Links         []*RegistrationLink    `protobuf:"bytes,1,rep,name=links,proto3" json:"links,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRegistrationLinksResponse) Reset() {
+	*x = ListRegistrationLinksResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[203]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRegistrationLinksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRegistrationLinksResponse) ProtoMessage() {}
+
+func (x *ListRegistrationLinksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[203]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRegistrationLinksResponse.ProtoReflect.Descriptor instead.
+func (*ListRegistrationLinksResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{203}
+}
+
+func (x *ListRegistrationLinksResponse) GetLinks() []*RegistrationLink {
+	if x != nil {
+		return x.Links
+	}
+	return nil
+}
+
+type RevokeRegistrationLinkRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeRegistrationLinkRequest) Reset() {
+	*x = RevokeRegistrationLinkRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[204]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeRegistrationLinkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeRegistrationLinkRequest) ProtoMessage() {}
+
+func (x *RevokeRegistrationLinkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[204]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeRegistrationLinkRequest.ProtoReflect.Descriptor instead.
+func (*RevokeRegistrationLinkRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{204}
+}
+
+func (x *RevokeRegistrationLinkRequest) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+type RevokeRegistrationLinkResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RevokeRegistrationLinkResponse) Reset() {
+	*x = RevokeRegistrationLinkResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[205]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RevokeRegistrationLinkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RevokeRegistrationLinkResponse) ProtoMessage() {}
+
+func (x *RevokeRegistrationLinkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[205]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RevokeRegistrationLinkResponse.ProtoReflect.Descriptor instead.
+func (*RevokeRegistrationLinkResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{205}
+}
+
+type CreateResetLinkRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A user with a username.
+	User string `protobuf:"bytes,1,opt,name=user,proto3" json:"user,omitempty"`
+	// Takes the second factor away as well, from who lost the app and the recovery codes.
+	WithoutTotp bool `protobuf:"varint,2,opt,name=without_totp,json=withoutTotp,proto3" json:"without_totp,omitempty"`
+	// How long it holds, at most 7 days; 0: a day.
+	LifetimeMs    int64 `protobuf:"varint,3,opt,name=lifetime_ms,json=lifetimeMs,proto3" json:"lifetime_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateResetLinkRequest) Reset() {
+	*x = CreateResetLinkRequest{}
+	mi := &file_skein_v1_services_proto_msgTypes[206]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateResetLinkRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateResetLinkRequest) ProtoMessage() {}
+
+func (x *CreateResetLinkRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[206]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateResetLinkRequest.ProtoReflect.Descriptor instead.
+func (*CreateResetLinkRequest) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{206}
+}
+
+func (x *CreateResetLinkRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *CreateResetLinkRequest) GetWithoutTotp() bool {
+	if x != nil {
+		return x.WithoutTotp
+	}
+	return false
+}
+
+func (x *CreateResetLinkRequest) GetLifetimeMs() int64 {
+	if x != nil {
+		return x.LifetimeMs
+	}
+	return 0
+}
+
+type CreateResetLinkResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Code          string                 `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
+	ExpiresAtMs   int64                  `protobuf:"varint,2,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateResetLinkResponse) Reset() {
+	*x = CreateResetLinkResponse{}
+	mi := &file_skein_v1_services_proto_msgTypes[207]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateResetLinkResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateResetLinkResponse) ProtoMessage() {}
+
+func (x *CreateResetLinkResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_skein_v1_services_proto_msgTypes[207]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateResetLinkResponse.ProtoReflect.Descriptor instead.
+func (*CreateResetLinkResponse) Descriptor() ([]byte, []int) {
+	return file_skein_v1_services_proto_rawDescGZIP(), []int{207}
+}
+
+func (x *CreateResetLinkResponse) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *CreateResetLinkResponse) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
 }
 
 var File_skein_v1_services_proto protoreflect.FileDescriptor
@@ -10856,13 +12018,16 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\faccess_token\x18\x03 \x01(\tR\vaccessToken\x12/\n" +
 	"\x14access_expires_at_ms\x18\x04 \x01(\x03R\x11accessExpiresAtMs\x12#\n" +
 	"\rrefresh_token\x18\x05 \x01(\tR\frefreshToken\x121\n" +
-	"\x15refresh_expires_at_ms\x18\x06 \x01(\x03R\x12refreshExpiresAtMs\"\xbc\x01\n" +
+	"\x15refresh_expires_at_ms\x18\x06 \x01(\x03R\x12refreshExpiresAtMs\"\xdc\x01\n" +
 	"\x0fRegisterRequest\x12\x1a\n" +
 	"\busername\x18\x01 \x01(\tR\busername\x12\x1a\n" +
 	"\bpassword\x18\x02 \x01(\tR\bpassword\x12!\n" +
 	"\fdisplay_name\x18\x03 \x01(\tR\vdisplayName\x12(\n" +
 	"\x06device\x18\x04 \x01(\v2\x10.skein.v1.DeviceR\x06device\x12$\n" +
-	"\x0estay_logged_in\x18\x05 \x01(\bR\fstayLoggedIn\"<\n" +
+	"\x0estay_logged_in\x18\x05 \x01(\bR\fstayLoggedIn\x12\x1e\n" +
+	"\n" +
+	"invitation\x18\x06 \x01(\tR\n" +
+	"invitation\"<\n" +
 	"\x10RegisterResponse\x12(\n" +
 	"\x06tokens\x18\x01 \x01(\v2\x10.skein.v1.TokensR\x06tokens\"\x96\x01\n" +
 	"\fLoginRequest\x12\x1a\n" +
@@ -10896,7 +12061,41 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x15ChangePasswordRequest\x12!\n" +
 	"\fold_password\x18\x01 \x01(\tR\voldPassword\x12!\n" +
 	"\fnew_password\x18\x02 \x01(\tR\vnewPassword\"\x18\n" +
-	"\x16ChangePasswordResponse\"\xf0\x01\n" +
+	"\x16ChangePasswordResponse\"\x92\x01\n" +
+	"\x14LoginWithCodeRequest\x12\x16\n" +
+	"\x06ticket\x18\x01 \x01(\tR\x06ticket\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x12(\n" +
+	"\x06device\x18\x03 \x01(\v2\x10.skein.v1.DeviceR\x06device\x12$\n" +
+	"\x0estay_logged_in\x18\x04 \x01(\bR\fstayLoggedIn\"A\n" +
+	"\x15LoginWithCodeResponse\x12(\n" +
+	"\x06tokens\x18\x01 \x01(\v2\x10.skein.v1.TokensR\x06tokens\"\x14\n" +
+	"\x12GetSecurityRequest\"u\n" +
+	"\x13GetSecurityResponse\x12\x1a\n" +
+	"\bpassword\x18\x01 \x01(\bR\bpassword\x12\x12\n" +
+	"\x04totp\x18\x02 \x01(\bR\x04totp\x12.\n" +
+	"\x13recovery_codes_left\x18\x03 \x01(\rR\x11recoveryCodesLeft\".\n" +
+	"\x10BeginTotpRequest\x12\x1a\n" +
+	"\bpassword\x18\x01 \x01(\tR\bpassword\"=\n" +
+	"\x11BeginTotpResponse\x12\x16\n" +
+	"\x06secret\x18\x01 \x01(\tR\x06secret\x12\x10\n" +
+	"\x03uri\x18\x02 \x01(\tR\x03uri\"(\n" +
+	"\x12ConfirmTotpRequest\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\"<\n" +
+	"\x13ConfirmTotpResponse\x12%\n" +
+	"\x0erecovery_codes\x18\x01 \x03(\tR\rrecoveryCodes\"D\n" +
+	"\x12DisableTotpRequest\x12\x1a\n" +
+	"\bpassword\x18\x01 \x01(\tR\bpassword\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\"\x15\n" +
+	"\x13DisableTotpResponse\"I\n" +
+	"\x17NewRecoveryCodesRequest\x12\x1a\n" +
+	"\bpassword\x18\x01 \x01(\tR\bpassword\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\"A\n" +
+	"\x18NewRecoveryCodesResponse\x12%\n" +
+	"\x0erecovery_codes\x18\x01 \x03(\tR\rrecoveryCodes\"M\n" +
+	"\x14ResetPasswordRequest\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12!\n" +
+	"\fnew_password\x18\x02 \x01(\tR\vnewPassword\"\x17\n" +
+	"\x15ResetPasswordResponse\"\xf0\x01\n" +
 	"\x04User\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1a\n" +
 	"\busername\x18\x02 \x01(\tR\busername\x12!\n" +
@@ -11551,7 +12750,36 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\amembers\x18\x04 \x03(\tR\amembers\x121\n" +
 	"\bsettings\x18\x05 \x01(\v2\x15.skein.v1.GroupChangeR\bsettings\"?\n" +
 	"\x16CreateGroupForResponse\x12%\n" +
-	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group*k\n" +
+	"\x05group\x18\x01 \x01(\v2\x0f.skein.v1.GroupR\x05group\"\xc1\x01\n" +
+	"\x10RegistrationLink\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x12\x12\n" +
+	"\x04note\x18\x03 \x01(\tR\x04note\x12\x12\n" +
+	"\x04uses\x18\x04 \x01(\rR\x04uses\x12\x19\n" +
+	"\bmax_uses\x18\x05 \x01(\rR\amaxUses\x12\"\n" +
+	"\rcreated_at_ms\x18\x06 \x01(\x03R\vcreatedAtMs\x12\"\n" +
+	"\rexpires_at_ms\x18\a \x01(\x03R\vexpiresAtMs\"o\n" +
+	"\x1dCreateRegistrationLinkRequest\x12\x12\n" +
+	"\x04note\x18\x01 \x01(\tR\x04note\x12\x19\n" +
+	"\bmax_uses\x18\x02 \x01(\rR\amaxUses\x12\x1f\n" +
+	"\vlifetime_ms\x18\x03 \x01(\x03R\n" +
+	"lifetimeMs\"P\n" +
+	"\x1eCreateRegistrationLinkResponse\x12.\n" +
+	"\x04link\x18\x01 \x01(\v2\x1a.skein.v1.RegistrationLinkR\x04link\"\x1e\n" +
+	"\x1cListRegistrationLinksRequest\"Q\n" +
+	"\x1dListRegistrationLinksResponse\x120\n" +
+	"\x05links\x18\x01 \x03(\v2\x1a.skein.v1.RegistrationLinkR\x05links\"/\n" +
+	"\x1dRevokeRegistrationLinkRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\" \n" +
+	"\x1eRevokeRegistrationLinkResponse\"p\n" +
+	"\x16CreateResetLinkRequest\x12\x12\n" +
+	"\x04user\x18\x01 \x01(\tR\x04user\x12!\n" +
+	"\fwithout_totp\x18\x02 \x01(\bR\vwithoutTotp\x12\x1f\n" +
+	"\vlifetime_ms\x18\x03 \x01(\x03R\n" +
+	"lifetimeMs\"Q\n" +
+	"\x17CreateResetLinkResponse\x12\x12\n" +
+	"\x04code\x18\x01 \x01(\tR\x04code\x12\"\n" +
+	"\rexpires_at_ms\x18\x02 \x01(\x03R\vexpiresAtMs*k\n" +
 	"\bDmPolicy\x12\x19\n" +
 	"\x15DM_POLICY_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12DM_POLICY_CONTACTS\x10\x01\x12\x16\n" +
@@ -11587,7 +12815,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\rRetentionKind\x12\x1e\n" +
 	"\x1aRETENTION_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13RETENTION_KIND_TIME\x10\x01\x12\x1a\n" +
-	"\x16RETENTION_KIND_FOREVER\x10\x022\x80\x04\n" +
+	"\x16RETENTION_KIND_FOREVER\x10\x022\xa9\b\n" +
 	"\x0eAccountService\x12A\n" +
 	"\bRegister\x12\x19.skein.v1.RegisterRequest\x1a\x1a.skein.v1.RegisterResponse\x128\n" +
 	"\x05Login\x12\x16.skein.v1.LoginRequest\x1a\x17.skein.v1.LoginResponse\x12>\n" +
@@ -11595,7 +12823,14 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x06Logout\x12\x17.skein.v1.LogoutRequest\x1a\x18.skein.v1.LogoutResponse\x12M\n" +
 	"\fListSessions\x12\x1d.skein.v1.ListSessionsRequest\x1a\x1e.skein.v1.ListSessionsResponse\x12P\n" +
 	"\rRevokeSession\x12\x1e.skein.v1.RevokeSessionRequest\x1a\x1f.skein.v1.RevokeSessionResponse\x12S\n" +
-	"\x0eChangePassword\x12\x1f.skein.v1.ChangePasswordRequest\x1a .skein.v1.ChangePasswordResponse2\xb1\x02\n" +
+	"\x0eChangePassword\x12\x1f.skein.v1.ChangePasswordRequest\x1a .skein.v1.ChangePasswordResponse\x12P\n" +
+	"\rLoginWithCode\x12\x1e.skein.v1.LoginWithCodeRequest\x1a\x1f.skein.v1.LoginWithCodeResponse\x12J\n" +
+	"\vGetSecurity\x12\x1c.skein.v1.GetSecurityRequest\x1a\x1d.skein.v1.GetSecurityResponse\x12D\n" +
+	"\tBeginTotp\x12\x1a.skein.v1.BeginTotpRequest\x1a\x1b.skein.v1.BeginTotpResponse\x12J\n" +
+	"\vConfirmTotp\x12\x1c.skein.v1.ConfirmTotpRequest\x1a\x1d.skein.v1.ConfirmTotpResponse\x12J\n" +
+	"\vDisableTotp\x12\x1c.skein.v1.DisableTotpRequest\x1a\x1d.skein.v1.DisableTotpResponse\x12Y\n" +
+	"\x10NewRecoveryCodes\x12!.skein.v1.NewRecoveryCodesRequest\x1a\".skein.v1.NewRecoveryCodesResponse\x12P\n" +
+	"\rResetPassword\x12\x1e.skein.v1.ResetPasswordRequest\x1a\x1f.skein.v1.ResetPasswordResponse2\xb1\x02\n" +
 	"\vUserService\x12A\n" +
 	"\bGetUsers\x12\x19.skein.v1.GetUsersRequest\x1a\x1a.skein.v1.GetUsersResponse\x12A\n" +
 	"\bFindUser\x12\x19.skein.v1.FindUserRequest\x1a\x1a.skein.v1.FindUserResponse\x12J\n" +
@@ -11674,7 +12909,7 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\x11ListConversations\x12\".skein.v1.ListConversationsRequest\x1a#.skein.v1.ListConversationsResponse\x12A\n" +
 	"\bMarkRead\x12\x19.skein.v1.MarkReadRequest\x1a\x1a.skein.v1.MarkReadResponse\x12G\n" +
 	"\n" +
-	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xbd\x05\n" +
+	"SetMyState\x12\x1b.skein.v1.SetMyStateRequest\x1a\x1c.skein.v1.SetMyStateResponse2\xd9\b\n" +
 	"\fAdminService\x12G\n" +
 	"\n" +
 	"ClaimAdmin\x12\x1b.skein.v1.ClaimAdminRequest\x1a\x1c.skein.v1.ClaimAdminResponse\x12D\n" +
@@ -11686,7 +12921,11 @@ const file_skein_v1_services_proto_rawDesc = "" +
 	"\bKickUser\x12\x19.skein.v1.KickUserRequest\x1a\x1a.skein.v1.KickUserResponse\x12S\n" +
 	"\x0eCreateGroupFor\x12\x1f.skein.v1.CreateGroupForRequest\x1a .skein.v1.CreateGroupForResponse\x12M\n" +
 	"\fSetRetention\x12\x1d.skein.v1.SetRetentionRequest\x1a\x1e.skein.v1.SetRetentionResponse\x12M\n" +
-	"\fGetRetention\x12\x1d.skein.v1.GetRetentionRequest\x1a\x1e.skein.v1.GetRetentionResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
+	"\fGetRetention\x12\x1d.skein.v1.GetRetentionRequest\x1a\x1e.skein.v1.GetRetentionResponse\x12k\n" +
+	"\x16CreateRegistrationLink\x12'.skein.v1.CreateRegistrationLinkRequest\x1a(.skein.v1.CreateRegistrationLinkResponse\x12h\n" +
+	"\x15ListRegistrationLinks\x12&.skein.v1.ListRegistrationLinksRequest\x1a'.skein.v1.ListRegistrationLinksResponse\x12k\n" +
+	"\x16RevokeRegistrationLink\x12'.skein.v1.RevokeRegistrationLinkRequest\x1a(.skein.v1.RevokeRegistrationLinkResponse\x12V\n" +
+	"\x0fCreateResetLink\x12 .skein.v1.CreateResetLinkRequest\x1a!.skein.v1.CreateResetLinkResponseB%Z#github.com/skein-im/skein/wire;wireb\x06proto3"
 
 var (
 	file_skein_v1_services_proto_rawDescOnce sync.Once
@@ -11701,494 +12940,543 @@ func file_skein_v1_services_proto_rawDescGZIP() []byte {
 }
 
 var file_skein_v1_services_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 192)
+var file_skein_v1_services_proto_msgTypes = make([]protoimpl.MessageInfo, 215)
 var file_skein_v1_services_proto_goTypes = []any{
-	(DmPolicy)(0),                     // 0: skein.v1.DmPolicy
-	(FindPolicy)(0),                   // 1: skein.v1.FindPolicy
-	(PresencePolicy)(0),               // 2: skein.v1.PresencePolicy
-	(GroupPolicy)(0),                  // 3: skein.v1.GroupPolicy
-	(ContactState)(0),                 // 4: skein.v1.ContactState
-	(ScheduledState)(0),               // 5: skein.v1.ScheduledState
-	(RetentionKind)(0),                // 6: skein.v1.RetentionKind
-	(*Tokens)(nil),                    // 7: skein.v1.Tokens
-	(*RegisterRequest)(nil),           // 8: skein.v1.RegisterRequest
-	(*RegisterResponse)(nil),          // 9: skein.v1.RegisterResponse
-	(*LoginRequest)(nil),              // 10: skein.v1.LoginRequest
-	(*LoginResponse)(nil),             // 11: skein.v1.LoginResponse
-	(*RefreshRequest)(nil),            // 12: skein.v1.RefreshRequest
-	(*RefreshResponse)(nil),           // 13: skein.v1.RefreshResponse
-	(*LogoutRequest)(nil),             // 14: skein.v1.LogoutRequest
-	(*LogoutResponse)(nil),            // 15: skein.v1.LogoutResponse
-	(*ListSessionsRequest)(nil),       // 16: skein.v1.ListSessionsRequest
-	(*ListSessionsResponse)(nil),      // 17: skein.v1.ListSessionsResponse
-	(*Session)(nil),                   // 18: skein.v1.Session
-	(*RevokeSessionRequest)(nil),      // 19: skein.v1.RevokeSessionRequest
-	(*RevokeSessionResponse)(nil),     // 20: skein.v1.RevokeSessionResponse
-	(*ChangePasswordRequest)(nil),     // 21: skein.v1.ChangePasswordRequest
-	(*ChangePasswordResponse)(nil),    // 22: skein.v1.ChangePasswordResponse
-	(*User)(nil),                      // 23: skein.v1.User
-	(*GetUsersRequest)(nil),           // 24: skein.v1.GetUsersRequest
-	(*GetUsersResponse)(nil),          // 25: skein.v1.GetUsersResponse
-	(*FindUserRequest)(nil),           // 26: skein.v1.FindUserRequest
-	(*FindUserResponse)(nil),          // 27: skein.v1.FindUserResponse
-	(*SearchUsersRequest)(nil),        // 28: skein.v1.SearchUsersRequest
-	(*SearchUsersResponse)(nil),       // 29: skein.v1.SearchUsersResponse
-	(*UpdateProfileRequest)(nil),      // 30: skein.v1.UpdateProfileRequest
-	(*UpdateProfileResponse)(nil),     // 31: skein.v1.UpdateProfileResponse
-	(*Contact)(nil),                   // 32: skein.v1.Contact
-	(*RequestContactRequest)(nil),     // 33: skein.v1.RequestContactRequest
-	(*RequestContactResponse)(nil),    // 34: skein.v1.RequestContactResponse
-	(*AcceptContactRequest)(nil),      // 35: skein.v1.AcceptContactRequest
-	(*AcceptContactResponse)(nil),     // 36: skein.v1.AcceptContactResponse
-	(*RefuseContactRequest)(nil),      // 37: skein.v1.RefuseContactRequest
-	(*RefuseContactResponse)(nil),     // 38: skein.v1.RefuseContactResponse
-	(*RemoveContactRequest)(nil),      // 39: skein.v1.RemoveContactRequest
-	(*RemoveContactResponse)(nil),     // 40: skein.v1.RemoveContactResponse
-	(*BlockUserRequest)(nil),          // 41: skein.v1.BlockUserRequest
-	(*BlockUserResponse)(nil),         // 42: skein.v1.BlockUserResponse
-	(*UnblockUserRequest)(nil),        // 43: skein.v1.UnblockUserRequest
-	(*UnblockUserResponse)(nil),       // 44: skein.v1.UnblockUserResponse
-	(*SetRemarkRequest)(nil),          // 45: skein.v1.SetRemarkRequest
-	(*SetRemarkResponse)(nil),         // 46: skein.v1.SetRemarkResponse
-	(*SetTagsRequest)(nil),            // 47: skein.v1.SetTagsRequest
-	(*SetTagsResponse)(nil),           // 48: skein.v1.SetTagsResponse
-	(*ListContactsRequest)(nil),       // 49: skein.v1.ListContactsRequest
-	(*ListContactsResponse)(nil),      // 50: skein.v1.ListContactsResponse
-	(*Group)(nil),                     // 51: skein.v1.Group
-	(*Member)(nil),                    // 52: skein.v1.Member
-	(*CreateGroupRequest)(nil),        // 53: skein.v1.CreateGroupRequest
-	(*CreateGroupResponse)(nil),       // 54: skein.v1.CreateGroupResponse
-	(*GetGroupRequest)(nil),           // 55: skein.v1.GetGroupRequest
-	(*GetGroupResponse)(nil),          // 56: skein.v1.GetGroupResponse
-	(*RenameGroupRequest)(nil),        // 57: skein.v1.RenameGroupRequest
-	(*RenameGroupResponse)(nil),       // 58: skein.v1.RenameGroupResponse
-	(*UpdateGroupRequest)(nil),        // 59: skein.v1.UpdateGroupRequest
-	(*UpdateGroupResponse)(nil),       // 60: skein.v1.UpdateGroupResponse
-	(*ListMembersRequest)(nil),        // 61: skein.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),       // 62: skein.v1.ListMembersResponse
-	(*AddMembersRequest)(nil),         // 63: skein.v1.AddMembersRequest
-	(*AddMembersResponse)(nil),        // 64: skein.v1.AddMembersResponse
-	(*RemoveMembersRequest)(nil),      // 65: skein.v1.RemoveMembersRequest
-	(*RemoveMembersResponse)(nil),     // 66: skein.v1.RemoveMembersResponse
-	(*LeaveGroupRequest)(nil),         // 67: skein.v1.LeaveGroupRequest
-	(*LeaveGroupResponse)(nil),        // 68: skein.v1.LeaveGroupResponse
-	(*DismissGroupRequest)(nil),       // 69: skein.v1.DismissGroupRequest
-	(*DismissGroupResponse)(nil),      // 70: skein.v1.DismissGroupResponse
-	(*SetNicknameRequest)(nil),        // 71: skein.v1.SetNicknameRequest
-	(*SetNicknameResponse)(nil),       // 72: skein.v1.SetNicknameResponse
-	(*SetRoleRequest)(nil),            // 73: skein.v1.SetRoleRequest
-	(*SetRoleResponse)(nil),           // 74: skein.v1.SetRoleResponse
-	(*TransferOwnershipRequest)(nil),  // 75: skein.v1.TransferOwnershipRequest
-	(*TransferOwnershipResponse)(nil), // 76: skein.v1.TransferOwnershipResponse
-	(*MuteMemberRequest)(nil),         // 77: skein.v1.MuteMemberRequest
-	(*MuteMemberResponse)(nil),        // 78: skein.v1.MuteMemberResponse
-	(*Ban)(nil),                       // 79: skein.v1.Ban
-	(*BanMemberRequest)(nil),          // 80: skein.v1.BanMemberRequest
-	(*BanMemberResponse)(nil),         // 81: skein.v1.BanMemberResponse
-	(*UnbanMemberRequest)(nil),        // 82: skein.v1.UnbanMemberRequest
-	(*UnbanMemberResponse)(nil),       // 83: skein.v1.UnbanMemberResponse
-	(*ListBansRequest)(nil),           // 84: skein.v1.ListBansRequest
-	(*ListBansResponse)(nil),          // 85: skein.v1.ListBansResponse
-	(*Invitation)(nil),                // 86: skein.v1.Invitation
-	(*ListInvitationsRequest)(nil),    // 87: skein.v1.ListInvitationsRequest
-	(*ListInvitationsResponse)(nil),   // 88: skein.v1.ListInvitationsResponse
-	(*AcceptInvitationRequest)(nil),   // 89: skein.v1.AcceptInvitationRequest
-	(*AcceptInvitationResponse)(nil),  // 90: skein.v1.AcceptInvitationResponse
-	(*RefuseInvitationRequest)(nil),   // 91: skein.v1.RefuseInvitationRequest
-	(*RefuseInvitationResponse)(nil),  // 92: skein.v1.RefuseInvitationResponse
-	(*InviteLink)(nil),                // 93: skein.v1.InviteLink
-	(*CreateInviteLinkRequest)(nil),   // 94: skein.v1.CreateInviteLinkRequest
-	(*CreateInviteLinkResponse)(nil),  // 95: skein.v1.CreateInviteLinkResponse
-	(*ListInviteLinksRequest)(nil),    // 96: skein.v1.ListInviteLinksRequest
-	(*ListInviteLinksResponse)(nil),   // 97: skein.v1.ListInviteLinksResponse
-	(*RevokeInviteLinkRequest)(nil),   // 98: skein.v1.RevokeInviteLinkRequest
-	(*RevokeInviteLinkResponse)(nil),  // 99: skein.v1.RevokeInviteLinkResponse
-	(*GetInviteLinkRequest)(nil),      // 100: skein.v1.GetInviteLinkRequest
-	(*GetInviteLinkResponse)(nil),     // 101: skein.v1.GetInviteLinkResponse
-	(*JoinByLinkRequest)(nil),         // 102: skein.v1.JoinByLinkRequest
-	(*JoinByLinkResponse)(nil),        // 103: skein.v1.JoinByLinkResponse
-	(*JoinRequest)(nil),               // 104: skein.v1.JoinRequest
-	(*RequestToJoinRequest)(nil),      // 105: skein.v1.RequestToJoinRequest
-	(*RequestToJoinResponse)(nil),     // 106: skein.v1.RequestToJoinResponse
-	(*WithdrawJoinRequest)(nil),       // 107: skein.v1.WithdrawJoinRequest
-	(*WithdrawJoinResponse)(nil),      // 108: skein.v1.WithdrawJoinResponse
-	(*ListJoinRequestsRequest)(nil),   // 109: skein.v1.ListJoinRequestsRequest
-	(*ListJoinRequestsResponse)(nil),  // 110: skein.v1.ListJoinRequestsResponse
-	(*ApproveJoinRequest)(nil),        // 111: skein.v1.ApproveJoinRequest
-	(*ApproveJoinResponse)(nil),       // 112: skein.v1.ApproveJoinResponse
-	(*RefuseJoinRequest)(nil),         // 113: skein.v1.RefuseJoinRequest
-	(*RefuseJoinResponse)(nil),        // 114: skein.v1.RefuseJoinResponse
-	(*SendMessageRequest)(nil),        // 115: skein.v1.SendMessageRequest
-	(*SendMessageResponse)(nil),       // 116: skein.v1.SendMessageResponse
-	(*StreamMessageRequest)(nil),      // 117: skein.v1.StreamMessageRequest
-	(*StreamMessageResponse)(nil),     // 118: skein.v1.StreamMessageResponse
-	(*RecallMessageRequest)(nil),      // 119: skein.v1.RecallMessageRequest
-	(*RecallMessageResponse)(nil),     // 120: skein.v1.RecallMessageResponse
-	(*EditMessageRequest)(nil),        // 121: skein.v1.EditMessageRequest
-	(*EditMessageResponse)(nil),       // 122: skein.v1.EditMessageResponse
-	(*ListEditsRequest)(nil),          // 123: skein.v1.ListEditsRequest
-	(*ListEditsResponse)(nil),         // 124: skein.v1.ListEditsResponse
-	(*Edited)(nil),                    // 125: skein.v1.Edited
-	(*ReactToMessageRequest)(nil),     // 126: skein.v1.ReactToMessageRequest
-	(*ReactToMessageResponse)(nil),    // 127: skein.v1.ReactToMessageResponse
-	(*ListReactionsRequest)(nil),      // 128: skein.v1.ListReactionsRequest
-	(*ListReactionsResponse)(nil),     // 129: skein.v1.ListReactionsResponse
-	(*ListReadersRequest)(nil),        // 130: skein.v1.ListReadersRequest
-	(*ListReadersResponse)(nil),       // 131: skein.v1.ListReadersResponse
-	(*Reacted)(nil),                   // 132: skein.v1.Reacted
-	(*VoteInPollRequest)(nil),         // 133: skein.v1.VoteInPollRequest
-	(*VoteInPollResponse)(nil),        // 134: skein.v1.VoteInPollResponse
-	(*EndPollRequest)(nil),            // 135: skein.v1.EndPollRequest
-	(*EndPollResponse)(nil),           // 136: skein.v1.EndPollResponse
-	(*ListVotesRequest)(nil),          // 137: skein.v1.ListVotesRequest
-	(*ListVotesResponse)(nil),         // 138: skein.v1.ListVotesResponse
-	(*ForwardMessagesRequest)(nil),    // 139: skein.v1.ForwardMessagesRequest
-	(*ForwardSource)(nil),             // 140: skein.v1.ForwardSource
-	(*ForwardMerge)(nil),              // 141: skein.v1.ForwardMerge
-	(*ForwardMessagesResponse)(nil),   // 142: skein.v1.ForwardMessagesResponse
-	(*Forwarded)(nil),                 // 143: skein.v1.Forwarded
-	(*PinMessageRequest)(nil),         // 144: skein.v1.PinMessageRequest
-	(*PinMessageResponse)(nil),        // 145: skein.v1.PinMessageResponse
-	(*ListPinsRequest)(nil),           // 146: skein.v1.ListPinsRequest
-	(*ListPinsResponse)(nil),          // 147: skein.v1.ListPinsResponse
-	(*ScheduleMessageRequest)(nil),    // 148: skein.v1.ScheduleMessageRequest
-	(*ScheduleMessageResponse)(nil),   // 149: skein.v1.ScheduleMessageResponse
-	(*Scheduled)(nil),                 // 150: skein.v1.Scheduled
-	(*ListScheduledRequest)(nil),      // 151: skein.v1.ListScheduledRequest
-	(*ListScheduledResponse)(nil),     // 152: skein.v1.ListScheduledResponse
-	(*ChangeScheduledRequest)(nil),    // 153: skein.v1.ChangeScheduledRequest
-	(*ChangeScheduledResponse)(nil),   // 154: skein.v1.ChangeScheduledResponse
-	(*CancelScheduledRequest)(nil),    // 155: skein.v1.CancelScheduledRequest
-	(*CancelScheduledResponse)(nil),   // 156: skein.v1.CancelScheduledResponse
-	(*Voted)(nil),                     // 157: skein.v1.Voted
-	(*ListMentionsRequest)(nil),       // 158: skein.v1.ListMentionsRequest
-	(*ListMentionsResponse)(nil),      // 159: skein.v1.ListMentionsResponse
-	(*SearchMessagesRequest)(nil),     // 160: skein.v1.SearchMessagesRequest
-	(*SearchMessagesResponse)(nil),    // 161: skein.v1.SearchMessagesResponse
-	(*FoundMessage)(nil),              // 162: skein.v1.FoundMessage
-	(*TextMatch)(nil),                 // 163: skein.v1.TextMatch
-	(*ListEntriesRequest)(nil),        // 164: skein.v1.ListEntriesRequest
-	(*ListEntriesResponse)(nil),       // 165: skein.v1.ListEntriesResponse
-	(*ListConversationsRequest)(nil),  // 166: skein.v1.ListConversationsRequest
-	(*ListConversationsResponse)(nil), // 167: skein.v1.ListConversationsResponse
-	(*MarkReadRequest)(nil),           // 168: skein.v1.MarkReadRequest
-	(*MarkReadResponse)(nil),          // 169: skein.v1.MarkReadResponse
-	(*SetMyStateRequest)(nil),         // 170: skein.v1.SetMyStateRequest
-	(*SetLifetimeRequest)(nil),        // 171: skein.v1.SetLifetimeRequest
-	(*SetLifetimeResponse)(nil),       // 172: skein.v1.SetLifetimeResponse
-	(*SetMyStateResponse)(nil),        // 173: skein.v1.SetMyStateResponse
-	(*SetRetentionRequest)(nil),       // 174: skein.v1.SetRetentionRequest
-	(*SetRetentionResponse)(nil),      // 175: skein.v1.SetRetentionResponse
-	(*GetRetentionRequest)(nil),       // 176: skein.v1.GetRetentionRequest
-	(*GetRetentionResponse)(nil),      // 177: skein.v1.GetRetentionResponse
-	(*ClaimAdminRequest)(nil),         // 178: skein.v1.ClaimAdminRequest
-	(*ClaimAdminResponse)(nil),        // 179: skein.v1.ClaimAdminResponse
-	(*MintTokenRequest)(nil),          // 180: skein.v1.MintTokenRequest
-	(*MintTokenResponse)(nil),         // 181: skein.v1.MintTokenResponse
-	(*CreateUserRequest)(nil),         // 182: skein.v1.CreateUserRequest
-	(*CreateUserResponse)(nil),        // 183: skein.v1.CreateUserResponse
-	(*ListUsersRequest)(nil),          // 184: skein.v1.ListUsersRequest
-	(*ListUsersResponse)(nil),         // 185: skein.v1.ListUsersResponse
-	(*ListUserSessionsRequest)(nil),   // 186: skein.v1.ListUserSessionsRequest
-	(*ListUserSessionsResponse)(nil),  // 187: skein.v1.ListUserSessionsResponse
-	(*KickUserRequest)(nil),           // 188: skein.v1.KickUserRequest
-	(*KickUserResponse)(nil),          // 189: skein.v1.KickUserResponse
-	(*CreateGroupForRequest)(nil),     // 190: skein.v1.CreateGroupForRequest
-	(*CreateGroupForResponse)(nil),    // 191: skein.v1.CreateGroupForResponse
-	nil,                               // 192: skein.v1.User.ExtraEntry
-	nil,                               // 193: skein.v1.UpdateProfileRequest.ExtraEntry
-	nil,                               // 194: skein.v1.Group.ExtraEntry
-	nil,                               // 195: skein.v1.UpdateGroupRequest.ExtraEntry
-	nil,                               // 196: skein.v1.SendMessageRequest.ExtraEntry
-	nil,                               // 197: skein.v1.EditMessageRequest.ExtraEntry
-	nil,                               // 198: skein.v1.Edited.ExtraEntry
-	(*Device)(nil),                    // 199: skein.v1.Device
-	(Role)(0),                         // 200: skein.v1.Role
-	(GroupPower)(0),                   // 201: skein.v1.GroupPower
-	(JoinMode)(0),                     // 202: skein.v1.JoinMode
-	(GroupHistory)(0),                 // 203: skein.v1.GroupHistory
-	(*Content)(nil),                   // 204: skein.v1.Content
-	(*Poll)(nil),                      // 205: skein.v1.Poll
-	(GroupMention)(0),                 // 206: skein.v1.GroupMention
-	(*Error)(nil),                     // 207: skein.v1.Error
-	(*Entry)(nil),                     // 208: skein.v1.Entry
-	(*Newest)(nil),                    // 209: skein.v1.Newest
-	(*SyncDelta)(nil),                 // 210: skein.v1.SyncDelta
-	(*MyState)(nil),                   // 211: skein.v1.MyState
-	(*GroupChange)(nil),               // 212: skein.v1.GroupChange
+	(DmPolicy)(0),                          // 0: skein.v1.DmPolicy
+	(FindPolicy)(0),                        // 1: skein.v1.FindPolicy
+	(PresencePolicy)(0),                    // 2: skein.v1.PresencePolicy
+	(GroupPolicy)(0),                       // 3: skein.v1.GroupPolicy
+	(ContactState)(0),                      // 4: skein.v1.ContactState
+	(ScheduledState)(0),                    // 5: skein.v1.ScheduledState
+	(RetentionKind)(0),                     // 6: skein.v1.RetentionKind
+	(*Tokens)(nil),                         // 7: skein.v1.Tokens
+	(*RegisterRequest)(nil),                // 8: skein.v1.RegisterRequest
+	(*RegisterResponse)(nil),               // 9: skein.v1.RegisterResponse
+	(*LoginRequest)(nil),                   // 10: skein.v1.LoginRequest
+	(*LoginResponse)(nil),                  // 11: skein.v1.LoginResponse
+	(*RefreshRequest)(nil),                 // 12: skein.v1.RefreshRequest
+	(*RefreshResponse)(nil),                // 13: skein.v1.RefreshResponse
+	(*LogoutRequest)(nil),                  // 14: skein.v1.LogoutRequest
+	(*LogoutResponse)(nil),                 // 15: skein.v1.LogoutResponse
+	(*ListSessionsRequest)(nil),            // 16: skein.v1.ListSessionsRequest
+	(*ListSessionsResponse)(nil),           // 17: skein.v1.ListSessionsResponse
+	(*Session)(nil),                        // 18: skein.v1.Session
+	(*RevokeSessionRequest)(nil),           // 19: skein.v1.RevokeSessionRequest
+	(*RevokeSessionResponse)(nil),          // 20: skein.v1.RevokeSessionResponse
+	(*ChangePasswordRequest)(nil),          // 21: skein.v1.ChangePasswordRequest
+	(*ChangePasswordResponse)(nil),         // 22: skein.v1.ChangePasswordResponse
+	(*LoginWithCodeRequest)(nil),           // 23: skein.v1.LoginWithCodeRequest
+	(*LoginWithCodeResponse)(nil),          // 24: skein.v1.LoginWithCodeResponse
+	(*GetSecurityRequest)(nil),             // 25: skein.v1.GetSecurityRequest
+	(*GetSecurityResponse)(nil),            // 26: skein.v1.GetSecurityResponse
+	(*BeginTotpRequest)(nil),               // 27: skein.v1.BeginTotpRequest
+	(*BeginTotpResponse)(nil),              // 28: skein.v1.BeginTotpResponse
+	(*ConfirmTotpRequest)(nil),             // 29: skein.v1.ConfirmTotpRequest
+	(*ConfirmTotpResponse)(nil),            // 30: skein.v1.ConfirmTotpResponse
+	(*DisableTotpRequest)(nil),             // 31: skein.v1.DisableTotpRequest
+	(*DisableTotpResponse)(nil),            // 32: skein.v1.DisableTotpResponse
+	(*NewRecoveryCodesRequest)(nil),        // 33: skein.v1.NewRecoveryCodesRequest
+	(*NewRecoveryCodesResponse)(nil),       // 34: skein.v1.NewRecoveryCodesResponse
+	(*ResetPasswordRequest)(nil),           // 35: skein.v1.ResetPasswordRequest
+	(*ResetPasswordResponse)(nil),          // 36: skein.v1.ResetPasswordResponse
+	(*User)(nil),                           // 37: skein.v1.User
+	(*GetUsersRequest)(nil),                // 38: skein.v1.GetUsersRequest
+	(*GetUsersResponse)(nil),               // 39: skein.v1.GetUsersResponse
+	(*FindUserRequest)(nil),                // 40: skein.v1.FindUserRequest
+	(*FindUserResponse)(nil),               // 41: skein.v1.FindUserResponse
+	(*SearchUsersRequest)(nil),             // 42: skein.v1.SearchUsersRequest
+	(*SearchUsersResponse)(nil),            // 43: skein.v1.SearchUsersResponse
+	(*UpdateProfileRequest)(nil),           // 44: skein.v1.UpdateProfileRequest
+	(*UpdateProfileResponse)(nil),          // 45: skein.v1.UpdateProfileResponse
+	(*Contact)(nil),                        // 46: skein.v1.Contact
+	(*RequestContactRequest)(nil),          // 47: skein.v1.RequestContactRequest
+	(*RequestContactResponse)(nil),         // 48: skein.v1.RequestContactResponse
+	(*AcceptContactRequest)(nil),           // 49: skein.v1.AcceptContactRequest
+	(*AcceptContactResponse)(nil),          // 50: skein.v1.AcceptContactResponse
+	(*RefuseContactRequest)(nil),           // 51: skein.v1.RefuseContactRequest
+	(*RefuseContactResponse)(nil),          // 52: skein.v1.RefuseContactResponse
+	(*RemoveContactRequest)(nil),           // 53: skein.v1.RemoveContactRequest
+	(*RemoveContactResponse)(nil),          // 54: skein.v1.RemoveContactResponse
+	(*BlockUserRequest)(nil),               // 55: skein.v1.BlockUserRequest
+	(*BlockUserResponse)(nil),              // 56: skein.v1.BlockUserResponse
+	(*UnblockUserRequest)(nil),             // 57: skein.v1.UnblockUserRequest
+	(*UnblockUserResponse)(nil),            // 58: skein.v1.UnblockUserResponse
+	(*SetRemarkRequest)(nil),               // 59: skein.v1.SetRemarkRequest
+	(*SetRemarkResponse)(nil),              // 60: skein.v1.SetRemarkResponse
+	(*SetTagsRequest)(nil),                 // 61: skein.v1.SetTagsRequest
+	(*SetTagsResponse)(nil),                // 62: skein.v1.SetTagsResponse
+	(*ListContactsRequest)(nil),            // 63: skein.v1.ListContactsRequest
+	(*ListContactsResponse)(nil),           // 64: skein.v1.ListContactsResponse
+	(*Group)(nil),                          // 65: skein.v1.Group
+	(*Member)(nil),                         // 66: skein.v1.Member
+	(*CreateGroupRequest)(nil),             // 67: skein.v1.CreateGroupRequest
+	(*CreateGroupResponse)(nil),            // 68: skein.v1.CreateGroupResponse
+	(*GetGroupRequest)(nil),                // 69: skein.v1.GetGroupRequest
+	(*GetGroupResponse)(nil),               // 70: skein.v1.GetGroupResponse
+	(*RenameGroupRequest)(nil),             // 71: skein.v1.RenameGroupRequest
+	(*RenameGroupResponse)(nil),            // 72: skein.v1.RenameGroupResponse
+	(*UpdateGroupRequest)(nil),             // 73: skein.v1.UpdateGroupRequest
+	(*UpdateGroupResponse)(nil),            // 74: skein.v1.UpdateGroupResponse
+	(*ListMembersRequest)(nil),             // 75: skein.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),            // 76: skein.v1.ListMembersResponse
+	(*AddMembersRequest)(nil),              // 77: skein.v1.AddMembersRequest
+	(*AddMembersResponse)(nil),             // 78: skein.v1.AddMembersResponse
+	(*RemoveMembersRequest)(nil),           // 79: skein.v1.RemoveMembersRequest
+	(*RemoveMembersResponse)(nil),          // 80: skein.v1.RemoveMembersResponse
+	(*LeaveGroupRequest)(nil),              // 81: skein.v1.LeaveGroupRequest
+	(*LeaveGroupResponse)(nil),             // 82: skein.v1.LeaveGroupResponse
+	(*DismissGroupRequest)(nil),            // 83: skein.v1.DismissGroupRequest
+	(*DismissGroupResponse)(nil),           // 84: skein.v1.DismissGroupResponse
+	(*SetNicknameRequest)(nil),             // 85: skein.v1.SetNicknameRequest
+	(*SetNicknameResponse)(nil),            // 86: skein.v1.SetNicknameResponse
+	(*SetRoleRequest)(nil),                 // 87: skein.v1.SetRoleRequest
+	(*SetRoleResponse)(nil),                // 88: skein.v1.SetRoleResponse
+	(*TransferOwnershipRequest)(nil),       // 89: skein.v1.TransferOwnershipRequest
+	(*TransferOwnershipResponse)(nil),      // 90: skein.v1.TransferOwnershipResponse
+	(*MuteMemberRequest)(nil),              // 91: skein.v1.MuteMemberRequest
+	(*MuteMemberResponse)(nil),             // 92: skein.v1.MuteMemberResponse
+	(*Ban)(nil),                            // 93: skein.v1.Ban
+	(*BanMemberRequest)(nil),               // 94: skein.v1.BanMemberRequest
+	(*BanMemberResponse)(nil),              // 95: skein.v1.BanMemberResponse
+	(*UnbanMemberRequest)(nil),             // 96: skein.v1.UnbanMemberRequest
+	(*UnbanMemberResponse)(nil),            // 97: skein.v1.UnbanMemberResponse
+	(*ListBansRequest)(nil),                // 98: skein.v1.ListBansRequest
+	(*ListBansResponse)(nil),               // 99: skein.v1.ListBansResponse
+	(*Invitation)(nil),                     // 100: skein.v1.Invitation
+	(*ListInvitationsRequest)(nil),         // 101: skein.v1.ListInvitationsRequest
+	(*ListInvitationsResponse)(nil),        // 102: skein.v1.ListInvitationsResponse
+	(*AcceptInvitationRequest)(nil),        // 103: skein.v1.AcceptInvitationRequest
+	(*AcceptInvitationResponse)(nil),       // 104: skein.v1.AcceptInvitationResponse
+	(*RefuseInvitationRequest)(nil),        // 105: skein.v1.RefuseInvitationRequest
+	(*RefuseInvitationResponse)(nil),       // 106: skein.v1.RefuseInvitationResponse
+	(*InviteLink)(nil),                     // 107: skein.v1.InviteLink
+	(*CreateInviteLinkRequest)(nil),        // 108: skein.v1.CreateInviteLinkRequest
+	(*CreateInviteLinkResponse)(nil),       // 109: skein.v1.CreateInviteLinkResponse
+	(*ListInviteLinksRequest)(nil),         // 110: skein.v1.ListInviteLinksRequest
+	(*ListInviteLinksResponse)(nil),        // 111: skein.v1.ListInviteLinksResponse
+	(*RevokeInviteLinkRequest)(nil),        // 112: skein.v1.RevokeInviteLinkRequest
+	(*RevokeInviteLinkResponse)(nil),       // 113: skein.v1.RevokeInviteLinkResponse
+	(*GetInviteLinkRequest)(nil),           // 114: skein.v1.GetInviteLinkRequest
+	(*GetInviteLinkResponse)(nil),          // 115: skein.v1.GetInviteLinkResponse
+	(*JoinByLinkRequest)(nil),              // 116: skein.v1.JoinByLinkRequest
+	(*JoinByLinkResponse)(nil),             // 117: skein.v1.JoinByLinkResponse
+	(*JoinRequest)(nil),                    // 118: skein.v1.JoinRequest
+	(*RequestToJoinRequest)(nil),           // 119: skein.v1.RequestToJoinRequest
+	(*RequestToJoinResponse)(nil),          // 120: skein.v1.RequestToJoinResponse
+	(*WithdrawJoinRequest)(nil),            // 121: skein.v1.WithdrawJoinRequest
+	(*WithdrawJoinResponse)(nil),           // 122: skein.v1.WithdrawJoinResponse
+	(*ListJoinRequestsRequest)(nil),        // 123: skein.v1.ListJoinRequestsRequest
+	(*ListJoinRequestsResponse)(nil),       // 124: skein.v1.ListJoinRequestsResponse
+	(*ApproveJoinRequest)(nil),             // 125: skein.v1.ApproveJoinRequest
+	(*ApproveJoinResponse)(nil),            // 126: skein.v1.ApproveJoinResponse
+	(*RefuseJoinRequest)(nil),              // 127: skein.v1.RefuseJoinRequest
+	(*RefuseJoinResponse)(nil),             // 128: skein.v1.RefuseJoinResponse
+	(*SendMessageRequest)(nil),             // 129: skein.v1.SendMessageRequest
+	(*SendMessageResponse)(nil),            // 130: skein.v1.SendMessageResponse
+	(*StreamMessageRequest)(nil),           // 131: skein.v1.StreamMessageRequest
+	(*StreamMessageResponse)(nil),          // 132: skein.v1.StreamMessageResponse
+	(*RecallMessageRequest)(nil),           // 133: skein.v1.RecallMessageRequest
+	(*RecallMessageResponse)(nil),          // 134: skein.v1.RecallMessageResponse
+	(*EditMessageRequest)(nil),             // 135: skein.v1.EditMessageRequest
+	(*EditMessageResponse)(nil),            // 136: skein.v1.EditMessageResponse
+	(*ListEditsRequest)(nil),               // 137: skein.v1.ListEditsRequest
+	(*ListEditsResponse)(nil),              // 138: skein.v1.ListEditsResponse
+	(*Edited)(nil),                         // 139: skein.v1.Edited
+	(*ReactToMessageRequest)(nil),          // 140: skein.v1.ReactToMessageRequest
+	(*ReactToMessageResponse)(nil),         // 141: skein.v1.ReactToMessageResponse
+	(*ListReactionsRequest)(nil),           // 142: skein.v1.ListReactionsRequest
+	(*ListReactionsResponse)(nil),          // 143: skein.v1.ListReactionsResponse
+	(*ListReadersRequest)(nil),             // 144: skein.v1.ListReadersRequest
+	(*ListReadersResponse)(nil),            // 145: skein.v1.ListReadersResponse
+	(*Reacted)(nil),                        // 146: skein.v1.Reacted
+	(*VoteInPollRequest)(nil),              // 147: skein.v1.VoteInPollRequest
+	(*VoteInPollResponse)(nil),             // 148: skein.v1.VoteInPollResponse
+	(*EndPollRequest)(nil),                 // 149: skein.v1.EndPollRequest
+	(*EndPollResponse)(nil),                // 150: skein.v1.EndPollResponse
+	(*ListVotesRequest)(nil),               // 151: skein.v1.ListVotesRequest
+	(*ListVotesResponse)(nil),              // 152: skein.v1.ListVotesResponse
+	(*ForwardMessagesRequest)(nil),         // 153: skein.v1.ForwardMessagesRequest
+	(*ForwardSource)(nil),                  // 154: skein.v1.ForwardSource
+	(*ForwardMerge)(nil),                   // 155: skein.v1.ForwardMerge
+	(*ForwardMessagesResponse)(nil),        // 156: skein.v1.ForwardMessagesResponse
+	(*Forwarded)(nil),                      // 157: skein.v1.Forwarded
+	(*PinMessageRequest)(nil),              // 158: skein.v1.PinMessageRequest
+	(*PinMessageResponse)(nil),             // 159: skein.v1.PinMessageResponse
+	(*ListPinsRequest)(nil),                // 160: skein.v1.ListPinsRequest
+	(*ListPinsResponse)(nil),               // 161: skein.v1.ListPinsResponse
+	(*ScheduleMessageRequest)(nil),         // 162: skein.v1.ScheduleMessageRequest
+	(*ScheduleMessageResponse)(nil),        // 163: skein.v1.ScheduleMessageResponse
+	(*Scheduled)(nil),                      // 164: skein.v1.Scheduled
+	(*ListScheduledRequest)(nil),           // 165: skein.v1.ListScheduledRequest
+	(*ListScheduledResponse)(nil),          // 166: skein.v1.ListScheduledResponse
+	(*ChangeScheduledRequest)(nil),         // 167: skein.v1.ChangeScheduledRequest
+	(*ChangeScheduledResponse)(nil),        // 168: skein.v1.ChangeScheduledResponse
+	(*CancelScheduledRequest)(nil),         // 169: skein.v1.CancelScheduledRequest
+	(*CancelScheduledResponse)(nil),        // 170: skein.v1.CancelScheduledResponse
+	(*Voted)(nil),                          // 171: skein.v1.Voted
+	(*ListMentionsRequest)(nil),            // 172: skein.v1.ListMentionsRequest
+	(*ListMentionsResponse)(nil),           // 173: skein.v1.ListMentionsResponse
+	(*SearchMessagesRequest)(nil),          // 174: skein.v1.SearchMessagesRequest
+	(*SearchMessagesResponse)(nil),         // 175: skein.v1.SearchMessagesResponse
+	(*FoundMessage)(nil),                   // 176: skein.v1.FoundMessage
+	(*TextMatch)(nil),                      // 177: skein.v1.TextMatch
+	(*ListEntriesRequest)(nil),             // 178: skein.v1.ListEntriesRequest
+	(*ListEntriesResponse)(nil),            // 179: skein.v1.ListEntriesResponse
+	(*ListConversationsRequest)(nil),       // 180: skein.v1.ListConversationsRequest
+	(*ListConversationsResponse)(nil),      // 181: skein.v1.ListConversationsResponse
+	(*MarkReadRequest)(nil),                // 182: skein.v1.MarkReadRequest
+	(*MarkReadResponse)(nil),               // 183: skein.v1.MarkReadResponse
+	(*SetMyStateRequest)(nil),              // 184: skein.v1.SetMyStateRequest
+	(*SetLifetimeRequest)(nil),             // 185: skein.v1.SetLifetimeRequest
+	(*SetLifetimeResponse)(nil),            // 186: skein.v1.SetLifetimeResponse
+	(*SetMyStateResponse)(nil),             // 187: skein.v1.SetMyStateResponse
+	(*SetRetentionRequest)(nil),            // 188: skein.v1.SetRetentionRequest
+	(*SetRetentionResponse)(nil),           // 189: skein.v1.SetRetentionResponse
+	(*GetRetentionRequest)(nil),            // 190: skein.v1.GetRetentionRequest
+	(*GetRetentionResponse)(nil),           // 191: skein.v1.GetRetentionResponse
+	(*ClaimAdminRequest)(nil),              // 192: skein.v1.ClaimAdminRequest
+	(*ClaimAdminResponse)(nil),             // 193: skein.v1.ClaimAdminResponse
+	(*MintTokenRequest)(nil),               // 194: skein.v1.MintTokenRequest
+	(*MintTokenResponse)(nil),              // 195: skein.v1.MintTokenResponse
+	(*CreateUserRequest)(nil),              // 196: skein.v1.CreateUserRequest
+	(*CreateUserResponse)(nil),             // 197: skein.v1.CreateUserResponse
+	(*ListUsersRequest)(nil),               // 198: skein.v1.ListUsersRequest
+	(*ListUsersResponse)(nil),              // 199: skein.v1.ListUsersResponse
+	(*ListUserSessionsRequest)(nil),        // 200: skein.v1.ListUserSessionsRequest
+	(*ListUserSessionsResponse)(nil),       // 201: skein.v1.ListUserSessionsResponse
+	(*KickUserRequest)(nil),                // 202: skein.v1.KickUserRequest
+	(*KickUserResponse)(nil),               // 203: skein.v1.KickUserResponse
+	(*CreateGroupForRequest)(nil),          // 204: skein.v1.CreateGroupForRequest
+	(*CreateGroupForResponse)(nil),         // 205: skein.v1.CreateGroupForResponse
+	(*RegistrationLink)(nil),               // 206: skein.v1.RegistrationLink
+	(*CreateRegistrationLinkRequest)(nil),  // 207: skein.v1.CreateRegistrationLinkRequest
+	(*CreateRegistrationLinkResponse)(nil), // 208: skein.v1.CreateRegistrationLinkResponse
+	(*ListRegistrationLinksRequest)(nil),   // 209: skein.v1.ListRegistrationLinksRequest
+	(*ListRegistrationLinksResponse)(nil),  // 210: skein.v1.ListRegistrationLinksResponse
+	(*RevokeRegistrationLinkRequest)(nil),  // 211: skein.v1.RevokeRegistrationLinkRequest
+	(*RevokeRegistrationLinkResponse)(nil), // 212: skein.v1.RevokeRegistrationLinkResponse
+	(*CreateResetLinkRequest)(nil),         // 213: skein.v1.CreateResetLinkRequest
+	(*CreateResetLinkResponse)(nil),        // 214: skein.v1.CreateResetLinkResponse
+	nil,                                    // 215: skein.v1.User.ExtraEntry
+	nil,                                    // 216: skein.v1.UpdateProfileRequest.ExtraEntry
+	nil,                                    // 217: skein.v1.Group.ExtraEntry
+	nil,                                    // 218: skein.v1.UpdateGroupRequest.ExtraEntry
+	nil,                                    // 219: skein.v1.SendMessageRequest.ExtraEntry
+	nil,                                    // 220: skein.v1.EditMessageRequest.ExtraEntry
+	nil,                                    // 221: skein.v1.Edited.ExtraEntry
+	(*Device)(nil),                         // 222: skein.v1.Device
+	(Role)(0),                              // 223: skein.v1.Role
+	(GroupPower)(0),                        // 224: skein.v1.GroupPower
+	(JoinMode)(0),                          // 225: skein.v1.JoinMode
+	(GroupHistory)(0),                      // 226: skein.v1.GroupHistory
+	(*Content)(nil),                        // 227: skein.v1.Content
+	(*Poll)(nil),                           // 228: skein.v1.Poll
+	(GroupMention)(0),                      // 229: skein.v1.GroupMention
+	(*Error)(nil),                          // 230: skein.v1.Error
+	(*Entry)(nil),                          // 231: skein.v1.Entry
+	(*Newest)(nil),                         // 232: skein.v1.Newest
+	(*SyncDelta)(nil),                      // 233: skein.v1.SyncDelta
+	(*MyState)(nil),                        // 234: skein.v1.MyState
+	(*GroupChange)(nil),                    // 235: skein.v1.GroupChange
 }
 var file_skein_v1_services_proto_depIdxs = []int32{
-	199, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
+	222, // 0: skein.v1.RegisterRequest.device:type_name -> skein.v1.Device
 	7,   // 1: skein.v1.RegisterResponse.tokens:type_name -> skein.v1.Tokens
-	199, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
+	222, // 2: skein.v1.LoginRequest.device:type_name -> skein.v1.Device
 	7,   // 3: skein.v1.LoginResponse.tokens:type_name -> skein.v1.Tokens
 	7,   // 4: skein.v1.RefreshResponse.tokens:type_name -> skein.v1.Tokens
 	18,  // 5: skein.v1.ListSessionsResponse.sessions:type_name -> skein.v1.Session
-	199, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
-	192, // 7: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
-	23,  // 8: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
-	23,  // 9: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
-	23,  // 10: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
-	0,   // 11: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
-	3,   // 12: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
-	1,   // 13: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
-	193, // 14: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
-	2,   // 15: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
-	23,  // 16: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
-	0,   // 17: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
-	3,   // 18: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
-	1,   // 19: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
-	2,   // 20: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
-	23,  // 21: skein.v1.Contact.user:type_name -> skein.v1.User
-	4,   // 22: skein.v1.Contact.state:type_name -> skein.v1.ContactState
-	32,  // 23: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
-	32,  // 24: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
-	32,  // 25: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
-	200, // 26: skein.v1.Group.role:type_name -> skein.v1.Role
-	194, // 27: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
-	201, // 28: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
-	201, // 29: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
-	201, // 30: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
-	202, // 31: skein.v1.Group.join:type_name -> skein.v1.JoinMode
-	203, // 32: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
-	201, // 33: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
-	200, // 34: skein.v1.Member.role:type_name -> skein.v1.Role
-	51,  // 35: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
-	51,  // 36: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
-	51,  // 37: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
-	195, // 38: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
-	201, // 39: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
-	201, // 40: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
-	201, // 41: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
-	202, // 42: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
-	203, // 43: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
-	201, // 44: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
-	51,  // 45: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
-	200, // 46: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
-	52,  // 47: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
-	200, // 48: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
-	79,  // 49: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
-	86,  // 50: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
-	51,  // 51: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
-	93,  // 52: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
-	93,  // 53: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
-	51,  // 54: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
-	104, // 55: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
-	204, // 56: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
-	196, // 57: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
-	205, // 58: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
-	206, // 59: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	204, // 60: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
-	204, // 61: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
-	197, // 62: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
-	206, // 63: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
-	125, // 64: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
-	204, // 65: skein.v1.Edited.content:type_name -> skein.v1.Content
-	198, // 66: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
-	206, // 67: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
-	132, // 68: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
-	157, // 69: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
-	140, // 70: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
-	141, // 71: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
-	143, // 72: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
-	207, // 73: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
-	208, // 74: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
-	115, // 75: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
-	115, // 76: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
-	5,   // 77: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
-	207, // 78: skein.v1.Scheduled.error:type_name -> skein.v1.Error
-	150, // 79: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
-	115, // 80: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
-	208, // 81: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
-	162, // 82: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
-	208, // 83: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
-	163, // 84: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
-	208, // 85: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
-	208, // 86: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
-	209, // 87: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
-	210, // 88: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
-	211, // 89: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
-	6,   // 90: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
-	6,   // 91: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
-	7,   // 92: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
-	199, // 93: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
-	7,   // 94: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
-	23,  // 95: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
-	23,  // 96: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
-	18,  // 97: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
-	212, // 98: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
-	51,  // 99: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
-	8,   // 100: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
-	10,  // 101: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
-	12,  // 102: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
-	14,  // 103: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
-	16,  // 104: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
-	19,  // 105: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
-	21,  // 106: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
-	24,  // 107: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
-	26,  // 108: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
-	28,  // 109: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
-	30,  // 110: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
-	33,  // 111: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
-	35,  // 112: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
-	37,  // 113: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
-	39,  // 114: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
-	41,  // 115: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
-	43,  // 116: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
-	45,  // 117: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
-	47,  // 118: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
-	49,  // 119: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
-	53,  // 120: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
-	55,  // 121: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
-	57,  // 122: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
-	59,  // 123: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
-	61,  // 124: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
-	63,  // 125: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
-	65,  // 126: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
-	67,  // 127: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
-	69,  // 128: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
-	71,  // 129: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
-	73,  // 130: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
-	75,  // 131: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
-	77,  // 132: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
-	80,  // 133: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
-	82,  // 134: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
-	84,  // 135: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
-	87,  // 136: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
-	89,  // 137: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
-	91,  // 138: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
-	94,  // 139: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
-	96,  // 140: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
-	98,  // 141: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
-	100, // 142: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
-	102, // 143: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
-	105, // 144: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
-	107, // 145: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
-	109, // 146: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
-	111, // 147: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
-	113, // 148: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
-	115, // 149: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
-	119, // 150: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
-	121, // 151: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
-	123, // 152: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
-	126, // 153: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
-	128, // 154: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
-	130, // 155: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
-	133, // 156: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
-	135, // 157: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
-	137, // 158: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
-	144, // 159: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
-	146, // 160: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
-	171, // 161: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
-	139, // 162: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
-	117, // 163: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
-	158, // 164: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
-	160, // 165: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
-	148, // 166: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
-	151, // 167: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
-	153, // 168: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
-	155, // 169: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
-	164, // 170: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
-	166, // 171: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
-	168, // 172: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
-	170, // 173: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
-	178, // 174: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
-	180, // 175: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
-	182, // 176: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
-	184, // 177: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
-	186, // 178: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
-	188, // 179: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
-	190, // 180: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
-	174, // 181: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
-	176, // 182: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
-	9,   // 183: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
-	11,  // 184: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
-	13,  // 185: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
-	15,  // 186: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
-	17,  // 187: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
-	20,  // 188: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
-	22,  // 189: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
-	25,  // 190: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
-	27,  // 191: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
-	29,  // 192: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
-	31,  // 193: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
-	34,  // 194: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
-	36,  // 195: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
-	38,  // 196: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
-	40,  // 197: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
-	42,  // 198: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
-	44,  // 199: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
-	46,  // 200: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
-	48,  // 201: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
-	50,  // 202: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
-	54,  // 203: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
-	56,  // 204: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
-	58,  // 205: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
-	60,  // 206: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
-	62,  // 207: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
-	64,  // 208: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
-	66,  // 209: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
-	68,  // 210: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
-	70,  // 211: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
-	72,  // 212: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
-	74,  // 213: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
-	76,  // 214: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
-	78,  // 215: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
-	81,  // 216: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
-	83,  // 217: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
-	85,  // 218: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
-	88,  // 219: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
-	90,  // 220: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
-	92,  // 221: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
-	95,  // 222: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
-	97,  // 223: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
-	99,  // 224: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
-	101, // 225: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
-	103, // 226: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
-	106, // 227: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
-	108, // 228: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
-	110, // 229: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
-	112, // 230: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
-	114, // 231: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
-	116, // 232: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
-	120, // 233: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
-	122, // 234: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
-	124, // 235: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
-	127, // 236: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
-	129, // 237: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
-	131, // 238: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
-	134, // 239: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
-	136, // 240: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
-	138, // 241: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
-	145, // 242: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
-	147, // 243: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
-	172, // 244: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
-	142, // 245: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
-	118, // 246: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
-	159, // 247: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
-	161, // 248: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
-	149, // 249: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
-	152, // 250: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
-	154, // 251: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
-	156, // 252: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
-	165, // 253: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
-	167, // 254: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
-	169, // 255: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
-	173, // 256: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
-	179, // 257: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
-	181, // 258: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
-	183, // 259: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
-	185, // 260: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
-	187, // 261: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
-	189, // 262: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
-	191, // 263: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
-	175, // 264: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
-	177, // 265: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
-	183, // [183:266] is the sub-list for method output_type
-	100, // [100:183] is the sub-list for method input_type
-	100, // [100:100] is the sub-list for extension type_name
-	100, // [100:100] is the sub-list for extension extendee
-	0,   // [0:100] is the sub-list for field type_name
+	222, // 6: skein.v1.Session.device:type_name -> skein.v1.Device
+	222, // 7: skein.v1.LoginWithCodeRequest.device:type_name -> skein.v1.Device
+	7,   // 8: skein.v1.LoginWithCodeResponse.tokens:type_name -> skein.v1.Tokens
+	215, // 9: skein.v1.User.extra:type_name -> skein.v1.User.ExtraEntry
+	37,  // 10: skein.v1.GetUsersResponse.users:type_name -> skein.v1.User
+	37,  // 11: skein.v1.FindUserResponse.user:type_name -> skein.v1.User
+	37,  // 12: skein.v1.SearchUsersResponse.users:type_name -> skein.v1.User
+	0,   // 13: skein.v1.UpdateProfileRequest.dm_policy:type_name -> skein.v1.DmPolicy
+	3,   // 14: skein.v1.UpdateProfileRequest.group_policy:type_name -> skein.v1.GroupPolicy
+	1,   // 15: skein.v1.UpdateProfileRequest.find_policy:type_name -> skein.v1.FindPolicy
+	216, // 16: skein.v1.UpdateProfileRequest.extra:type_name -> skein.v1.UpdateProfileRequest.ExtraEntry
+	2,   // 17: skein.v1.UpdateProfileRequest.presence_policy:type_name -> skein.v1.PresencePolicy
+	37,  // 18: skein.v1.UpdateProfileResponse.user:type_name -> skein.v1.User
+	0,   // 19: skein.v1.UpdateProfileResponse.dm_policy:type_name -> skein.v1.DmPolicy
+	3,   // 20: skein.v1.UpdateProfileResponse.group_policy:type_name -> skein.v1.GroupPolicy
+	1,   // 21: skein.v1.UpdateProfileResponse.find_policy:type_name -> skein.v1.FindPolicy
+	2,   // 22: skein.v1.UpdateProfileResponse.presence_policy:type_name -> skein.v1.PresencePolicy
+	37,  // 23: skein.v1.Contact.user:type_name -> skein.v1.User
+	4,   // 24: skein.v1.Contact.state:type_name -> skein.v1.ContactState
+	46,  // 25: skein.v1.RequestContactResponse.contact:type_name -> skein.v1.Contact
+	46,  // 26: skein.v1.AcceptContactResponse.contact:type_name -> skein.v1.Contact
+	46,  // 27: skein.v1.ListContactsResponse.contacts:type_name -> skein.v1.Contact
+	223, // 28: skein.v1.Group.role:type_name -> skein.v1.Role
+	217, // 29: skein.v1.Group.extra:type_name -> skein.v1.Group.ExtraEntry
+	224, // 30: skein.v1.Group.who_may_add:type_name -> skein.v1.GroupPower
+	224, // 31: skein.v1.Group.who_may_post:type_name -> skein.v1.GroupPower
+	224, // 32: skein.v1.Group.who_may_mention_all:type_name -> skein.v1.GroupPower
+	225, // 33: skein.v1.Group.join:type_name -> skein.v1.JoinMode
+	226, // 34: skein.v1.Group.history:type_name -> skein.v1.GroupHistory
+	224, // 35: skein.v1.Group.who_may_pin:type_name -> skein.v1.GroupPower
+	223, // 36: skein.v1.Member.role:type_name -> skein.v1.Role
+	65,  // 37: skein.v1.CreateGroupResponse.group:type_name -> skein.v1.Group
+	65,  // 38: skein.v1.GetGroupResponse.group:type_name -> skein.v1.Group
+	65,  // 39: skein.v1.RenameGroupResponse.group:type_name -> skein.v1.Group
+	218, // 40: skein.v1.UpdateGroupRequest.extra:type_name -> skein.v1.UpdateGroupRequest.ExtraEntry
+	224, // 41: skein.v1.UpdateGroupRequest.who_may_add:type_name -> skein.v1.GroupPower
+	224, // 42: skein.v1.UpdateGroupRequest.who_may_post:type_name -> skein.v1.GroupPower
+	224, // 43: skein.v1.UpdateGroupRequest.who_may_mention_all:type_name -> skein.v1.GroupPower
+	225, // 44: skein.v1.UpdateGroupRequest.join:type_name -> skein.v1.JoinMode
+	226, // 45: skein.v1.UpdateGroupRequest.history:type_name -> skein.v1.GroupHistory
+	224, // 46: skein.v1.UpdateGroupRequest.who_may_pin:type_name -> skein.v1.GroupPower
+	65,  // 47: skein.v1.UpdateGroupResponse.group:type_name -> skein.v1.Group
+	223, // 48: skein.v1.ListMembersRequest.role:type_name -> skein.v1.Role
+	66,  // 49: skein.v1.ListMembersResponse.members:type_name -> skein.v1.Member
+	223, // 50: skein.v1.SetRoleRequest.role:type_name -> skein.v1.Role
+	93,  // 51: skein.v1.ListBansResponse.bans:type_name -> skein.v1.Ban
+	100, // 52: skein.v1.ListInvitationsResponse.invitations:type_name -> skein.v1.Invitation
+	65,  // 53: skein.v1.AcceptInvitationResponse.group:type_name -> skein.v1.Group
+	107, // 54: skein.v1.CreateInviteLinkResponse.link:type_name -> skein.v1.InviteLink
+	107, // 55: skein.v1.ListInviteLinksResponse.links:type_name -> skein.v1.InviteLink
+	65,  // 56: skein.v1.JoinByLinkResponse.group:type_name -> skein.v1.Group
+	118, // 57: skein.v1.ListJoinRequestsResponse.requests:type_name -> skein.v1.JoinRequest
+	227, // 58: skein.v1.SendMessageRequest.content:type_name -> skein.v1.Content
+	219, // 59: skein.v1.SendMessageRequest.extra:type_name -> skein.v1.SendMessageRequest.ExtraEntry
+	228, // 60: skein.v1.SendMessageRequest.poll:type_name -> skein.v1.Poll
+	229, // 61: skein.v1.SendMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	227, // 62: skein.v1.StreamMessageRequest.content:type_name -> skein.v1.Content
+	227, // 63: skein.v1.EditMessageRequest.content:type_name -> skein.v1.Content
+	220, // 64: skein.v1.EditMessageRequest.extra:type_name -> skein.v1.EditMessageRequest.ExtraEntry
+	229, // 65: skein.v1.EditMessageRequest.group_mention:type_name -> skein.v1.GroupMention
+	139, // 66: skein.v1.ListEditsResponse.versions:type_name -> skein.v1.Edited
+	227, // 67: skein.v1.Edited.content:type_name -> skein.v1.Content
+	221, // 68: skein.v1.Edited.extra:type_name -> skein.v1.Edited.ExtraEntry
+	229, // 69: skein.v1.Edited.group_mention:type_name -> skein.v1.GroupMention
+	146, // 70: skein.v1.ListReactionsResponse.reacted:type_name -> skein.v1.Reacted
+	171, // 71: skein.v1.ListVotesResponse.voted:type_name -> skein.v1.Voted
+	154, // 72: skein.v1.ForwardMessagesRequest.messages:type_name -> skein.v1.ForwardSource
+	155, // 73: skein.v1.ForwardMessagesRequest.merge:type_name -> skein.v1.ForwardMerge
+	157, // 74: skein.v1.ForwardMessagesResponse.forwarded:type_name -> skein.v1.Forwarded
+	230, // 75: skein.v1.ForwardMessagesResponse.error:type_name -> skein.v1.Error
+	231, // 76: skein.v1.ListPinsResponse.entries:type_name -> skein.v1.Entry
+	129, // 77: skein.v1.ScheduleMessageRequest.message:type_name -> skein.v1.SendMessageRequest
+	129, // 78: skein.v1.Scheduled.message:type_name -> skein.v1.SendMessageRequest
+	5,   // 79: skein.v1.Scheduled.state:type_name -> skein.v1.ScheduledState
+	230, // 80: skein.v1.Scheduled.error:type_name -> skein.v1.Error
+	164, // 81: skein.v1.ListScheduledResponse.scheduled:type_name -> skein.v1.Scheduled
+	129, // 82: skein.v1.ChangeScheduledRequest.message:type_name -> skein.v1.SendMessageRequest
+	231, // 83: skein.v1.ListMentionsResponse.entries:type_name -> skein.v1.Entry
+	176, // 84: skein.v1.SearchMessagesResponse.found:type_name -> skein.v1.FoundMessage
+	231, // 85: skein.v1.FoundMessage.entry:type_name -> skein.v1.Entry
+	177, // 86: skein.v1.FoundMessage.matches:type_name -> skein.v1.TextMatch
+	231, // 87: skein.v1.ListEntriesResponse.entries:type_name -> skein.v1.Entry
+	231, // 88: skein.v1.ListEntriesResponse.touched:type_name -> skein.v1.Entry
+	232, // 89: skein.v1.ListConversationsRequest.newest:type_name -> skein.v1.Newest
+	233, // 90: skein.v1.ListConversationsResponse.delta:type_name -> skein.v1.SyncDelta
+	234, // 91: skein.v1.SetMyStateResponse.state:type_name -> skein.v1.MyState
+	6,   // 92: skein.v1.SetRetentionRequest.kind:type_name -> skein.v1.RetentionKind
+	6,   // 93: skein.v1.GetRetentionResponse.kind:type_name -> skein.v1.RetentionKind
+	7,   // 94: skein.v1.ClaimAdminResponse.tokens:type_name -> skein.v1.Tokens
+	222, // 95: skein.v1.MintTokenRequest.device:type_name -> skein.v1.Device
+	7,   // 96: skein.v1.MintTokenResponse.tokens:type_name -> skein.v1.Tokens
+	37,  // 97: skein.v1.CreateUserResponse.user:type_name -> skein.v1.User
+	37,  // 98: skein.v1.ListUsersResponse.users:type_name -> skein.v1.User
+	18,  // 99: skein.v1.ListUserSessionsResponse.sessions:type_name -> skein.v1.Session
+	235, // 100: skein.v1.CreateGroupForRequest.settings:type_name -> skein.v1.GroupChange
+	65,  // 101: skein.v1.CreateGroupForResponse.group:type_name -> skein.v1.Group
+	206, // 102: skein.v1.CreateRegistrationLinkResponse.link:type_name -> skein.v1.RegistrationLink
+	206, // 103: skein.v1.ListRegistrationLinksResponse.links:type_name -> skein.v1.RegistrationLink
+	8,   // 104: skein.v1.AccountService.Register:input_type -> skein.v1.RegisterRequest
+	10,  // 105: skein.v1.AccountService.Login:input_type -> skein.v1.LoginRequest
+	12,  // 106: skein.v1.AccountService.Refresh:input_type -> skein.v1.RefreshRequest
+	14,  // 107: skein.v1.AccountService.Logout:input_type -> skein.v1.LogoutRequest
+	16,  // 108: skein.v1.AccountService.ListSessions:input_type -> skein.v1.ListSessionsRequest
+	19,  // 109: skein.v1.AccountService.RevokeSession:input_type -> skein.v1.RevokeSessionRequest
+	21,  // 110: skein.v1.AccountService.ChangePassword:input_type -> skein.v1.ChangePasswordRequest
+	23,  // 111: skein.v1.AccountService.LoginWithCode:input_type -> skein.v1.LoginWithCodeRequest
+	25,  // 112: skein.v1.AccountService.GetSecurity:input_type -> skein.v1.GetSecurityRequest
+	27,  // 113: skein.v1.AccountService.BeginTotp:input_type -> skein.v1.BeginTotpRequest
+	29,  // 114: skein.v1.AccountService.ConfirmTotp:input_type -> skein.v1.ConfirmTotpRequest
+	31,  // 115: skein.v1.AccountService.DisableTotp:input_type -> skein.v1.DisableTotpRequest
+	33,  // 116: skein.v1.AccountService.NewRecoveryCodes:input_type -> skein.v1.NewRecoveryCodesRequest
+	35,  // 117: skein.v1.AccountService.ResetPassword:input_type -> skein.v1.ResetPasswordRequest
+	38,  // 118: skein.v1.UserService.GetUsers:input_type -> skein.v1.GetUsersRequest
+	40,  // 119: skein.v1.UserService.FindUser:input_type -> skein.v1.FindUserRequest
+	42,  // 120: skein.v1.UserService.SearchUsers:input_type -> skein.v1.SearchUsersRequest
+	44,  // 121: skein.v1.UserService.UpdateProfile:input_type -> skein.v1.UpdateProfileRequest
+	47,  // 122: skein.v1.ContactService.RequestContact:input_type -> skein.v1.RequestContactRequest
+	49,  // 123: skein.v1.ContactService.AcceptContact:input_type -> skein.v1.AcceptContactRequest
+	51,  // 124: skein.v1.ContactService.RefuseContact:input_type -> skein.v1.RefuseContactRequest
+	53,  // 125: skein.v1.ContactService.RemoveContact:input_type -> skein.v1.RemoveContactRequest
+	55,  // 126: skein.v1.ContactService.BlockUser:input_type -> skein.v1.BlockUserRequest
+	57,  // 127: skein.v1.ContactService.UnblockUser:input_type -> skein.v1.UnblockUserRequest
+	59,  // 128: skein.v1.ContactService.SetRemark:input_type -> skein.v1.SetRemarkRequest
+	61,  // 129: skein.v1.ContactService.SetTags:input_type -> skein.v1.SetTagsRequest
+	63,  // 130: skein.v1.ContactService.ListContacts:input_type -> skein.v1.ListContactsRequest
+	67,  // 131: skein.v1.GroupService.CreateGroup:input_type -> skein.v1.CreateGroupRequest
+	69,  // 132: skein.v1.GroupService.GetGroup:input_type -> skein.v1.GetGroupRequest
+	71,  // 133: skein.v1.GroupService.RenameGroup:input_type -> skein.v1.RenameGroupRequest
+	73,  // 134: skein.v1.GroupService.UpdateGroup:input_type -> skein.v1.UpdateGroupRequest
+	75,  // 135: skein.v1.GroupService.ListMembers:input_type -> skein.v1.ListMembersRequest
+	77,  // 136: skein.v1.GroupService.AddMembers:input_type -> skein.v1.AddMembersRequest
+	79,  // 137: skein.v1.GroupService.RemoveMembers:input_type -> skein.v1.RemoveMembersRequest
+	81,  // 138: skein.v1.GroupService.LeaveGroup:input_type -> skein.v1.LeaveGroupRequest
+	83,  // 139: skein.v1.GroupService.DismissGroup:input_type -> skein.v1.DismissGroupRequest
+	85,  // 140: skein.v1.GroupService.SetNickname:input_type -> skein.v1.SetNicknameRequest
+	87,  // 141: skein.v1.GroupService.SetRole:input_type -> skein.v1.SetRoleRequest
+	89,  // 142: skein.v1.GroupService.TransferOwnership:input_type -> skein.v1.TransferOwnershipRequest
+	91,  // 143: skein.v1.GroupService.MuteMember:input_type -> skein.v1.MuteMemberRequest
+	94,  // 144: skein.v1.GroupService.BanMember:input_type -> skein.v1.BanMemberRequest
+	96,  // 145: skein.v1.GroupService.UnbanMember:input_type -> skein.v1.UnbanMemberRequest
+	98,  // 146: skein.v1.GroupService.ListBans:input_type -> skein.v1.ListBansRequest
+	101, // 147: skein.v1.GroupService.ListInvitations:input_type -> skein.v1.ListInvitationsRequest
+	103, // 148: skein.v1.GroupService.AcceptInvitation:input_type -> skein.v1.AcceptInvitationRequest
+	105, // 149: skein.v1.GroupService.RefuseInvitation:input_type -> skein.v1.RefuseInvitationRequest
+	108, // 150: skein.v1.GroupService.CreateInviteLink:input_type -> skein.v1.CreateInviteLinkRequest
+	110, // 151: skein.v1.GroupService.ListInviteLinks:input_type -> skein.v1.ListInviteLinksRequest
+	112, // 152: skein.v1.GroupService.RevokeInviteLink:input_type -> skein.v1.RevokeInviteLinkRequest
+	114, // 153: skein.v1.GroupService.GetInviteLink:input_type -> skein.v1.GetInviteLinkRequest
+	116, // 154: skein.v1.GroupService.JoinByLink:input_type -> skein.v1.JoinByLinkRequest
+	119, // 155: skein.v1.GroupService.RequestToJoin:input_type -> skein.v1.RequestToJoinRequest
+	121, // 156: skein.v1.GroupService.WithdrawJoin:input_type -> skein.v1.WithdrawJoinRequest
+	123, // 157: skein.v1.GroupService.ListJoinRequests:input_type -> skein.v1.ListJoinRequestsRequest
+	125, // 158: skein.v1.GroupService.ApproveJoin:input_type -> skein.v1.ApproveJoinRequest
+	127, // 159: skein.v1.GroupService.RefuseJoin:input_type -> skein.v1.RefuseJoinRequest
+	129, // 160: skein.v1.MessageService.SendMessage:input_type -> skein.v1.SendMessageRequest
+	133, // 161: skein.v1.MessageService.RecallMessage:input_type -> skein.v1.RecallMessageRequest
+	135, // 162: skein.v1.MessageService.EditMessage:input_type -> skein.v1.EditMessageRequest
+	137, // 163: skein.v1.MessageService.ListEdits:input_type -> skein.v1.ListEditsRequest
+	140, // 164: skein.v1.MessageService.ReactToMessage:input_type -> skein.v1.ReactToMessageRequest
+	142, // 165: skein.v1.MessageService.ListReactions:input_type -> skein.v1.ListReactionsRequest
+	144, // 166: skein.v1.MessageService.ListReaders:input_type -> skein.v1.ListReadersRequest
+	147, // 167: skein.v1.MessageService.VoteInPoll:input_type -> skein.v1.VoteInPollRequest
+	149, // 168: skein.v1.MessageService.EndPoll:input_type -> skein.v1.EndPollRequest
+	151, // 169: skein.v1.MessageService.ListVotes:input_type -> skein.v1.ListVotesRequest
+	158, // 170: skein.v1.MessageService.PinMessage:input_type -> skein.v1.PinMessageRequest
+	160, // 171: skein.v1.MessageService.ListPins:input_type -> skein.v1.ListPinsRequest
+	185, // 172: skein.v1.MessageService.SetLifetime:input_type -> skein.v1.SetLifetimeRequest
+	153, // 173: skein.v1.MessageService.ForwardMessages:input_type -> skein.v1.ForwardMessagesRequest
+	131, // 174: skein.v1.MessageService.StreamMessage:input_type -> skein.v1.StreamMessageRequest
+	172, // 175: skein.v1.MessageService.ListMentions:input_type -> skein.v1.ListMentionsRequest
+	174, // 176: skein.v1.MessageService.SearchMessages:input_type -> skein.v1.SearchMessagesRequest
+	162, // 177: skein.v1.MessageService.ScheduleMessage:input_type -> skein.v1.ScheduleMessageRequest
+	165, // 178: skein.v1.MessageService.ListScheduled:input_type -> skein.v1.ListScheduledRequest
+	167, // 179: skein.v1.MessageService.ChangeScheduled:input_type -> skein.v1.ChangeScheduledRequest
+	169, // 180: skein.v1.MessageService.CancelScheduled:input_type -> skein.v1.CancelScheduledRequest
+	178, // 181: skein.v1.MessageService.ListEntries:input_type -> skein.v1.ListEntriesRequest
+	180, // 182: skein.v1.MessageService.ListConversations:input_type -> skein.v1.ListConversationsRequest
+	182, // 183: skein.v1.MessageService.MarkRead:input_type -> skein.v1.MarkReadRequest
+	184, // 184: skein.v1.MessageService.SetMyState:input_type -> skein.v1.SetMyStateRequest
+	192, // 185: skein.v1.AdminService.ClaimAdmin:input_type -> skein.v1.ClaimAdminRequest
+	194, // 186: skein.v1.AdminService.MintToken:input_type -> skein.v1.MintTokenRequest
+	196, // 187: skein.v1.AdminService.CreateUser:input_type -> skein.v1.CreateUserRequest
+	198, // 188: skein.v1.AdminService.ListUsers:input_type -> skein.v1.ListUsersRequest
+	200, // 189: skein.v1.AdminService.ListUserSessions:input_type -> skein.v1.ListUserSessionsRequest
+	202, // 190: skein.v1.AdminService.KickUser:input_type -> skein.v1.KickUserRequest
+	204, // 191: skein.v1.AdminService.CreateGroupFor:input_type -> skein.v1.CreateGroupForRequest
+	188, // 192: skein.v1.AdminService.SetRetention:input_type -> skein.v1.SetRetentionRequest
+	190, // 193: skein.v1.AdminService.GetRetention:input_type -> skein.v1.GetRetentionRequest
+	207, // 194: skein.v1.AdminService.CreateRegistrationLink:input_type -> skein.v1.CreateRegistrationLinkRequest
+	209, // 195: skein.v1.AdminService.ListRegistrationLinks:input_type -> skein.v1.ListRegistrationLinksRequest
+	211, // 196: skein.v1.AdminService.RevokeRegistrationLink:input_type -> skein.v1.RevokeRegistrationLinkRequest
+	213, // 197: skein.v1.AdminService.CreateResetLink:input_type -> skein.v1.CreateResetLinkRequest
+	9,   // 198: skein.v1.AccountService.Register:output_type -> skein.v1.RegisterResponse
+	11,  // 199: skein.v1.AccountService.Login:output_type -> skein.v1.LoginResponse
+	13,  // 200: skein.v1.AccountService.Refresh:output_type -> skein.v1.RefreshResponse
+	15,  // 201: skein.v1.AccountService.Logout:output_type -> skein.v1.LogoutResponse
+	17,  // 202: skein.v1.AccountService.ListSessions:output_type -> skein.v1.ListSessionsResponse
+	20,  // 203: skein.v1.AccountService.RevokeSession:output_type -> skein.v1.RevokeSessionResponse
+	22,  // 204: skein.v1.AccountService.ChangePassword:output_type -> skein.v1.ChangePasswordResponse
+	24,  // 205: skein.v1.AccountService.LoginWithCode:output_type -> skein.v1.LoginWithCodeResponse
+	26,  // 206: skein.v1.AccountService.GetSecurity:output_type -> skein.v1.GetSecurityResponse
+	28,  // 207: skein.v1.AccountService.BeginTotp:output_type -> skein.v1.BeginTotpResponse
+	30,  // 208: skein.v1.AccountService.ConfirmTotp:output_type -> skein.v1.ConfirmTotpResponse
+	32,  // 209: skein.v1.AccountService.DisableTotp:output_type -> skein.v1.DisableTotpResponse
+	34,  // 210: skein.v1.AccountService.NewRecoveryCodes:output_type -> skein.v1.NewRecoveryCodesResponse
+	36,  // 211: skein.v1.AccountService.ResetPassword:output_type -> skein.v1.ResetPasswordResponse
+	39,  // 212: skein.v1.UserService.GetUsers:output_type -> skein.v1.GetUsersResponse
+	41,  // 213: skein.v1.UserService.FindUser:output_type -> skein.v1.FindUserResponse
+	43,  // 214: skein.v1.UserService.SearchUsers:output_type -> skein.v1.SearchUsersResponse
+	45,  // 215: skein.v1.UserService.UpdateProfile:output_type -> skein.v1.UpdateProfileResponse
+	48,  // 216: skein.v1.ContactService.RequestContact:output_type -> skein.v1.RequestContactResponse
+	50,  // 217: skein.v1.ContactService.AcceptContact:output_type -> skein.v1.AcceptContactResponse
+	52,  // 218: skein.v1.ContactService.RefuseContact:output_type -> skein.v1.RefuseContactResponse
+	54,  // 219: skein.v1.ContactService.RemoveContact:output_type -> skein.v1.RemoveContactResponse
+	56,  // 220: skein.v1.ContactService.BlockUser:output_type -> skein.v1.BlockUserResponse
+	58,  // 221: skein.v1.ContactService.UnblockUser:output_type -> skein.v1.UnblockUserResponse
+	60,  // 222: skein.v1.ContactService.SetRemark:output_type -> skein.v1.SetRemarkResponse
+	62,  // 223: skein.v1.ContactService.SetTags:output_type -> skein.v1.SetTagsResponse
+	64,  // 224: skein.v1.ContactService.ListContacts:output_type -> skein.v1.ListContactsResponse
+	68,  // 225: skein.v1.GroupService.CreateGroup:output_type -> skein.v1.CreateGroupResponse
+	70,  // 226: skein.v1.GroupService.GetGroup:output_type -> skein.v1.GetGroupResponse
+	72,  // 227: skein.v1.GroupService.RenameGroup:output_type -> skein.v1.RenameGroupResponse
+	74,  // 228: skein.v1.GroupService.UpdateGroup:output_type -> skein.v1.UpdateGroupResponse
+	76,  // 229: skein.v1.GroupService.ListMembers:output_type -> skein.v1.ListMembersResponse
+	78,  // 230: skein.v1.GroupService.AddMembers:output_type -> skein.v1.AddMembersResponse
+	80,  // 231: skein.v1.GroupService.RemoveMembers:output_type -> skein.v1.RemoveMembersResponse
+	82,  // 232: skein.v1.GroupService.LeaveGroup:output_type -> skein.v1.LeaveGroupResponse
+	84,  // 233: skein.v1.GroupService.DismissGroup:output_type -> skein.v1.DismissGroupResponse
+	86,  // 234: skein.v1.GroupService.SetNickname:output_type -> skein.v1.SetNicknameResponse
+	88,  // 235: skein.v1.GroupService.SetRole:output_type -> skein.v1.SetRoleResponse
+	90,  // 236: skein.v1.GroupService.TransferOwnership:output_type -> skein.v1.TransferOwnershipResponse
+	92,  // 237: skein.v1.GroupService.MuteMember:output_type -> skein.v1.MuteMemberResponse
+	95,  // 238: skein.v1.GroupService.BanMember:output_type -> skein.v1.BanMemberResponse
+	97,  // 239: skein.v1.GroupService.UnbanMember:output_type -> skein.v1.UnbanMemberResponse
+	99,  // 240: skein.v1.GroupService.ListBans:output_type -> skein.v1.ListBansResponse
+	102, // 241: skein.v1.GroupService.ListInvitations:output_type -> skein.v1.ListInvitationsResponse
+	104, // 242: skein.v1.GroupService.AcceptInvitation:output_type -> skein.v1.AcceptInvitationResponse
+	106, // 243: skein.v1.GroupService.RefuseInvitation:output_type -> skein.v1.RefuseInvitationResponse
+	109, // 244: skein.v1.GroupService.CreateInviteLink:output_type -> skein.v1.CreateInviteLinkResponse
+	111, // 245: skein.v1.GroupService.ListInviteLinks:output_type -> skein.v1.ListInviteLinksResponse
+	113, // 246: skein.v1.GroupService.RevokeInviteLink:output_type -> skein.v1.RevokeInviteLinkResponse
+	115, // 247: skein.v1.GroupService.GetInviteLink:output_type -> skein.v1.GetInviteLinkResponse
+	117, // 248: skein.v1.GroupService.JoinByLink:output_type -> skein.v1.JoinByLinkResponse
+	120, // 249: skein.v1.GroupService.RequestToJoin:output_type -> skein.v1.RequestToJoinResponse
+	122, // 250: skein.v1.GroupService.WithdrawJoin:output_type -> skein.v1.WithdrawJoinResponse
+	124, // 251: skein.v1.GroupService.ListJoinRequests:output_type -> skein.v1.ListJoinRequestsResponse
+	126, // 252: skein.v1.GroupService.ApproveJoin:output_type -> skein.v1.ApproveJoinResponse
+	128, // 253: skein.v1.GroupService.RefuseJoin:output_type -> skein.v1.RefuseJoinResponse
+	130, // 254: skein.v1.MessageService.SendMessage:output_type -> skein.v1.SendMessageResponse
+	134, // 255: skein.v1.MessageService.RecallMessage:output_type -> skein.v1.RecallMessageResponse
+	136, // 256: skein.v1.MessageService.EditMessage:output_type -> skein.v1.EditMessageResponse
+	138, // 257: skein.v1.MessageService.ListEdits:output_type -> skein.v1.ListEditsResponse
+	141, // 258: skein.v1.MessageService.ReactToMessage:output_type -> skein.v1.ReactToMessageResponse
+	143, // 259: skein.v1.MessageService.ListReactions:output_type -> skein.v1.ListReactionsResponse
+	145, // 260: skein.v1.MessageService.ListReaders:output_type -> skein.v1.ListReadersResponse
+	148, // 261: skein.v1.MessageService.VoteInPoll:output_type -> skein.v1.VoteInPollResponse
+	150, // 262: skein.v1.MessageService.EndPoll:output_type -> skein.v1.EndPollResponse
+	152, // 263: skein.v1.MessageService.ListVotes:output_type -> skein.v1.ListVotesResponse
+	159, // 264: skein.v1.MessageService.PinMessage:output_type -> skein.v1.PinMessageResponse
+	161, // 265: skein.v1.MessageService.ListPins:output_type -> skein.v1.ListPinsResponse
+	186, // 266: skein.v1.MessageService.SetLifetime:output_type -> skein.v1.SetLifetimeResponse
+	156, // 267: skein.v1.MessageService.ForwardMessages:output_type -> skein.v1.ForwardMessagesResponse
+	132, // 268: skein.v1.MessageService.StreamMessage:output_type -> skein.v1.StreamMessageResponse
+	173, // 269: skein.v1.MessageService.ListMentions:output_type -> skein.v1.ListMentionsResponse
+	175, // 270: skein.v1.MessageService.SearchMessages:output_type -> skein.v1.SearchMessagesResponse
+	163, // 271: skein.v1.MessageService.ScheduleMessage:output_type -> skein.v1.ScheduleMessageResponse
+	166, // 272: skein.v1.MessageService.ListScheduled:output_type -> skein.v1.ListScheduledResponse
+	168, // 273: skein.v1.MessageService.ChangeScheduled:output_type -> skein.v1.ChangeScheduledResponse
+	170, // 274: skein.v1.MessageService.CancelScheduled:output_type -> skein.v1.CancelScheduledResponse
+	179, // 275: skein.v1.MessageService.ListEntries:output_type -> skein.v1.ListEntriesResponse
+	181, // 276: skein.v1.MessageService.ListConversations:output_type -> skein.v1.ListConversationsResponse
+	183, // 277: skein.v1.MessageService.MarkRead:output_type -> skein.v1.MarkReadResponse
+	187, // 278: skein.v1.MessageService.SetMyState:output_type -> skein.v1.SetMyStateResponse
+	193, // 279: skein.v1.AdminService.ClaimAdmin:output_type -> skein.v1.ClaimAdminResponse
+	195, // 280: skein.v1.AdminService.MintToken:output_type -> skein.v1.MintTokenResponse
+	197, // 281: skein.v1.AdminService.CreateUser:output_type -> skein.v1.CreateUserResponse
+	199, // 282: skein.v1.AdminService.ListUsers:output_type -> skein.v1.ListUsersResponse
+	201, // 283: skein.v1.AdminService.ListUserSessions:output_type -> skein.v1.ListUserSessionsResponse
+	203, // 284: skein.v1.AdminService.KickUser:output_type -> skein.v1.KickUserResponse
+	205, // 285: skein.v1.AdminService.CreateGroupFor:output_type -> skein.v1.CreateGroupForResponse
+	189, // 286: skein.v1.AdminService.SetRetention:output_type -> skein.v1.SetRetentionResponse
+	191, // 287: skein.v1.AdminService.GetRetention:output_type -> skein.v1.GetRetentionResponse
+	208, // 288: skein.v1.AdminService.CreateRegistrationLink:output_type -> skein.v1.CreateRegistrationLinkResponse
+	210, // 289: skein.v1.AdminService.ListRegistrationLinks:output_type -> skein.v1.ListRegistrationLinksResponse
+	212, // 290: skein.v1.AdminService.RevokeRegistrationLink:output_type -> skein.v1.RevokeRegistrationLinkResponse
+	214, // 291: skein.v1.AdminService.CreateResetLink:output_type -> skein.v1.CreateResetLinkResponse
+	198, // [198:292] is the sub-list for method output_type
+	104, // [104:198] is the sub-list for method input_type
+	104, // [104:104] is the sub-list for extension type_name
+	104, // [104:104] is the sub-list for extension extendee
+	0,   // [0:104] is the sub-list for field type_name
 }
 
 func init() { file_skein_v1_services_proto_init() }
@@ -12198,16 +13486,16 @@ func file_skein_v1_services_proto_init() {
 	}
 	file_skein_v1_entry_proto_init()
 	file_skein_v1_frames_proto_init()
-	file_skein_v1_services_proto_msgTypes[23].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[52].OneofWrappers = []any{}
-	file_skein_v1_services_proto_msgTypes[163].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[37].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[66].OneofWrappers = []any{}
+	file_skein_v1_services_proto_msgTypes[177].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_skein_v1_services_proto_rawDesc), len(file_skein_v1_services_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   192,
+			NumMessages:   215,
 			NumExtensions: 0,
 			NumServices:   6,
 		},

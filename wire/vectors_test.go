@@ -286,6 +286,13 @@ func deltaVectors(message *wire.Entry) []frameVector {
 			Conversation: "grp:g1", Seq: 20, Id: make([]byte, 16), Sender: "ann", StoredAtMs: 10, Kind: wire.EntryKind_ENTRY_KIND_EVENT, Count: 10, Pos: 17,
 			Event: &wire.Event{Type: wire.EventType_EVENT_TYPE_LIFETIME_CHANGED, LifetimeS: 86_400},
 		}}})},
+		{"push_security", "SPEC §3.11: the user's devices hear that logins need a code", wire.NewServerFrame(&wire.Push{Entries: []*wire.Entry{{
+			Conversation: "me:ann", Seq: 4, Id: make([]byte, 16), Sender: "ann", StoredAtMs: 10, Kind: wire.EntryKind_ENTRY_KIND_EVENT, Pos: 17,
+			Event: &wire.Event{Type: wire.EventType_EVENT_TYPE_SECURITY_CHANGED, Users: []string{"ann"}, Text: "totp_on"},
+		}}})},
+		{"result_totp", "SPEC §3.11: a login goes on with a ticket", wire.NewServerFrame(&wire.Result{Number: 11, Response: &wire.Result_Error{
+			Error: &wire.Error{Code: "totp_required", CodeNumber: 4815, Message: "a code, please", Ticket: "skt_abc"},
+		}})},
 		{"sync_delta_lifetimes", "SPEC §4.27: a period in which messages disappear, of which some are gone, and the one that goes on", wire.NewServerFrame(&wire.SyncDelta{
 			Number: 3, Timeline: "t-7", Position: "1a.2c", Conversations: []*wire.ConversationState{{
 				Conversation: "dm:ann:bob", Seq: 19, Count: 17, FirstSeq: 7, Earlier: []*wire.Window{{FirstSeq: 1, UntilSeq: 4, Hidden: 2}},

@@ -89,6 +89,10 @@ type userCmd struct {
 	List     userListCmd     `cmd:"" help:"List all users."`
 	Sessions userSessionsCmd `cmd:"" help:"List the sessions of a user."`
 	Kick     userKickCmd     `cmd:"" help:"End sessions of a user; their sockets close at once."`
+	Invite   userInviteCmd   `cmd:"" help:"Make a registration link, for a server where registration is by invitation."`
+	Invites  userInvitesCmd  `cmd:"" help:"List the registration links that hold."`
+	Uninvite userUninviteCmd `cmd:"" help:"Revoke a registration link."`
+	Reset    userResetCmd    `cmd:"" help:"Make a link with which a user sets a new password, once."`
 }
 
 type userAddCmd struct {

@@ -24,6 +24,7 @@ type chatCmd struct {
 	Connect  string `help:"Connect to this instead of the server's WebSocket, e.g. tcp://127.0.0.1:7000." placeholder:"URL"`
 	Codec    string `default:"pb" enum:"pb,json" help:"pb or json."`
 	Register bool   `help:"Make a new account."`
+	Invite   string `help:"With --register: the code of an administrator's registration link." placeholder:"CODE"`
 	Profile  string `help:"Directory of the messages and the login (default ~/.skein/SERVER/USER)." placeholder:"DIR"`
 	Plain    bool   `help:"Lines in, lines out, also on a terminal; otherwise the chat takes the whole window."`
 }
@@ -128,9 +129,9 @@ func (c *chatCmd) logIn(ctx context.Context, file skein.TokenFile, device *wire.
 	}
 	var tokens *wire.Tokens
 	if c.Register {
-		tokens, err = skein.Register(ctx, c.Server, &wire.RegisterRequest{Username: c.User, Password: password, Device: device, StayLoggedIn: true})
+		tokens, err = skein.Register(ctx, c.Server, &wire.RegisterRequest{Username: c.User, Password: password, Device: device, StayLoggedIn: true, Invitation: c.Invite})
 	} else {
-		tokens, err = skein.Login(ctx, c.Server, &wire.LoginRequest{Username: c.User, Password: password, Device: device, StayLoggedIn: true})
+		tokens, err = logIn(ctx, c.Server, &wire.LoginRequest{Username: c.User, Password: password, Device: device, StayLoggedIn: true})
 	}
 	if err != nil {
 		return nil, err

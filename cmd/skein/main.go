@@ -17,6 +17,7 @@ type cli struct {
 	Config   configCmd      `cmd:"" help:"Show, check and explain the settings."`
 	Schema   schemaCmd      `cmd:"" name:"migrate" help:"Show the versions of the tables that nodes share, or end an upgrade."`
 	Migrate  migrateCmd     `cmd:"" name:"migrate-store" help:"Copy the embedded store of a stopped server to PostgreSQL."`
+	Account  accountCmd     `cmd:"" help:"Secure an account with an authenticator app; set a password by an administrator's link."`
 	Backup   backupCmd      `cmd:"" help:"Back up the embedded store, list, try out and remove backups."`
 	Restore  restoreCmd     `cmd:"" help:"Make a data directory from a backup."`
 	Doctor   doctorCmd      `cmd:"" help:"Look for what is wrong with the store, the machine or the cluster."`

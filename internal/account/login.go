@@ -17,7 +17,7 @@ func (s *Service) Register(ctx context.Context, addr string, r Registration) (To
 }
 
 func (s *Service) register(ctx context.Context, addr string, r Registration) (Tokens, error) {
-	if !s.o.OpenRegistration {
+	if !s.o.OpenRegistration && !s.o.InvitedRegistration {
 		return Tokens{}, im.Errorf(im.CodePermissionDenied, "registration is closed on this server; ask its administrator for an account")
 	}
 	if err := validOptionalDevice(&r.Device); err != nil {
@@ -27,6 +27,10 @@ func (s *Service) register(ctx context.Context, addr string, r Registration) (To
 		return Tokens{}, err
 	}
 	if err := s.throttle.register(addr); err != nil {
+		return Tokens{}, err
+	}
+	invitation, err := s.invitation(ctx, addr, r.Invitation)
+	if err != nil {
 		return Tokens{}, err
 	}
 	user, made, err := s.newUser(ctx, r, false)
@@ -46,7 +50,7 @@ func (s *Service) register(ctx context.Context, addr string, r Registration) (To
 			return Tokens{}, err
 		}
 	} else {
-		opening.Create = &user
+		opening.Create, opening.Invitation = &user, invitation
 	}
 	if err := s.store.OpenSession(ctx, opening); err != nil {
 		return Tokens{}, err
@@ -143,6 +147,9 @@ func (s *Service) login(ctx context.Context, addr string, l Credentials) (Tokens
 		t, opening, err := s.opening(user.ID, addr, l.Device, s.o.AccessLifetime, l.StayLoggedIn)
 		if err != nil {
 			return Tokens{}, err
+		}
+		if user.SecondFactor {
+			return Tokens{}, s.ask(ctx, user.ID, hash)
 		}
 		opening.IfPasswordHash = hash
 		switch err = s.store.OpenSession(ctx, opening); im.CodeOf(err) {

@@ -51,6 +51,8 @@ type Registration struct {
 	// Device may be zero: the first Hello settles it.
 	Device       im.Device
 	StayLoggedIn bool
+	// Invitation is the code of a registration link, if registration is by invitation.
+	Invitation string
 	// Key makes a repeat the same registration: at least 8 bytes that nobody guesses,
 	// of which the user's id is made. nil: an id of its own, and no repeat.
 	Key []byte
@@ -92,6 +94,11 @@ type Options struct {
 	Random io.Reader
 	// OpenRegistration lets anybody register.
 	OpenRegistration bool
+	// InvitedRegistration lets those register who have a link of an administrator's.
+	InvitedRegistration bool
+	// SealKey seals the secrets of authenticator apps: 32 bytes, the same in all processes
+	// and after a restart. nil: there are no second factors.
+	SealKey []byte
 	// RegistrationsPerHour bounds what one address may register; default 600,
 	// negative: no bound.
 	RegistrationsPerHour int
@@ -120,6 +127,8 @@ type Options struct {
 	DefaultDMPolicy DMPolicy
 	// DefaultFindPolicy of new users; default FindAnyone.
 	DefaultFindPolicy im.FindPolicy
+	// Issuer is what authenticator apps call this server; default Skein.
+	Issuer string
 	// Logger; default none.
 	Logger *slog.Logger
 	// Registerer takes the metrics; nil: nobody does.
@@ -206,6 +215,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Argon.Threads == 0 {
 		o.Argon.Threads = 1
+	}
+	if o.Issuer == "" {
+		o.Issuer = "Skein"
 	}
 	if o.DefaultDMPolicy == 0 {
 		o.DefaultDMPolicy = DMContacts

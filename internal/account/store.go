@@ -14,6 +14,8 @@ type Store interface {
 	ClaimStore
 	AuditStore
 	SearchStore
+	SecondStore
+	RegistrationStore
 }
 
 // SearchStore finds users by their names.
@@ -23,6 +25,40 @@ type SearchStore interface {
 	// FoldNames makes at most limit users of before findable by their display name, and
 	// returns how many there were.
 	FoldNames(ctx context.Context, limit int) (int, error)
+}
+
+// SecondStore keeps what users prove themselves with besides the password, and tickets.
+type SecondStore interface {
+	// SecondFactor: not_found if there is none.
+	SecondFactor(ctx context.Context, user im.UserID) (im.SecondFactor, error)
+	// PutSecondFactor keeps a secret that waits for its first code; already_exists: one
+	// is active.
+	PutSecondFactor(ctx context.Context, user im.UserID, sealed []byte, at time.Time) error
+	// ActivateSecondFactor makes logins need the secret; conflict: it is another one.
+	ActivateSecondFactor(ctx context.Context, user im.UserID, sealed []byte, step int64, recovery [][]byte, notices ...im.Promise) error
+	// ChangeSecondFactor uses a code up with the change; bad_credentials: it was used.
+	ChangeSecondFactor(ctx context.Context, user im.UserID, step im.SecondStep, change im.SecondChange, notices ...im.Promise) error
+	// PutTicket keeps the newest most of the user's and kind.
+	PutTicket(ctx context.Context, t im.Ticket, most int) error
+	// Ticket: not_found: there is none, or it has no tries left; too_late.
+	Ticket(ctx context.Context, kind im.TicketKind, hash []byte, now time.Time) (im.Ticket, error)
+	// TryTicket takes one of its tries.
+	TryTicket(ctx context.Context, kind im.TicketKind, hash []byte, now time.Time) (im.Ticket, error)
+	// ResetPassword uses the ticket up, sets the hash and ends all sessions, which it
+	// returns; not_found: it was used.
+	ResetPassword(ctx context.Context, t im.Ticket, hash string, at time.Time, notices ...im.Promise) ([]im.SessionID, error)
+}
+
+// RegistrationStore keeps the links by which people register.
+type RegistrationStore interface {
+	// PutRegistrationLink: too_large when most hold already.
+	PutRegistrationLink(ctx context.Context, l im.RegistrationLink, most int) error
+	// RegistrationLinks returns those that hold, the newest first.
+	RegistrationLinks(ctx context.Context, now time.Time) ([]im.RegistrationLink, error)
+	// RevokeRegistrationLink: not_found if none holds.
+	RevokeRegistrationLink(ctx context.Context, id string, now time.Time) error
+	// RegistrationLinkHolds looks for one by its hash; its use is OpenSession's.
+	RegistrationLinkHolds(ctx context.Context, hash []byte, now time.Time) (bool, error)
 }
 
 // UserStore keeps users. A user that is not there is not_found.

@@ -2,6 +2,7 @@ package account
 
 import (
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
@@ -43,6 +44,14 @@ var slopes = [counts]slope{
 	countAddress: {free: 30, most: 15 * time.Minute},
 	countUser:    {free: 100, most: time.Minute},
 }
+
+// codesOf stands before a user's id where codes are counted: no username has a colon. Who
+// tries codes had the password right. From addresses that are not the user's own they get
+// 10 tries and then one in a quarter of an hour together: of a million codes, of which
+// three are right, some hundred a day.
+const codesOf = "code:"
+
+var codeSlope = slope{free: 10, most: 15 * time.Minute}
 
 // forgetAfter is how long after its wait a failure is held against anybody.
 const forgetAfter = time.Hour
@@ -103,11 +112,53 @@ func (t *throttle) wait(k throttleKey) time.Duration {
 	return 0
 }
 
+// attempt charges an attempt before it is made, or tells how long to wait: of many at
+// once no more are made than may be. What was right is taken back by right.
+func (t *throttle) attempt(user, addr string, own func() bool) error {
+	if err := t.check(user, addr, own); err != nil {
+		return err
+	}
+	addr = addressKey(addr)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := limited(t.wait(throttleKey{countPair, user, addr}), "too many wrong attempts"); err != nil {
+		return err // others were charged meanwhile
+	}
+	t.charges(user, addr)
+	return nil
+}
+
+// right takes back what attempt charged, and is succeeded.
+func (t *throttle) right(user, addr string) {
+	t.succeeded(user, addr)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, k := range []throttleKey{{countAddress, "", addressKey(addr)}, {countUser, user, ""}} {
+		if e, ok := t.table.Peek(k); ok && e.failures > 0 {
+			e.failures--
+			if e.failures <= slopeOf(k).free {
+				e.until = t.now()
+			}
+		}
+	}
+}
+
+func slopeOf(k throttleKey) slope {
+	if k.count == countUser && strings.HasPrefix(k.user, codesOf) {
+		return codeSlope
+	}
+	return slopes[k.count]
+}
+
 // failed charges a wrong attempt. With user "" only the address is charged.
 func (t *throttle) failed(user, addr string) {
 	addr = addressKey(addr)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.charges(user, addr)
+}
+
+func (t *throttle) charges(user, addr string) {
 	_, own := t.table.Peek(throttleKey{countOwn, user, addr})
 	t.charge(throttleKey{countAddress, "", addr})
 	if user == "" {
@@ -125,7 +176,7 @@ func (t *throttle) charge(k throttleKey) {
 		e.failures = 0
 	}
 	e.failures++
-	s, wait := slopes[k.count], time.Duration(0)
+	s, wait := slopeOf(k), time.Duration(0)
 	if over := e.failures - s.free; over > 0 {
 		wait = min(s.most, time.Second<<min(over-1, 20))
 	}

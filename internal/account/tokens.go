@@ -18,7 +18,11 @@ const (
 	accessPrefix  = "ska_"
 	refreshPrefix = "skr_"
 	keyPrefix     = "skk_"
-	secretLength  = 43
+	// Of what may be done once: the second step of a login, a reset, a registration.
+	ticketPrefix     = "skt_"
+	resetPrefix      = "skp_"
+	invitationPrefix = "ski_"
+	secretLength     = 43
 )
 
 // NewAdminKey makes an admin key.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -105,15 +104,11 @@ func (s *Service) UpdateProfile(ctx context.Context, actor im.Actor, change im.P
 
 // profileNotice tells the user's own devices, in their feed, to read the profile anew.
 func (s *Service) profileNotice(user im.UserID, displayName *string) (im.Promise, error) {
-	var random [10]byte
-	if _, err := io.ReadFull(s.o.Random, random[:]); err != nil {
-		return im.Promise{}, fmt.Errorf("random: %w", err)
-	}
 	e := im.Event{Type: im.EventProfileChanged, Users: []im.UserID{user}}
 	if displayName != nil {
 		e.Text = *displayName
 	}
-	return im.Promise{ID: im.NewMessageID(s.o.Now(), random), Conversation: im.Me(user), Sender: user, Event: e}, nil
+	return s.notice(user, e)
 }
 
 // validNewUser checks what a new user chose and brings it into its normal form.

@@ -15,13 +15,14 @@ func (c *Calls) register(ctx context.Context, actor im.Actor, r *wire.RegisterRe
 		opaque("username", r.GetUsername(), maxUsernameBytes),
 		knownPassword("password", r.GetPassword()),
 		contract.CheckText("displayName", r.GetDisplayName(), 0, maxNameChars),
+		opaqueIf("invitation", r.GetInvitation(), maxTokenBytes),
 		err,
 	); err != nil {
 		return nil, err
 	}
 	t, err := c.Accounts.Register(ctx, actor.Address, account.Registration{
 		Username: r.GetUsername(), Password: r.GetPassword(), DisplayName: r.GetDisplayName(),
-		Device: device, StayLoggedIn: r.GetStayLoggedIn(), Key: k.seed("user " + r.GetUsername()),
+		Device: device, StayLoggedIn: r.GetStayLoggedIn(), Invitation: r.GetInvitation(), Key: k.seed("user " + r.GetUsername()),
 	})
 	if err != nil {
 		return nil, err

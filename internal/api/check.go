@@ -96,6 +96,14 @@ func opaque(field, s string, most int) error {
 	return nil
 }
 
+// opaqueIf checks such a string that may be absent.
+func opaqueIf(field, s string, most int) error {
+	if s == "" {
+		return nil
+	}
+	return opaque(field, s, most)
+}
+
 // knownPassword checks a password of anybody's, good or not: account decides
 // whether it is long enough for a new one.
 func knownPassword(field, s string) error {

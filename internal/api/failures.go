@@ -48,6 +48,13 @@ func ownFailures() map[string][]im.Code {
 	one := func(codes ...im.Code) []im.Code { return codes }
 	say("AccountService", one(im.CodePermissionDenied, im.CodeAlreadyExists), "Register")
 	say("AccountService", one(im.CodeBadCredentials), "Login", "ChangePassword")
+	say("AccountService", one(im.CodeTotpRequired), "Login")
+	say("AccountService", one(im.CodeBadCredentials), "LoginWithCode", "BeginTotp", "ConfirmTotp", "DisableTotp", "NewRecoveryCodes")
+	say("AccountService", one(im.CodeNotFound), "LoginWithCode", "ConfirmTotp", "DisableTotp", "NewRecoveryCodes", "ResetPassword")
+	say("AccountService", one(im.CodeTooLate), "LoginWithCode", "ResetPassword")
+	say("AccountService", one(im.CodePermissionDenied), "LoginWithCode")
+	say("AccountService", one(im.CodeAlreadyExists), "BeginTotp")
+	say("AdminService", one(im.CodeNotFound), "RevokeRegistrationLink", "CreateResetLink")
 	say("AccountService", one(im.CodeTokenReused), "Refresh")
 	say("AccountService", one(im.CodeNotFound), "RevokeSession")
 	say("UserService", one(im.CodeNotFound), "FindUser")

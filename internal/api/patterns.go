@@ -17,6 +17,10 @@ const (
 	tokenPattern = "^[!-~]{1,512}$"
 	maybeToken   = "^[!-~]{0,512}$"
 	codePattern  = "^[a-z_]{1,64}$"
+	// typedCode is of codes as people type them: 6 digits, or a recovery code, which is
+	// told as recoveryPattern.
+	typedCode       = "^[ -]*(([0-9][ -]*){6}|([A-Za-z2-7][ -]*){16})$"
+	recoveryPattern = "^[a-z2-7]{4}(-[a-z2-7]{4}){3}$"
 	// notePattern is text without what ASCII has of control characters.
 	notePattern = `^[^\u0000-\u001f\u007f]*$`
 	// linesPattern is text with tabs and line feeds, and no other control characters.

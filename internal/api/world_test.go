@@ -48,6 +48,8 @@ type world struct {
 	// root is the administrator's user name.
 	root string
 	n    int
+	// secure are the ids of users who have, or began to have, a second factor.
+	secure map[string]string
 	// extras are who plays a part in every scene but does not call anything in it.
 	extras *cast
 }
@@ -200,7 +202,7 @@ func newWorld(t *testing.T) *world {
 	members.contacts = contact.New(db, db, runner, contact.Options{Lifetimes: db})
 	members.groups = group.New(db, db, db, runner, group.Options{StrangersPerDay: -1})
 	accounts := account.New(db, account.Options{
-		OpenRegistration: true, RegistrationsPerHour: -1, AdminKeyHash: account.HashKey(adminKey),
+		OpenRegistration: true, SealKey: account.SealKey("the key of the tests"), RegistrationsPerHour: -1, AdminKeyHash: account.HashKey(adminKey),
 		Argon: account.Argon{MemoryKiB: 8, Time: 1, Threads: 1},
 	})
 	index, err := searchsqlite.New(filepath.Join(dir, "search.db"))
@@ -222,7 +224,7 @@ func newWorld(t *testing.T) *world {
 		},
 	})})
 	w := &world{
-		t: t, accounts: accounts, groups: members.groups, messages: messages, calls: calls, schemas: loadSchemas(t), root: "root",
+		t: t, secure: map[string]string{}, accounts: accounts, groups: members.groups, messages: messages, calls: calls, schemas: loadSchemas(t), root: "root",
 		http: NewHTTP(worldLogic{Service: accounts, calls: calls}, HTTPOptions{Log: quiet(), Limiter: NewLimiter(LimiterOptions{Unlimited: true})}),
 	}
 	code, err := accounts.PrepareClaim(t.Context())
@@ -301,9 +303,19 @@ func (w *world) person(what string) person {
 	return p.withTokens(r.GetTokens())
 }
 
-// login opens another session.
+// login opens another session; a second factor that a scene left is taken away first.
 func (w *world) login(username string) person {
 	w.t.Helper()
+	if id := w.secure[username]; id != "" {
+		delete(w.secure, username)
+		code, _, err := w.accounts.CreateResetLink(w.t.Context(), im.UserID(id), true, 0)
+		if err == nil {
+			err = w.accounts.ResetPassword(w.t.Context(), "", code, password)
+		}
+		if err != nil {
+			w.t.Fatal(err)
+		}
+	}
 	var r wire.LoginResponse
 	w.must("", "AccountService/Login", &wire.LoginRequest{Username: username, Password: password, Device: &wire.Device{
 		Id: "d1", Class: wire.DeviceClass_DEVICE_CLASS_PHONE, Name: "Phone"}}, &r)

@@ -287,19 +287,21 @@ func (a *App) makeLogic(gateways im.Dispatch) error {
 		policy = account.DMEveryone
 	}
 	a.accounts = account.New(a.directory, account.Options{
-		OpenRegistration:  c.Accounts.Registration == "open",
-		AccessLifetime:    time.Duration(c.Accounts.AccessLifetime),
-		RefreshLifetime:   time.Duration(c.Accounts.RefreshLifetime),
-		AdminKeyHash:      account.HashKey(key),
-		DevicePolicy:      c.Accounts.DevicePolicy,
-		Control:           gateways.Control,
-		Drive:             a.outbox.Help,
-		DefaultDMPolicy:   policy,
-		DefaultFindPolicy: map[string]im.FindPolicy{"contacts": im.FindContacts, "nobody": im.FindNobody}[c.Accounts.FindPolicy],
-		Shared:            shared,
-		Now:               a.now,
-		Logger:            a.log,
-		Registerer:        a.metrics,
+		OpenRegistration:    c.Accounts.Registration == "open",
+		InvitedRegistration: c.Accounts.Registration == "invitation",
+		SealKey:             account.SealKey(key),
+		AccessLifetime:      time.Duration(c.Accounts.AccessLifetime),
+		RefreshLifetime:     time.Duration(c.Accounts.RefreshLifetime),
+		AdminKeyHash:        account.HashKey(key),
+		DevicePolicy:        c.Accounts.DevicePolicy,
+		Control:             gateways.Control,
+		Drive:               a.outbox.Help,
+		DefaultDMPolicy:     policy,
+		DefaultFindPolicy:   map[string]im.FindPolicy{"contacts": im.FindContacts, "nobody": im.FindNobody}[c.Accounts.FindPolicy],
+		Shared:              shared,
+		Now:                 a.now,
+		Logger:              a.log,
+		Registerer:          a.metrics,
 	})
 	a.makeLater(m)
 	a.logic.Service, a.logic.accounts = a.messaging, a.accounts

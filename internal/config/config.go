@@ -76,7 +76,7 @@ type TLS struct {
 
 // Accounts are the rules for logging in.
 type Accounts struct {
-	Registration    string   `toml:"registration" doc:"open: anyone may register; closed: administrators and minted tokens only."`
+	Registration    string   `toml:"registration" doc:"open: anyone may register; invitation: who has a registration link of an administrator's; closed: administrators and minted tokens only."`
 	AccessLifetime  Duration `toml:"access_lifetime" doc:"How long an access token is good."`
 	RefreshLifetime Duration `toml:"refresh_lifetime" doc:"How long somebody who asked to stay logged in may be away."`
 	DevicePolicy    string   `toml:"device_policy" doc:"Connections of a user at the same time: class (one per device class), all (no limit), one (one in total)."`
@@ -227,7 +227,7 @@ func (c *Config) Check() error {
 	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
 		bad("tls", "cert and key go together")
 	}
-	oneOf("accounts.registration", c.Accounts.Registration, "open", "closed")
+	oneOf("accounts.registration", c.Accounts.Registration, "open", "invitation", "closed")
 	oneOf("accounts.device_policy", c.Accounts.DevicePolicy, "class", "all", "one")
 	oneOf("accounts.dm_policy", c.Accounts.DMPolicy, "contacts", "everyone")
 	oneOf("accounts.find_policy", c.Accounts.FindPolicy, "anyone", "contacts", "nobody")

@@ -176,7 +176,8 @@ func TestNothingForgotten(t *testing.T) {
 		wire.CodeUnknown: "internal/messaging", wire.CodeConflict: "internal/group", wire.CodeSlowConsumer: "internal/gateway",
 		wire.CodeInternal: "internal/gateway", wire.CodeTokenReused: "internal/account", wire.CodeBanned: "nothing bans yet",
 		wire.CodeTooLate: "internal/messaging", wire.CodeUnauthenticated: "HTTP only: internal/api",
-		wire.CodePartMissing: "HTTP: streamed, and internal/messaging", wire.CodeUnprocessable: "internal/messaging", wire.CodeNotReady: "internal/gateway", wire.CodeOriginRefused: "internal/transport/ws",
+		wire.CodeTotpRequired: "its code changes with time: internal/account, examples/tour",
+		wire.CodePartMissing:  "HTTP: streamed, and internal/messaging", wire.CodeUnprocessable: "internal/messaging", wire.CodeNotReady: "internal/gateway", wire.CodeOriginRefused: "internal/transport/ws",
 	}
 	for _, info := range wire.Codes() {
 		if !slices.Contains(codes, string(info.Code)) && unseen[info.Code] == "" {

@@ -213,7 +213,7 @@ func Unread(err error) *im.Error {
 // Error translates an error for the user; its cause stays here.
 func Error(e *im.Error) *wire.Error {
 	told := wire.NewError(wire.Code(e.Code), e.Message)
-	told.Field, told.RetryAfterMs = e.Field, RetryMillis(e.RetryAfter)
+	told.Field, told.RetryAfterMs, told.Ticket = e.Field, RetryMillis(e.RetryAfter), e.Ticket
 	return told
 }
 

@@ -92,6 +92,7 @@ func TestEnums(t *testing.T) {
 		{int(im.EventGroupDismissed), "EVENT_TYPE_GROUP_DISMISSED", wire.EventType_value},
 		{int(im.EventGroupRestored), "EVENT_TYPE_GROUP_RESTORED", wire.EventType_value},
 		{int(im.EventLifetimeChanged), "EVENT_TYPE_LIFETIME_CHANGED", wire.EventType_value},
+		{int(im.EventSecurityChanged), "EVENT_TYPE_SECURITY_CHANGED", wire.EventType_value},
 		{int(im.EventContactRequested), "EVENT_TYPE_CONTACT_REQUESTED", wire.EventType_value},
 		{int(im.EventContactAccepted), "EVENT_TYPE_CONTACT_ACCEPTED", wire.EventType_value},
 		{int(im.EventContactRefused), "EVENT_TYPE_CONTACT_REFUSED", wire.EventType_value},

@@ -14,7 +14,8 @@ import (
 // OpenSession opens a session in one step with what it depends on:
 // already_exists when the username to create is taken, not_found when the user
 // does not exist, conflict when the password was changed meanwhile,
-// permission_denied when the claim is not open.
+// or a second factor was added, bad_credentials when the code was used, permission_denied
+// when the claim, or the invitation, is not open.
 func (d *DB) OpenSession(ctx context.Context, o im.SessionOpening) error {
 	return d.tx(ctx, func(tx *writeTx) error {
 		if err := useClaim(tx, o.Claim); err != nil {
@@ -26,6 +27,11 @@ func (d *DB) OpenSession(ctx context.Context, o im.SessionOpening) error {
 			}
 		} else if err := lockUser(tx, o.Session.User, o.IfPasswordHash); err != nil {
 			return err
+		} else if err := useSecond(tx, &o); err != nil {
+			return err
+		}
+		if err := useRegistrationLink(tx, &o); err != nil {
+			return err
 		}
 		s := &o.Session
 		if _, err := tx.Exec(`
@@ -33,6 +39,11 @@ func (d *DB) OpenSession(ctx context.Context, o im.SessionOpening) error {
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 			s.ID, s.User, s.Device.ID, s.Device.Class, s.Device.Name, s.Client, msOf(s.Created), msOf(s.LastSeen), s.LastAddress, msOf(o.Expires)); err != nil {
 			return err
+		}
+		if o.Notice != nil {
+			if err := promise(tx, *o.Notice); err != nil {
+				return err
+			}
 		}
 		return insertTokens(tx, s.ID, o.Tokens)
 	})

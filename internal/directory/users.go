@@ -74,7 +74,8 @@ func (d *DB) UserCredentials(ctx context.Context, id im.UserID) (im.Credentials,
 func (d *DB) credentials(ctx context.Context, where, arg string) (im.Credentials, error) {
 	var c im.Credentials
 	var err error
-	c.User, err = scanUser(d.queryRow(ctx, "SELECT "+userColumns+", password_hash FROM users WHERE "+where, arg), &c.PasswordHash)
+	c.User, err = scanUser(d.queryRow(ctx, "SELECT "+userColumns+", password_hash, EXISTS (SELECT 1 FROM second_factors f WHERE f.user_id = users.id AND f.active) FROM users WHERE "+where, arg),
+		&c.PasswordHash, &c.SecondFactor)
 	if errors.Is(err, sql.ErrNoRows) {
 		return im.Credentials{}, im.Errorf(im.CodeNotFound, "no such user")
 	}

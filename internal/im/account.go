@@ -153,6 +153,8 @@ type Credentials struct {
 	User
 	// PasswordHash is empty for users without a password.
 	PasswordHash string
+	// SecondFactor: logins with the password need a code as well.
+	SecondFactor bool
 }
 
 // Session is one login of a user on a device.
@@ -221,6 +223,14 @@ type SessionOpening struct {
 	IfPasswordHash string
 	// Claim, when set, is the hash of a claim that is used up by this.
 	Claim []byte
+	// Second is used up by this, with the ticket; nil: the user must have no active
+	// second factor, if IfPasswordHash is set.
+	Second *SecondStep
+	Ticket []byte
+	// Invitation, when set, is the hash of a registration link of which this is a use.
+	Invitation []byte
+	// Notice, when set, is promised in the same step.
+	Notice *Promise
 }
 
 // TokenRotation is the one atomic step that exchanges a refresh token.

@@ -101,6 +101,8 @@ const (
 	EventScheduledChanged EventType = 35
 	// A contact's profile is another.
 	EventContactProfile EventType = 36
+	// How the user proves themselves is another; Text says which way.
+	EventSecurityChanged EventType = 37
 )
 
 // Event is something that happened to a conversation (group events) or to a

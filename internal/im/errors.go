@@ -24,7 +24,9 @@ type Error struct {
 	// Settled: of a send that is refused for good: what any node had begun to store of
 	// it cannot be stored any more.
 	Settled bool
-	cause   error
+	// Ticket is what a login goes on with, of totp_required.
+	Ticket string
+	cause  error
 }
 
 func (e *Error) Error() string {

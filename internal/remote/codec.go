@@ -313,13 +313,13 @@ func putError(b []byte, err error) []byte {
 		b = putString(b, e.Code)
 		b = putString(b, e.Message)
 		b = putBool(binary.AppendVarint(b, int64(e.RetryAfter)), e.Everywhere)
-		return putString(putBool(b, e.Settled), e.Field)
+		return putString(putString(putBool(b, e.Settled), e.Field), e.Ticket)
 	})
 }
 
 func (r *reader) error() error {
 	in := r.record()
-	e := &im.Error{Code: im.Code(in.string()), Message: in.string(), RetryAfter: time.Duration(in.int()), Everywhere: in.bool(), Settled: in.bool(), Field: in.string()}
+	e := &im.Error{Code: im.Code(in.string()), Message: in.string(), RetryAfter: time.Duration(in.int()), Everywhere: in.bool(), Settled: in.bool(), Field: in.string(), Ticket: in.string()}
 	r.also(in)
 	return e
 }

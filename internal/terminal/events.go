@@ -37,6 +37,8 @@ func (c *Chat) onEvent(ctx context.Context, e skein.Event) {
 		c.onContact(ctx, e)
 	case *skein.ProfileEvent:
 		c.printf("        ● your profile was changed\n")
+	case *skein.SecurityEvent:
+		c.printf("        ● how you log in was changed: %s\n", securityWords(e.What))
 	case *skein.ReceiptEvent:
 		c.onReceipt(e)
 	case *skein.TypingEvent:
@@ -202,4 +204,21 @@ func (c *Chat) markRead(ctx context.Context, conversation string, seq uint64) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, skein.ErrNotFound) { // just made, its first entry is on the way
 		c.printf("        ! %v\n", err)
 	}
+}
+
+// securityWords are what a SecurityEvent says.
+func securityWords(what string) string {
+	switch what {
+	case "totp_on":
+		return "it needs a code of your authenticator app from now on"
+	case "totp_off":
+		return "it needs no code any more"
+	case "recovery_codes":
+		return "there are new recovery codes"
+	case "recovery_code_used":
+		return "a recovery code was used"
+	case "password_reset":
+		return "an administrator's link set a new password"
+	}
+	return clean(what)
 }

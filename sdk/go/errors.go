@@ -21,6 +21,8 @@ type Error struct {
 	// Number is the code's, 0 if it was not told. Its range tells what to do, also about
 	// a code that this version does not know.
 	Number int
+	// Ticket is what LoginWithCode goes on with, of ErrTOTPRequired.
+	Ticket string
 }
 
 func (e *Error) Error() string {
@@ -68,6 +70,7 @@ var (
 	ErrTooLate         error = &Error{Code: wire.CodeTooLate}
 	ErrBadCredentials  error = &Error{Code: wire.CodeBadCredentials}
 	ErrRateLimited     error = &Error{Code: wire.CodeRateLimited}
+	ErrTOTPRequired    error = &Error{Code: wire.CodeTotpRequired}
 )
 
 // Errors of the client itself.
@@ -99,6 +102,7 @@ func errorOf(e *wire.Error) *Error {
 		RetryAfter: time.Duration(e.GetRetryAfterMs()) * time.Millisecond,
 		Field:      e.GetField(),
 		Number:     int(e.GetCodeNumber()),
+		Ticket:     e.GetTicket(),
 	}
 }
 

@@ -85,6 +85,13 @@ type (
 		Event   *wire.Event
 		Message *Message
 	}
+	// SecurityEvent: how the user logs in was changed, here or on another device. What
+	// is totp_on, totp_off, recovery_codes, recovery_code_used, password_reset, or a word
+	// of a later server.
+	SecurityEvent struct {
+		What    string
+		Message *Message
+	}
 	// GapEvent: too much was missed; the entries From..To were left out. History
 	// reads them on demand.
 	GapEvent struct {
@@ -155,6 +162,7 @@ func (*ChangedEvent) event()     {}
 func (*GroupEvent) event()       {}
 func (*ContactEvent) event()     {}
 func (*ProfileEvent) event()     {}
+func (*SecurityEvent) event()    {}
 func (*InvitationEvent) event()  {}
 func (*ScheduledEvent) event()   {}
 func (*JoinRequestEvent) event() {}
@@ -388,6 +396,8 @@ func (c *Client) entryEvent(e *wire.Entry) Event {
 		switch e.GetEvent().GetType() {
 		case wire.EventType_EVENT_TYPE_PROFILE_CHANGED:
 			return &ProfileEvent{Event: e.Event, Message: m}
+		case wire.EventType_EVENT_TYPE_SECURITY_CHANGED:
+			return &SecurityEvent{What: e.GetEvent().GetText(), Message: m}
 		case wire.EventType_EVENT_TYPE_SCHEDULED_CHANGED:
 			return &ScheduledEvent{Conversation: e.GetEvent().GetConversation(), Message: m}
 		case wire.EventType_EVENT_TYPE_GROUP_INVITED, wire.EventType_EVENT_TYPE_GROUP_INVITATION_REFUSED:

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	skein "github.com/skein-im/skein/sdk/go"
 	"github.com/skein-im/skein/server"
 )
 
@@ -174,7 +175,10 @@ func (p *play) carryOut(t *testing.T, e *example) error {
 	}
 	p.keepToken(request, got)
 	p.keepEntries(got)
-	return nil
+	if secret, ok := field(got, "secret").(string); ok {
+		p.names[appCode], err = skein.TOTPCode(secret, time.Now())
+	}
+	return err
 }
 
 // keepEntries notes the entries of an answer.
@@ -278,10 +282,13 @@ func (p *play) name(s string) string {
 
 // made are the fields whose values the server makes: a value that is new there is
 // this server's name for the one in the example.
-var made = []string{"user", "id", "session", "owner", "conversation", "accessToken", "refreshToken", "position", "timeline", "next"}
+var made = []string{"user", "id", "session", "owner", "conversation", "accessToken", "refreshToken", "position", "timeline", "next", "secret", "uri", "ticket", "recoveryCodes"}
 
-// linkCode is of invite links; other codes are of errors.
-var linkCode = regexp.MustCompile("^[a-z2-7]{26}$")
+// linkCode is of links: to groups, to register, to set a password; other codes are of errors.
+var linkCode = regexp.MustCompile("^([a-z2-7]{26}|sk[ip]_.{43})$")
+
+// appCode is what the authenticator app shows in the examples.
+const appCode = "492039"
 
 // differs are fields that may have any value of their type each time.
 var differs = []string{"pos", "lastAddress", "retryAfterMs"}

@@ -55,4 +55,5 @@ func administrators(t *teller) {
 	gone := &person{id: dora, token: token.Tokens.GetAccessToken()}
 	t.refused(gone, "AccountService/ListSessions", &wire.ListSessionsRequest{}, wire.CodeSessionRevoked)
 	t.refused(t.bob, "AdminService/ListUsers", &wire.ListUsersRequest{}, wire.CodePermissionDenied)
+	invitations(t, boss, dora)
 }

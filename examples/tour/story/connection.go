@@ -64,7 +64,7 @@ func callOnce(ctx context.Context, s Server, token, method string, req, resp pro
 }
 
 func refusal(e *wire.Error) error {
-	return &skein.Error{Code: wire.Code(e.Code), Message: e.Message}
+	return &skein.Error{Code: wire.Code(e.Code), Message: e.Message, Ticket: e.Ticket, RetryAfter: e.RetryAfter()}
 }
 
 func write(ctx context.Context, ws *websocket.Conn, f *wire.ClientFrame) error {

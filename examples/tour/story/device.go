@@ -119,6 +119,8 @@ func (t *teller) describe(e skein.Event) string {
 		return fmt.Sprintf("%s by %s: %s", event(e.Event), t.who(e.By), e.Event.Text)
 	case *skein.ProfileEvent:
 		return event(e.Event)
+	case *skein.SecurityEvent:
+		return "security changed: " + e.What
 	case *skein.ScheduledEvent:
 		return "scheduled changed"
 	case *skein.ReceiptEvent:

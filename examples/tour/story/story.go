@@ -62,7 +62,7 @@ func Tell(ctx context.Context, s Server, door Door, out io.Writer) (methods []st
 		title string
 		tell  func(*teller)
 	}{
-		{"Accounts", accounts}, {"People", people}, {"Contacts", contacts}, {"Profiles", profiles}, {"Messages", messages}, {"My own view", mine},
+		{"Accounts", accounts}, {"People", people}, {"Contacts", contacts}, {"Profiles", profiles}, {"Security", security}, {"Messages", messages}, {"My own view", mine},
 		{"Groups", groups}, {"Mentions", mentions}, {"Polls", polls}, {"Pins", pins}, {"Forwarding", forwarding}, {"Later", later}, {"Search", search}, {"Streams", streams}, {"Members", members}, {"Who may join", joining}, {"Links", links}, {"Administrators", administrators}, {"Good bye", goodBye},
 	} {
 		t.say("\n%s", c.title)
@@ -146,10 +146,27 @@ func (t *teller) refused(by *person, method string, req proto.Message, code wire
 	t.say("  %-8s %s: %s", t.nameOf(by), method, code)
 }
 
+// try calls a method. A server lets an address try few passwords in a row; who is told to
+// wait for some seconds does.
 func (t *teller) try(by *person, method string, req, resp proto.Message) error {
 	ctx, cancel := context.WithTimeout(t.ctx, patience)
 	defer cancel()
 	t.called[method] = true
+	for {
+		err := t.once(ctx, by, method, req, resp)
+		var e *skein.Error
+		if !errors.As(err, &e) || e.Code != wire.CodeRateLimited || e.RetryAfter > patience {
+			return err
+		}
+		select {
+		case <-time.After(e.RetryAfter):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (t *teller) once(ctx context.Context, by *person, method string, req, resp proto.Message) error {
 	full := "skein.v1." + method
 	switch {
 	case t.door == HTTP && by == nil:

@@ -52,6 +52,12 @@ func RunAccounts(t *testing.T, open func(t *testing.T) *directory.DB) {
 		{"PurgeSessions", purgeSessions},
 		{"PurgeIsBounded", purgeIsBounded},
 		{"ReadsOwnWrites", readsOwnWrites},
+		{"SecondFactor", secondFactor},
+		{"SecondSession", secondSession},
+		{"SecondRaced", secondRaced},
+		{"Tickets", tickets},
+		{"ResetPassword", resetPassword},
+		{"RegistrationLinks", registrationLinks},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(&accounts{T: t, db: open(t)}) })
 	}

@@ -1,0 +1,80 @@
+package story
+
+import (
+	"errors"
+	"time"
+
+	skein "github.com/skein-im/skein/sdk/go"
+	"github.com/skein-im/skein/wire"
+)
+
+// security: Ann's account needs a code of her authenticator app, until it does not.
+func security(t *teller) {
+	both := []*device{t.annPhone, t.annLaptop}
+	var is wire.GetSecurityResponse
+	t.call(t.ann, "AccountService/GetSecurity", &wire.GetSecurityRequest{}, &is)
+	t.check(is.Password && !is.Totp, "Ann has a password and no app", &is)
+
+	var begun wire.BeginTotpResponse
+	t.refused(t.ann, "AccountService/BeginTotp", &wire.BeginTotpRequest{Password: "not this one"}, wire.CodeBadCredentials)
+	t.call(t.ann, "AccountService/BeginTotp", &wire.BeginTotpRequest{Password: password}, &begun)
+	code, err := skein.TOTPCode(begun.Secret, time.Now())
+	t.check(err == nil, "the secret is base32", err)
+	var codes wire.ConfirmTotpResponse
+	t.call(t.ann, "AccountService/ConfirmTotp", &wire.ConfirmTotpRequest{Code: code}, &codes)
+	t.hears("security changed: totp_on", both...)
+	t.check(len(codes.RecoveryCodes) == 10, "Ann has recovery codes", len(codes.RecoveryCodes))
+	if t.err != nil {
+		return
+	}
+
+	var asked *skein.Error
+	err = t.try(nil, "AccountService/Login", &wire.LoginRequest{Username: "ann-" + t.tag, Password: password}, new(wire.LoginResponse))
+	t.check(errors.As(err, &asked) && asked.Code == wire.CodeTotpRequired && asked.Ticket != "", "a login is asked for a code", err)
+	if t.err != nil {
+		return
+	}
+	t.refused(nil, "AccountService/LoginWithCode", &wire.LoginWithCodeRequest{Ticket: asked.Ticket, Code: "aaaa-aaaa-aaaa-aaaa"}, wire.CodeBadCredentials)
+	var login wire.LoginWithCodeResponse
+	t.call(nil, "AccountService/LoginWithCode", &wire.LoginWithCodeRequest{Ticket: asked.Ticket, Code: codes.RecoveryCodes[0], Device: &wire.Device{Id: "once"}}, &login)
+	t.hears("security changed: recovery_code_used", both...)
+	t.refused(nil, "AccountService/LoginWithCode", &wire.LoginWithCodeRequest{Ticket: asked.Ticket, Code: codes.RecoveryCodes[1]}, wire.CodeNotFound)
+	if t.err != nil {
+		return
+	}
+	third := &person{id: t.ann.id, token: login.Tokens.GetAccessToken()}
+	t.call(third, "AccountService/Logout", &wire.LogoutRequest{}, new(wire.LogoutResponse))
+
+	var fresh wire.NewRecoveryCodesResponse
+	t.call(t.ann, "AccountService/NewRecoveryCodes", &wire.NewRecoveryCodesRequest{Password: password, Code: codes.RecoveryCodes[1]}, &fresh)
+	t.hears("security changed: recovery_codes", both...)
+	if t.err != nil {
+		return
+	}
+	t.refused(t.ann, "AccountService/DisableTotp", &wire.DisableTotpRequest{Password: password, Code: codes.RecoveryCodes[2]}, wire.CodeBadCredentials)
+	t.call(t.ann, "AccountService/DisableTotp", &wire.DisableTotpRequest{Password: password, Code: fresh.RecoveryCodes[0]}, new(wire.DisableTotpResponse))
+	t.hears("security changed: totp_off", both...)
+}
+
+// invitations: an administrator's links: to register, and to set a new password.
+func invitations(t *teller, boss *person, dora string) {
+	var made wire.CreateRegistrationLinkResponse
+	t.call(boss, "AdminService/CreateRegistrationLink", &wire.CreateRegistrationLinkRequest{Note: "the tour " + t.tag, MaxUses: 1}, &made)
+	var links wire.ListRegistrationLinksResponse
+	t.call(boss, "AdminService/ListRegistrationLinks", &wire.ListRegistrationLinksRequest{}, &links)
+	found := false
+	for _, l := range links.Links {
+		found = found || l.Id == made.Link.GetId() && l.Code == ""
+	}
+	t.check(found, "the link is in the list, without its code", links.Links)
+	revoke := &wire.RevokeRegistrationLinkRequest{Id: made.Link.GetId()}
+	t.call(boss, "AdminService/RevokeRegistrationLink", revoke, new(wire.RevokeRegistrationLinkResponse))
+	t.refused(boss, "AdminService/RevokeRegistrationLink", revoke, wire.CodeNotFound)
+
+	var link wire.CreateResetLinkResponse
+	t.call(boss, "AdminService/CreateResetLink", &wire.CreateResetLinkRequest{User: dora}, &link)
+	reset := &wire.ResetPasswordRequest{Code: link.Code, NewPassword: "another " + password}
+	t.call(nil, "AccountService/ResetPassword", reset, new(wire.ResetPasswordResponse))
+	t.refused(nil, "AccountService/ResetPassword", reset, wire.CodeNotFound)
+	t.refused(nil, "AccountService/Login", &wire.LoginRequest{Username: "dora-" + t.tag, Password: password}, wire.CodeBadCredentials)
+}
