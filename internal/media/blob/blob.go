@@ -1,0 +1,94 @@
+// Package blob keeps the bytes of media: in a local directory, or in a bucket of an
+// S3-compatible store. Both pass the same tests.
+//
+// A blob has a name that internal/media makes, [a-z0-9-]{8,128}, and never changes: who
+// would say something else uses another name. What is kept of it, and for whom, is not
+// known here.
+//
+// Goroutines: none that outlive a call. Locks: none. Any number of processes may use one
+// place at a time.
+//
+// Invariants:
+//   - a blob is durable, whole, when Put returns nil; before, and when it fails, there is
+//     none under the name (what a killed process leaves is removed a day later, Open);
+//   - no name leaves the place: whatever is not of the form is refused.
+package blob
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net/url"
+	"path/filepath"
+	"strings"
+)
+
+// ErrName: the name is not of the form.
+var ErrName = errors.New("blob: not the name of a blob")
+
+// Store keeps blobs. One that is not there is fs.ErrNotExist.
+type Store interface {
+	// Put keeps what r gives, and says how much that was. An error of r is returned as it
+	// is, and nothing is kept then.
+	Put(ctx context.Context, name string, r io.Reader) (int64, error)
+	// Get opens a blob at an offset. The caller closes it.
+	Get(ctx context.Context, name string, offset int64) (io.ReadCloser, error)
+	// Delete removes a blob; one that is not there is removed already.
+	Delete(ctx context.Context, name string) error
+	// Free is how many bytes there is room for; math.MaxUint64: nobody knows.
+	Free(ctx context.Context) (uint64, error)
+}
+
+// Open opens a place: s3://bucket/prefix?endpoint=URL&region=NAME, or a directory, which
+// is made if it is not there. spool is a local directory for what is on its way to a
+// bucket.
+func Open(place, spool string) (Store, error) {
+	if !strings.Contains(place, "://") {
+		place, err := filepath.Abs(place)
+		if err != nil {
+			return nil, err
+		}
+		return openDir(place)
+	}
+	u, err := url.Parse(place)
+	if err != nil {
+		return nil, fmt.Errorf("blob: %w", err)
+	}
+	if u.Scheme != "s3" {
+		return nil, fmt.Errorf("blob: a directory or s3://BUCKET/PREFIX is wanted, not %s://", u.Scheme)
+	}
+	return openS3(u, spool)
+}
+
+// Check tells whether a place can be one, without opening it.
+func Check(place string) error {
+	if !strings.Contains(place, "://") {
+		return nil
+	}
+	u, err := url.Parse(place)
+	if err == nil && u.Scheme != "s3" {
+		err = fmt.Errorf("a directory or s3://BUCKET/PREFIX is wanted, not %s://", u.Scheme)
+	}
+	if err == nil {
+		_, _, err = endpoint(u)
+	}
+	return err
+}
+
+// unknownRoom is what a bucket says of how much it takes.
+const unknownRoom = math.MaxUint64
+
+// path is where a blob lies: in one of 65,536 directories, by how its name begins.
+func path(name string) (string, error) {
+	if len(name) < 8 || len(name) > 128 {
+		return "", ErrName
+	}
+	for i := range len(name) {
+		if c := name[i]; (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' {
+			return "", ErrName
+		}
+	}
+	return name[:2] + "/" + name[2:4] + "/" + name, nil
+}

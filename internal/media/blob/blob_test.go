@@ -1,0 +1,181 @@
+package blob
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+)
+
+// stores are the kinds there are, each empty.
+func stores(t *testing.T, each func(t *testing.T, s Store)) {
+	t.Run("directory", func(t *testing.T) {
+		s, err := Open(filepath.Join(t.TempDir(), "not", "there"), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		each(t, s)
+	})
+	t.Run("s3", func(t *testing.T) {
+		t.Setenv("AWS_ACCESS_KEY_ID", "id")
+		t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+		mem := s3mem.New()
+		if err := mem.CreateBucket("media"); err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(gofakes3.New(mem).Server())
+		t.Cleanup(server.Close)
+		spool := t.TempDir()
+		s, err := Open("s3://media/some/where?region=us-east-1&endpoint="+server.URL, spool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		each(t, s)
+		if left, err := os.ReadDir(spool); err != nil || len(left) > 0 {
+			t.Errorf("left on the way: %v, %v", left, err)
+		}
+	})
+}
+
+func get(t *testing.T, s Store, name string, offset int64) string {
+	t.Helper()
+	r, err := s.Get(t.Context(), name, offset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := io.ReadAll(r)
+	if err := errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return string(all)
+}
+
+// What every store does.
+func TestStore(t *testing.T) {
+	stores(t, func(t *testing.T, s Store) {
+		ctx := t.Context()
+		if n, err := s.Put(ctx, "abcdefgh-1", strings.NewReader("hello")); n != 5 || err != nil {
+			t.Fatal(n, err)
+		}
+		for offset, want := range map[int64]string{0: "hello", 3: "lo", 5: ""} {
+			if got := get(t, s, "abcdefgh-1", offset); got != want {
+				t.Errorf("from %d: %q", offset, got)
+			}
+		}
+		broken := errors.New("cut off")
+		if _, err := s.Put(ctx, "abcdefgh-2", io.MultiReader(strings.NewReader("half"), errReader{broken})); !errors.Is(err, broken) {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"abcdefgh-2", "abcdefgh-3"} {
+			if _, err := s.Get(ctx, name, 0); !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		for range 2 {
+			if err := s.Delete(ctx, "abcdefgh-1"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.Get(ctx, "abcdefgh-1", 0); !errors.Is(err, fs.ErrNotExist) {
+			t.Error(err)
+		}
+		if free, err := s.Free(ctx); err != nil || free == 0 {
+			t.Error(free, err)
+		}
+	})
+}
+
+type errReader struct{ err error }
+
+func (r errReader) Read([]byte) (int, error) { return 0, r.err }
+
+// No name leaves the place, or is another one's.
+func TestNames(t *testing.T) {
+	stores(t, func(t *testing.T, s Store) {
+		for _, name := range []string{"", "short", "../../etc/passwd", "aaaa/../bbbb", "abcdefgh.", "ABCDEFGH", "abcdefgh\x00", strings.Repeat("a", 129), "äöüäöüäöü"} {
+			if _, err := s.Put(t.Context(), name, strings.NewReader("x")); !errors.Is(err, ErrName) {
+				t.Errorf("put %q: %v", name, err)
+			}
+			if _, err := s.Get(t.Context(), name, 0); !errors.Is(err, ErrName) {
+				t.Errorf("get %q: %v", name, err)
+			}
+			if err := s.Delete(t.Context(), name); !errors.Is(err, ErrName) {
+				t.Errorf("delete %q: %v", name, err)
+			}
+		}
+	})
+}
+
+// Larger than one part of an object; several at once.
+func TestLarge(t *testing.T) {
+	stores(t, func(t *testing.T, s Store) {
+		content := make([]byte, partBytes+partBytes/2)
+		rand.NewChaCha8([32]byte{1}).Read(content)
+		var all sync.WaitGroup
+		for _, name := range []string{"large-one", "large-two"} {
+			all.Go(func() {
+				if n, err := s.Put(t.Context(), name, bytes.NewReader(content)); n != int64(len(content)) || err != nil {
+					t.Error(n, err)
+				}
+			})
+		}
+		all.Wait()
+		if get(t, s, "large-one", 0) != string(content) || get(t, s, "large-two", partBytes-1) != string(content[partBytes-1:]) {
+			t.Error("another content")
+		}
+	})
+}
+
+// What a killed process left on its way is removed a day later.
+func TestLeftOver(t *testing.T) {
+	root := t.TempDir()
+	if _, err := Open(root, ""); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"new-old", "new-young"} {
+		if err := os.WriteFile(filepath.Join(root, incoming, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := time.Now().Add(-25 * time.Hour)
+	if err := os.Chtimes(filepath.Join(root, incoming, "new-old"), old, old); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(root, ""); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.ReadDir(filepath.Join(root, incoming))
+	if err != nil || len(left) != 1 || left[0].Name() != "new-young" {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// What cannot be a place is refused with what is wrong.
+func TestPlaces(t *testing.T) {
+	for place, want := range map[string]string{
+		"http://x/y": "not http://", "s3:///x": "BUCKET", "s3://b/x?key=1": "unknown parameter key", "s3://b?endpoint=ftp://x": "endpoint must be",
+	} {
+		if err := Check(place); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("check %s: %v", place, err)
+		}
+		if _, err := Open(place, t.TempDir()); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("open %s: %v", place, err)
+		}
+	}
+	for _, place := range []string{"media", "s3://b", "s3://b/x?region=eu&endpoint=http://127.0.0.1:9"} {
+		if err := Check(place); err != nil {
+			t.Errorf("%s: %v", place, err)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package blob
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/skein-im/skein/internal/platform"
+)
+
+// dir keeps blobs as files below a path.
+type dir struct{ root string }
+
+// Files on their way have names of their own in incoming, and are there for a day at
+// most if nobody finishes them.
+const (
+	incoming     = "incoming"
+	incomingTime = 24 * time.Hour
+)
+
+func openDir(root string) (Store, error) {
+	d := &dir{root}
+	if err := d.makeDirs(filepath.Join(root, incoming)); err != nil {
+		return nil, err
+	}
+	left, err := os.ReadDir(filepath.Join(root, incoming))
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range left {
+		info, err := e.Info()
+		if err != nil || time.Since(info.ModTime()) < incomingTime {
+			continue // gone, or another process's that is at it
+		}
+		if err := os.Remove(filepath.Join(root, incoming, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+func (d *dir) Put(ctx context.Context, name string, r io.Reader) (n int64, err error) {
+	p, err := path(name)
+	if err != nil {
+		return 0, err
+	}
+	file := filepath.Join(d.root, filepath.FromSlash(p))
+	if err := d.makeDirs(filepath.Dir(file)); err != nil {
+		return 0, err
+	}
+	f, err := os.CreateTemp(filepath.Join(d.root, incoming), "new-*") // 0600
+	if err != nil {
+		return 0, err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	n, err = io.Copy(f, &reader{ctx, r})
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return 0, err
+	}
+	if err := os.Rename(f.Name(), file); err != nil {
+		return 0, err
+	}
+	return n, platform.SyncDir(filepath.Dir(file))
+}
+
+// reader ends with its context.
+type reader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r *reader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
+}
+
+// makeDirs makes a directory and its parents, durably.
+func (d *dir) makeDirs(path string) error {
+	if _, err := os.Stat(path); err == nil {
+		return nil
+	}
+	parent := filepath.Dir(path)
+	if parent != path {
+		if err := d.makeDirs(parent); err != nil {
+			return err
+		}
+	}
+	if err := platform.Mkdir(path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return platform.SyncDir(parent)
+}
+
+func (d *dir) Get(_ context.Context, name string, offset int64) (io.ReadCloser, error) {
+	p, err := path(name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(filepath.Join(d.root, filepath.FromSlash(p)))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (d *dir) Delete(_ context.Context, name string) error {
+	p, err := path(name)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(d.root, filepath.FromSlash(p))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+func (d *dir) Free(context.Context) (uint64, error) { return platform.Free(d.root) }

@@ -1,0 +1,246 @@
+// Package picture looks at what was uploaded: what it is, by its first bytes, and of
+// pictures how large they are, a form of them that says nothing but the picture, a small
+// one, and a blurhash.
+//
+// It knows neither who uploaded it nor where it is kept.
+//
+// Goroutines: none. Locks: none but the semaphore of a Maker, which bounds the memory of
+// all that are looked at at a time.
+//
+// Invariants:
+//   - nothing is decoded before its size is known and allowed: a picture that is small as
+//     a file and huge in memory costs its first bytes;
+//   - what the result says of a picture is of the picture alone: no EXIF, no XMP, no
+//     comments, nothing behind its end;
+//   - a picture that begins as one and cannot be decoded is refused (ErrBroken), never
+//     passed on as something else.
+package picture
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+
+	"golang.org/x/image/draw"
+	"golang.org/x/image/webp"
+	"golang.org/x/sync/semaphore"
+)
+
+// ErrBroken: it begins as a picture and is none. ErrLarge: it is larger than allowed.
+var (
+	ErrBroken = errors.New("the picture cannot be decoded")
+	ErrLarge  = errors.New("the picture is too large")
+)
+
+const (
+	// side is how wide and how high a thumbnail is at most.
+	side = 320
+	// The qualities in which JPEGs are written: what is shown large, and small.
+	quality, smallQuality = 90, 78
+)
+
+// Options are the bounds of a Maker.
+type Options struct {
+	// MaxPixels is how many pixels a picture may have. Default 40 million.
+	MaxPixels int64
+	// MaxBytes is how long a picture may be as a file. Default 32 MiB.
+	MaxBytes int64
+	// Memory is how much all pictures may take that are looked at at a time; who comes
+	// then waits. Default 512 MiB.
+	Memory int64
+}
+
+// Maker looks at pictures, as many at a time as its memory lets.
+type Maker struct {
+	o      Options
+	memory *semaphore.Weighted
+}
+
+// NewMaker makes a Maker.
+func NewMaker(o Options) *Maker {
+	if o.MaxPixels == 0 {
+		o.MaxPixels = 40e6
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 32 << 20
+	}
+	if o.Memory == 0 {
+		o.Memory = 512 << 20
+	}
+	return &Maker{o, semaphore.NewWeighted(o.Memory)}
+}
+
+// Made is a picture as it may be shown.
+type Made struct {
+	Width, Height int
+	Blurhash      string
+	// Body is the picture, Thumbnail a small JPEG of it.
+	Body, Thumbnail []byte
+}
+
+// Is tells whether a type is one of those that Make takes.
+func Is(mime string) bool {
+	switch mime {
+	case "image/jpeg", "image/png", "image/gif", "image/webp":
+		return true
+	}
+	return false
+}
+
+// Make looks at a picture of size bytes, of which Sniff says that it is mime.
+func (m *Maker) Make(ctx context.Context, mime string, r io.Reader, size int64) (*Made, error) {
+	if size > m.o.MaxBytes {
+		return nil, fmt.Errorf("%w: it has %d bytes; at most %d are allowed", ErrLarge, size, m.o.MaxBytes)
+	}
+	if err := m.memory.Acquire(ctx, min(size, m.o.Memory)); err != nil {
+		return nil, err
+	}
+	held := min(size, m.o.Memory)
+	defer func() { m.memory.Release(held) }()
+	file, err := io.ReadAll(io.LimitReader(r, size+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(file)) != size {
+		return nil, fmt.Errorf("%w: it has %d bytes, not %d", ErrBroken, len(file), size)
+	}
+	width, height, err := bounds(mime, file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	if width <= 0 || height <= 0 {
+		return nil, fmt.Errorf("%w: it has %d × %d pixels", ErrBroken, width, height)
+	}
+	if int64(width)*int64(height) > m.o.MaxPixels {
+		return nil, fmt.Errorf("%w: it has %d × %d pixels; at most %d in all are allowed", ErrLarge, width, height, m.o.MaxPixels)
+	}
+	// What is decoded, turned and written again, at 8 bytes a pixel; the file's own share
+	// is given back first, so that two who wait do not wait for each other.
+	m.memory.Release(held)
+	held = 0
+	need := min(m.o.Memory, 2*size+12*int64(width)*int64(height))
+	if err := m.memory.Acquire(ctx, need); err != nil {
+		return nil, err
+	}
+	held = need
+	return made(mime, file)
+}
+
+// bounds are a picture's, without decoding it.
+func bounds(mime string, file []byte) (width, height int, err error) {
+	var c image.Config
+	switch mime {
+	case "image/jpeg":
+		c, err = jpeg.DecodeConfig(bytes.NewReader(file))
+	case "image/png":
+		c, err = png.DecodeConfig(bytes.NewReader(file))
+	case "image/gif":
+		c, err = gif.DecodeConfig(bytes.NewReader(file))
+	case "image/webp":
+		return webpBounds(file)
+	default:
+		err = fmt.Errorf("%s is no picture", mime)
+	}
+	return c.Width, c.Height, err
+}
+
+// made decodes a picture whose size is allowed, and writes what is kept of it.
+func made(mime string, file []byte) (*Made, error) {
+	var img image.Image
+	body := file
+	var err error
+	switch mime {
+	case "image/jpeg":
+		if img, err = jpeg.Decode(bytes.NewReader(file)); err == nil {
+			img = turn(img, orientation(file))
+			body, err = asJPEG(img, quality)
+		}
+	case "image/png":
+		if img, err = png.Decode(bytes.NewReader(file)); err == nil {
+			var b bytes.Buffer
+			err = png.Encode(&b, img)
+			body = b.Bytes()
+		}
+	case "image/gif":
+		if body, err = cleanGIF(file); err == nil {
+			img, err = gif.Decode(bytes.NewReader(body))
+		}
+	case "image/webp":
+		var first []byte
+		if body, first, err = cleanWebP(file); err == nil {
+			img, err = webp.Decode(bytes.NewReader(first))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrBroken, err)
+	}
+	small := shrink(img)
+	out := &Made{Width: img.Bounds().Dx(), Height: img.Bounds().Dy(), Blurhash: blurhash(small), Body: body}
+	if mime == "image/gif" || mime == "image/webp" { // of an animation the first picture may be a part
+		out.Width, out.Height, _ = bounds(mime, file)
+	}
+	out.Thumbnail, err = asJPEG(small, smallQuality)
+	return out, err
+}
+
+func asJPEG(img image.Image, q int) ([]byte, error) {
+	var b bytes.Buffer
+	err := jpeg.Encode(&b, img, &jpeg.Options{Quality: q})
+	return b.Bytes(), err
+}
+
+// shrink makes a picture at most side wide and high, on white where it is transparent.
+func shrink(img image.Image) *image.RGBA {
+	w, h := img.Bounds().Dx(), img.Bounds().Dy()
+	if longest := max(w, h); longest > side {
+		w, h = max(1, w*side/longest), max(1, h*side/longest)
+	}
+	small := image.NewRGBA(image.Rect(0, 0, w, h))
+	draw.Draw(small, small.Bounds(), image.White, image.Point{}, draw.Src)
+	draw.BiLinear.Scale(small, small.Bounds(), img, img.Bounds(), draw.Over, nil)
+	return small
+}
+
+// turn puts a picture upright: o is the orientation that EXIF tells, 1 to 8.
+func turn(img image.Image, o int) image.Image {
+	if o < 2 || o > 8 {
+		return img
+	}
+	b := img.Bounds()
+	from := image.NewRGBA(image.Rect(0, 0, b.Dx(), b.Dy()))
+	draw.Draw(from, from.Bounds(), img, b.Min, draw.Src)
+	w, h := b.Dx(), b.Dy()
+	to := image.NewRGBA(image.Rect(0, 0, w, h))
+	if o >= 5 {
+		to = image.NewRGBA(image.Rect(0, 0, h, w))
+	}
+	for y := range h {
+		for x := range w {
+			tx, ty := x, y
+			switch o {
+			case 2:
+				tx = w - 1 - x
+			case 3:
+				tx, ty = w-1-x, h-1-y
+			case 4:
+				ty = h - 1 - y
+			case 5:
+				tx, ty = y, x
+			case 6:
+				tx, ty = h-1-y, x
+			case 7:
+				tx, ty = h-1-y, w-1-x
+			case 8:
+				tx, ty = y, w-1-x
+			}
+			copy(to.Pix[ty*to.Stride+4*tx:][:4], from.Pix[y*from.Stride+4*x:][:4])
+		}
+	}
+	return to
+}

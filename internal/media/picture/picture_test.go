@@ -1,0 +1,394 @@
+package picture
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"context"
+)
+
+// corner is a picture of w × h that is red at the left top, blue at the right top, and
+// white below.
+func corner(w, h int) *image.RGBA {
+	img := image.NewRGBA(image.Rect(0, 0, w, h))
+	for y := range h {
+		for x := range w {
+			c := color.RGBA{255, 255, 255, 255}
+			switch {
+			case y < h/2 && x < w/2:
+				c = color.RGBA{255, 0, 0, 255}
+			case y < h/2:
+				c = color.RGBA{0, 0, 255, 255}
+			}
+			img.Set(x, y, c)
+		}
+	}
+	return img
+}
+
+func asPNG(t *testing.T, img image.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// exif is an APP1 that tells an orientation, and a secret besides.
+func exif(order binary.AppendByteOrder, o uint16) []byte {
+	tiff := []byte("II*\x00")
+	if order.String() == "BigEndian" {
+		tiff = []byte("MM\x00*")
+	}
+	tiff = order.AppendUint32(tiff, 8)
+	tiff = order.AppendUint16(tiff, 2)
+	for _, tag := range []struct{ id, value uint16 }{{0x010f, 7}, {0x0112, o}} {
+		tiff = order.AppendUint16(tiff, tag.id)
+		tiff = order.AppendUint16(tiff, 3)
+		tiff = order.AppendUint32(tiff, 1)
+		tiff = order.AppendUint16(tiff, tag.value)
+		tiff = append(tiff, 0, 0)
+	}
+	tiff = append(tiff, "52.5200 N 13.4050 E"...)
+	out := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(2+6+len(tiff)))
+	return append(append(out, "Exif\x00\x00"...), tiff...)
+}
+
+func withEXIF(t *testing.T, img image.Image, order binary.AppendByteOrder, o uint16) []byte {
+	t.Helper()
+	j, err := asJPEG(img, 95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(append(append([]byte{}, j[:2]...), exif(order, o)...), j[2:]...)
+}
+
+func make1(t *testing.T, file []byte) (*Made, error) {
+	t.Helper()
+	return NewMaker(Options{}).Make(t.Context(), Sniff(file), bytes.NewReader(file), int64(len(file)))
+}
+
+func decoded(t *testing.T, b []byte) image.Image {
+	t.Helper()
+	img, _, err := image.Decode(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return img
+}
+
+// redAt tells at which corner a picture is red.
+func redAt(img image.Image) (at string) {
+	b := img.Bounds()
+	for name, p := range map[string]image.Point{"left top": {b.Dx() / 8, b.Dy() / 8}, "right top": {b.Dx() * 7 / 8, b.Dy() / 8}, "left bottom": {b.Dx() / 8, b.Dy() * 7 / 8}, "right bottom": {b.Dx() * 7 / 8, b.Dy() * 7 / 8}} {
+		r, g, bl, _ := img.At(b.Min.X+p.X, b.Min.Y+p.Y).RGBA()
+		if r > 0xc000 && g < 0x4000 && bl < 0x4000 {
+			at += name
+		}
+	}
+	return at
+}
+
+// A JPEG is put upright as its EXIF says, of either byte order, and says nothing but the
+// picture then: not where it was made.
+func TestOrientation(t *testing.T) {
+	red := []string{1: "left top", 2: "right top", 3: "right bottom", 4: "left bottom", 5: "left top", 6: "right top", 7: "right bottom", 8: "left bottom"}
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		for o := uint16(1); o <= 8; o++ {
+			made, err := make1(t, withEXIF(t, corner(640, 320), order, o))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, h := 640, 320
+			if o >= 5 {
+				w, h = h, w
+			}
+			img, small := decoded(t, made.Body), decoded(t, made.Thumbnail)
+			if img.Bounds().Dx() != w || img.Bounds().Dy() != h || made.Width != w || made.Height != h {
+				t.Errorf("%v %d: %v, told %d × %d", order, o, img.Bounds(), made.Width, made.Height)
+			}
+			if redAt(img) != red[o] || redAt(small) != red[o] {
+				t.Errorf("%v %d: red at %q, small %q; %q wanted", order, o, redAt(img), redAt(small), red[o])
+			}
+			if max(small.Bounds().Dx(), small.Bounds().Dy()) != side {
+				t.Errorf("small: %v", small.Bounds())
+			}
+			if bytes.Contains(made.Body, []byte("Exif")) || bytes.Contains(made.Body, []byte("52.5200")) {
+				t.Error("EXIF is left")
+			}
+		}
+	}
+	for _, bad := range []string{"", "II", "II*\x00\xff\xff\xff\xff", "XX*\x00\x08\x00\x00\x00", "II*\x00\x08\x00\x00\x00\xff\xff"} {
+		if o := tiffOrientation([]byte(bad)); o != 1 {
+			t.Errorf("%q: %d", bad, o)
+		}
+	}
+}
+
+// pngChunk is a chunk with its checksum.
+func pngChunk(name, body string) []byte {
+	out := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
+	out = append(out, name+body...)
+	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE([]byte(name+body)))
+}
+
+// A PNG loses what it says besides the picture, and keeps what is transparent.
+func TestPNG(t *testing.T) {
+	img := image.NewNRGBA(image.Rect(0, 0, 40, 20))
+	img.Set(3, 3, color.NRGBA{255, 0, 0, 128})
+	p := asPNG(t, img)
+	file := append(append(append([]byte{}, p[:33]...), pngChunk("tEXt", "Author\x00somebody")...), p[33:]...)
+	file = append(file, "behind the end"...)
+	made, err := make1(t, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(made.Body, []byte("somebody")) || bytes.Contains(made.Body, []byte("behind")) {
+		t.Error("text is left")
+	}
+	if got := color.NRGBAModel.Convert(decoded(t, made.Body).At(3, 3)); got != (color.NRGBA{255, 0, 0, 128}) {
+		t.Error(got)
+	}
+	if small := decoded(t, made.Thumbnail); small.Bounds().Dx() != 40 {
+		t.Errorf("a small picture grew: %v", small.Bounds())
+	}
+}
+
+// An animated GIF stays animated, and loses its comments, what applications wrote into
+// it and what lies behind its end.
+func TestGIF(t *testing.T) {
+	pal := color.Palette{color.White, color.RGBA{255, 0, 0, 255}}
+	g := &gif.GIF{LoopCount: 3}
+	for i := range 3 {
+		p := image.NewPaletted(image.Rect(0, 0, 50, 30), pal)
+		p.SetColorIndex(i, i, 1)
+		g.Image, g.Delay = append(g.Image, p), append(g.Delay, 10)
+	}
+	var b bytes.Buffer
+	if err := gif.EncodeAll(&b, g); err != nil {
+		t.Fatal(err)
+	}
+	head := 13 + 3<<(1+b.Bytes()[10]&7)*int(b.Bytes()[10]>>7)
+	file := append([]byte{}, b.Bytes()[:head]...)
+	file = append(file, "\x21\xfe\x08a secret\x00\x21\xff\x0bXMP DataXMP\x05where\x00"...)
+	file = append(append(file, b.Bytes()[head:]...), "behind"...)
+	made, err := make1(t, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []string{"secret", "XMP", "where", "behind"} {
+		if bytes.Contains(made.Body, []byte(left)) {
+			t.Errorf("%q is left", left)
+		}
+	}
+	all, err := gif.DecodeAll(bytes.NewReader(made.Body))
+	if err != nil || len(all.Image) != 3 || all.LoopCount != 3 || made.Width != 50 {
+		t.Errorf("%v, %+v", err, made)
+	}
+	for cut := range len(b.Bytes()) { // no cut is a panic
+		_, _ = cleanGIF(b.Bytes()[:cut])
+	}
+}
+
+// One pixel each: lossy, and lossless with alpha.
+const (
+	webpLossy    = "UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA"
+	webpLossless = "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA=="
+)
+
+func unbase64(t *testing.T, s string) []byte {
+	t.Helper()
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A WebP stays as it is without EXIF and XMP; of an animation the first picture is shown
+// small.
+func TestWebP(t *testing.T) {
+	for _, s := range []string{webpLossy, webpLossless} {
+		made, err := make1(t, unbase64(t, s))
+		if err != nil || made.Width != 1 || made.Height != 1 || len(made.Thumbnail) == 0 {
+			t.Fatalf("%v: %+v", err, made)
+		}
+	}
+	part, err := content(unbase64(t, webpLossless))
+	if err != nil {
+		t.Fatal(err)
+	}
+	frame := append(make([]byte, 16), part...)
+	body := appendChunk(nil, "VP8X", []byte{webpAnimated | webpEXIF | webpXMP, 0, 0, 0, 0, 0, 0, 0, 0, 0})
+	body = appendChunk(body, "ANIM", make([]byte, 6))
+	body = appendChunk(appendChunk(body, "ANMF", frame), "ANMF", frame)
+	body = appendChunk(appendChunk(body, "EXIF", []byte("52.5200 N")), "XMP ", []byte("who"))
+	made, err := make1(t, append(riff(body), "behind"...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, left := range []string{"EXIF", "52.5", "XMP", "who", "behind"} {
+		if bytes.Contains(made.Body, []byte(left)) {
+			t.Errorf("%q is left", left)
+		}
+	}
+	if bytes.Count(made.Body, []byte("ANMF")) != 2 || made.Body[20] != webpAnimated {
+		t.Errorf("%q", made.Body)
+	}
+	small := appendChunk(nil, "VP8X", []byte{0, 0, 0, 0, 0, 0, 0, 0, 0, 0}) // 1 × 1, it says
+	big := appendChunk(nil, "VP8L", []byte{0x2f, 0xff, 0xff, 0xff, 0x0f, 0, 0, 0})
+	if _, err := make1(t, riff(append(small, big...))); !errors.Is(err, ErrBroken) {
+		t.Errorf("a picture larger than it says: %v", err)
+	}
+}
+
+// What is small as a file and huge as a picture is refused before it is decoded, whatever
+// its form; and what is no picture behind its first bytes.
+func TestBombs(t *testing.T) {
+	head := make([]byte, 13)
+	binary.BigEndian.PutUint32(head, 100_000)
+	binary.BigEndian.PutUint32(head[4:], 100_000)
+	head[8], head[9] = 8, 6
+	bombs := map[string][]byte{
+		"png":  append([]byte("\x89PNG\r\n\x1a\n"), pngChunk("IHDR", string(head))...),
+		"gif":  []byte("GIF89a\xff\xff\xff\xff\x00\x00\x00"),
+		"jpeg": []byte("\xff\xd8\xff\xe0\x00\x10JFIF\x00\x01\x01\x00\x00\x01\x00\x01\x00\x00\xff\xc0\x00\x11\x08\xff\xff\xff\xff\x03\x01\x11\x00\x02\x11\x00\x03\x11\x00"),
+		"webp": riff(appendChunk(nil, "VP8X", []byte{0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})),
+	}
+	for name, b := range bombs {
+		if _, err := make1(t, b); !errors.Is(err, ErrLarge) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, b := range [][]byte{[]byte("\x89PNG\r\n\x1a\nno picture"), []byte("GIF89a"), []byte("\xff\xd8\xff no"), riff([]byte("VP8 \xff\xff\xff\xff")), asPNG(t, corner(9, 9))[:60], {0xff, 0xd8, 0xff, 0xe0}} {
+		if _, err := make1(t, b); !errors.Is(err, ErrBroken) {
+			t.Errorf("%.20q: %v", b, err)
+		}
+	}
+	m := NewMaker(Options{MaxBytes: 10})
+	if _, err := m.Make(t.Context(), "image/png", strings.NewReader(""), 11); !errors.Is(err, ErrLarge) {
+		t.Errorf("too long a file: %v", err)
+	}
+}
+
+// All pictures that are looked at at a time share the memory: who comes then waits, and
+// can be taken away.
+func TestMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := asPNG(t, corner(100, 100))
+		m := NewMaker(Options{Memory: 100 * 100 * 12})
+		if err := m.memory.Acquire(t.Context(), m.o.Memory); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := m.Make(ctx, "image/png", bytes.NewReader(file), int64(len(file))); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+		made := 0
+		for range 3 {
+			all.Go(func() {
+				if _, err := m.Make(t.Context(), "image/png", bytes.NewReader(file), int64(len(file))); err != nil {
+					t.Error(err)
+				}
+				made++
+			})
+		}
+		synctest.Wait()
+		if made > 0 {
+			t.Error("nobody waited")
+		}
+		cancel()
+		m.memory.Release(m.o.Memory)
+		all.Wait()
+	})
+}
+
+// A blurhash is what others make of the same picture.
+func TestBlurhash(t *testing.T) {
+	white, many := image.NewRGBA(image.Rect(0, 0, 32, 32)), image.NewRGBA(image.Rect(0, 0, 32, 32))
+	for y := range 32 {
+		for x := range 32 {
+			white.Set(x, y, color.White)
+			many.Set(x, y, color.RGBA{uint8(x * 8), uint8(y * 8), uint8((x * y) % 256), 255})
+		}
+	}
+	for img, want := range map[image.Image]string{white: "L9TSUA~qfQ~q~qoffQoffQfQfQfQ", many: "LxH2cZ2mwtX3l[WAjve?gFflfTfl"} {
+		if got := blurhash(img); got != want {
+			t.Errorf("%s, not %s", got, want)
+		}
+	}
+	made, err := make1(t, asPNG(t, corner(64, 64)))
+	if err != nil || len(made.Blurhash) != 28 || made.Blurhash[0] != 'L' {
+		t.Errorf("%v: %+v", err, made)
+	}
+}
+
+// What something is says its content, not its name; what a browser would run is unknown.
+func TestSniff(t *testing.T) {
+	for head, want := range map[string]string{
+		"<html><script>alert(1)</script>":                    Unknown,
+		"<?xml version=\"1.0\"?><svg onload=\"alert(1)\"/>":  Unknown,
+		"  <svg xmlns=\"http://www.w3.org/2000/svg\"></svg>": Unknown,
+		"\xef\xbb\xbf<svg/>":                                 Unknown,
+		"plain words":                                        "text/plain",
+		"%PDF-1.7":                                           "application/pdf",
+		"PK\x03\x04":                                         "application/zip",
+		"\x00\x00\x00\x20ftypM4A \x00\x00":                   "audio/mp4",
+		"\x00\x00\x00\x20ftypisom\x00\x00":                   "video/mp4",
+		"\x00\x00\x00\x20ftypheic\x00\x00":                   "image/heic",
+		"OggS\x00\x02OpusHead":                               "audio/ogg",
+		"RIFF\x00\x00\x00\x00WAVEfmt ":                       "audio/wav",
+		"\x1a\x45\xdf\xa3":                                   "video/webm",
+		"\xff\xfb\x90\x00":                                   "audio/mpeg",
+		"\xff\xf1\x50\x80":                                   "audio/aac",
+		"\xff\xd8\xff\xe0":                                   "image/jpeg",
+		"GIF89a":                                             "image/gif",
+		"":                                                   "text/plain",
+		"\x00\x01\x02\x03 nothing that we know":              Unknown,
+	} {
+		if got := Sniff([]byte(head)); got != want {
+			t.Errorf("%q: %s, not %s", head, got, want)
+		}
+	}
+	for mime, want := range map[string]bool{"image/png": true, "audio/ogg": true, "video/mp4": true, "image/svg+xml": false, "text/html": false, "text/plain": false, "application/pdf": false, "image/heic": false, Unknown: false} {
+		if Shown(mime) != want {
+			t.Errorf("%s is shown: %v", mime, !want)
+		}
+	}
+}
+
+// Whatever somebody uploads as a picture ends in a picture or an error.
+func FuzzMake(f *testing.F) {
+	var j, g bytes.Buffer
+	_ = jpeg.Encode(&j, corner(16, 8), nil)
+	_ = gif.Encode(&g, corner(16, 8), nil)
+	f.Add(j.Bytes())
+	f.Add(g.Bytes())
+	for _, s := range []string{webpLossy, webpLossless} {
+		b, _ := base64.StdEncoding.DecodeString(s)
+		f.Add(b)
+	}
+	m := NewMaker(Options{MaxPixels: 1 << 16})
+	f.Fuzz(func(t *testing.T, file []byte) {
+		made, err := m.Make(t.Context(), Sniff(file), bytes.NewReader(file), int64(len(file)))
+		if err == nil && (len(made.Body) == 0 || len(made.Thumbnail) == 0 || made.Width <= 0) {
+			t.Errorf("%+v", made)
+		}
+	})
+}

@@ -1,0 +1,135 @@
+package media
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"github.com/skein-im/skein/internal/im"
+)
+
+// Place is a message that names an upload, the zero value if nobody says which.
+type Place struct {
+	Conversation im.ConversationID
+	Seq          uint64
+}
+
+// Find returns an upload that somebody may read: their own, or one that a message names
+// which they may read now. not_found for all others.
+func (s *Service) Find(ctx context.Context, u im.UserID, id string, at Place) (im.Upload, error) {
+	m, err := s.o.Uploads.Upload(ctx, id)
+	if err != nil {
+		return im.Upload{}, err
+	}
+	if m.Owner == u {
+		if !m.Ready {
+			return s.Of(ctx, u, id)
+		}
+		return m, nil
+	}
+	if !m.Ready {
+		return im.Upload{}, errNone
+	}
+	if at.Conversation != "" {
+		return m, s.named(ctx, u, id, at)
+	}
+	names, err := s.o.Names.NamesFor(ctx, id, u, looks)
+	if err != nil {
+		return im.Upload{}, err
+	}
+	for _, n := range names {
+		names, seq, err := s.o.Messages.NamesMedia(ctx, n)
+		if err != nil {
+			return im.Upload{}, err
+		}
+		if !names {
+			continue
+		}
+		switch err := s.named(ctx, u, id, Place{n.Conversation, seq}); im.CodeOf(err) {
+		case im.CodeNotFound:
+		default:
+			return m, err
+		}
+	}
+	return im.Upload{}, errNone
+}
+
+// named tells whether a user may read a message that names an upload.
+func (s *Service) named(ctx context.Context, u im.UserID, id string, at Place) error {
+	ids, err := s.o.Messages.MediaOf(ctx, u, at.Conversation, at.Seq)
+	switch im.CodeOf(err) {
+	case "":
+	case im.CodeNotFound, im.CodeTooLate, im.CodePermissionDenied:
+		return errNone
+	}
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(ids, id) {
+		return errNone
+	}
+	return nil
+}
+
+// Open opens what was found, or its thumbnail, at an offset.
+func (s *Service) Open(ctx context.Context, m im.Upload, thumbnail bool, offset int64) (io.ReadCloser, error) {
+	name := m.Blob
+	if thumbnail {
+		name = m.Thumbnail
+	}
+	if name == "" {
+		return nil, errNone
+	}
+	r, err := s.o.Store.Get(ctx, name, offset)
+	return r, failed(err)
+}
+
+// LinkTime is how long a link holds.
+const LinkTime = 5 * time.Minute
+
+// Link is who may fetch what, for a while, without a token.
+type Link struct {
+	User      im.UserID
+	Media     string
+	Thumbnail bool
+	At        Place
+	Until     time.Time
+}
+
+// Sign makes the signature of a link.
+func (s *Service) Sign(l Link) string {
+	m := hmac.New(sha256.New, s.o.Key)
+	fmt.Fprintf(m, "skein media link 1\n%s\n%s\n%t\n%s\n%d\n%d", l.User, l.Media, l.Thumbnail, l.At.Conversation, l.At.Seq, l.Until.UnixMilli())
+	return base64.RawURLEncoding.EncodeToString(m.Sum(nil)[:24])
+}
+
+// Check tells whether a link is one that Sign made, and holds yet. What its user may not
+// fetch any more Find refuses.
+func (s *Service) Check(l Link, signature string) bool {
+	return hmac.Equal([]byte(signature), []byte(s.Sign(l))) && l.Until.After(s.o.Now())
+}
+
+// Name notes that a message which is about to be stored names uploads of its sender's, or,
+// of a copy (shared), anybody's, and returns them. The journal is asked later whether it
+// does. not_found names the field.
+func (s *Service) Name(ctx context.Context, n im.MediaName, ids []string, shared bool) ([]im.Upload, error) {
+	n.CheckAt = s.o.Now().Add(checkAfter)
+	all, err := s.o.Names.NameMedia(ctx, ids, n, shared)
+	if im.CodeOf(err) == im.CodeNotFound {
+		e := *im.Public(err)
+		e.Field = "media" + e.Field
+		return nil, &e
+	}
+	return all, err
+}
+
+// Doubt notes that messages which name uploads are about to be taken back, or to lose what
+// they say in another way. Of each the conversation, the sender and the id count.
+func (s *Service) Doubt(ctx context.Context, ns []im.MediaName) error {
+	return s.o.Names.DoubtMedia(ctx, ns, s.o.Now().Add(checkAfter))
+}

@@ -1,0 +1,324 @@
+package media
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"hash"
+	"io"
+
+	"github.com/skein-im/skein/internal/im"
+	"github.com/skein-im/skein/internal/media/picture"
+)
+
+// ErrChecksum: the bytes are not those of the checksum. Nothing of them was kept.
+var ErrChecksum = im.Errorf(im.CodeInvalidArgument, "the checksum is of other bytes; nothing was kept")
+
+// ErrBusy: somebody else writes to the upload at the moment.
+var ErrBusy = im.Errorf(im.CodeConflict, "another request writes to the upload")
+
+// Begin makes an upload of size bytes, of which nothing was received.
+func (s *Service) Begin(ctx context.Context, owner im.UserID, size int64, f im.MediaFacts) (im.Upload, error) {
+	switch {
+	case size <= 0:
+		return im.Upload{}, im.Wrong("size", "must be at least 1 byte")
+	case size > s.o.MaxBytes:
+		return im.Upload{}, im.TooLarge("size", "is %d bytes; at most %d are allowed", size, s.o.MaxBytes)
+	}
+	free, err := s.o.Store.Free(ctx)
+	if err != nil {
+		return im.Upload{}, failed(err)
+	}
+	// The pieces and what is made of them lie there at the same time.
+	if need := uint64(2*size + s.o.MinFree); free < need {
+		return im.Upload{}, im.Errorf(im.CodeStorageFull, "the server has no room for this")
+	}
+	now := s.o.Now()
+	u := im.Upload{ID: newID(), Owner: owner, Size: size, MediaFacts: f, Created: now, Expires: now.Add(s.o.UploadTime)}
+	return u, s.o.Uploads.CreateUpload(ctx, u, s.o.Quota)
+}
+
+// Of returns an upload of a user's own. One of which all was received is looked at first,
+// if that was cut off.
+func (s *Service) Of(ctx context.Context, owner im.UserID, id string) (im.Upload, error) {
+	u, err := s.own(ctx, owner, id)
+	if err != nil || u.Ready || u.Received < u.Size {
+		return u, err
+	}
+	if !s.enter(id) {
+		return u, nil // it is being looked at
+	}
+	defer s.leave(id)
+	return s.finish(ctx, u)
+}
+
+// own returns an upload of a user's own, as it is kept.
+func (s *Service) own(ctx context.Context, owner im.UserID, id string) (im.Upload, error) {
+	u, err := s.o.Uploads.Upload(ctx, id)
+	if err == nil && (u.Owner != owner || !u.Ready && !u.Expires.After(s.o.Now())) {
+		err = errNone
+	}
+	return u, err
+}
+
+// Drop throws away an upload of a user's own that no message names.
+func (s *Service) Drop(ctx context.Context, owner im.UserID, id string) error {
+	return s.o.Uploads.DropUpload(ctx, id, owner, s.o.Now())
+}
+
+// Sum is what a request's bytes are checked by.
+type Sum struct {
+	Hash hash.Hash
+	Want []byte
+}
+
+// Write takes the bytes of r at an offset, and with the last ones looks at the upload. The
+// upload that it returns is as it is kept then, also with an error. Of bytes that are cut
+// off, those that came are kept; with a sum all of them count, or none.
+func (s *Service) Write(ctx context.Context, owner im.UserID, id string, offset int64, r io.Reader, sum *Sum) (im.Upload, error) {
+	u, err := s.own(ctx, owner, id)
+	switch {
+	case err != nil:
+		return u, err
+	case u.Ready && offset != u.Received:
+		return u, im.Errorf(im.CodeConflict, "the upload is complete")
+	case u.Ready:
+		return u, nil
+	case offset != u.Received:
+		return u, im.Errorf(im.CodeConflict, "the upload has %d bytes, not %d", u.Received, offset)
+	}
+	if !s.enter(id) {
+		return u, ErrBusy
+	}
+	defer s.leave(id)
+	if u.Received < u.Size {
+		var n int64
+		n, err = s.receive(ctx, &u, r, sum)
+		u.Received += n
+	}
+	if err != nil || u.Received < u.Size {
+		return u, err
+	}
+	return s.finish(ctx, u)
+}
+
+// source remembers why it ended.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, io.EOF
+	}
+	n, err := s.r.Read(p)
+	if err != nil {
+		s.err = err
+		err = io.EOF
+	}
+	return n, err
+}
+
+// receive keeps what r gives, in pieces, and tells how much of it counts.
+func (s *Service) receive(ctx context.Context, u *im.Upload, r io.Reader, sum *Sum) (n int64, err error) {
+	if sum != nil {
+		r = io.TeeReader(r, sum.Hash)
+	}
+	from := &source{r: r}
+	var held []im.MediaPiece // with a sum: those that wait for it
+	for at := u.Received; at < u.Size && from.err == nil; {
+		p, err := s.piece(ctx, from, at, u.Size-at)
+		if err != nil {
+			return n, err
+		}
+		if at += p.Size; p.Size == 0 {
+			break
+		}
+		if at == u.Size && more(from) {
+			return n, im.TooLarge("size", "is %d bytes; there were more", u.Size)
+		}
+		if sum != nil {
+			held = append(held, p)
+			continue
+		}
+		if err := s.o.Uploads.AddPiece(context.WithoutCancel(ctx), u.ID, p); err != nil {
+			return n, err
+		}
+		n += p.Size
+	}
+	cut := from.err != nil && !errors.Is(from.err, io.EOF)
+	if sum != nil && !cut {
+		if !bytes.Equal(sum.Hash.Sum(nil), sum.Want) {
+			return 0, ErrChecksum
+		}
+		for _, p := range held {
+			if err := s.o.Uploads.AddPiece(context.WithoutCancel(ctx), u.ID, p); err != nil {
+				return n, err
+			}
+			n += p.Size
+		}
+	}
+	if cut {
+		return n, im.Wrap(from.err, im.CodeInvalidArgument, "the request did not arrive completely")
+	}
+	return n, nil
+}
+
+// more tells that there are bytes behind the last one.
+func more(r io.Reader) bool {
+	n, _ := io.ReadFull(r, make([]byte, 1))
+	return n > 0
+}
+
+// piece keeps the next bytes, at most most of them. They are trash until something has
+// them. Its Size is 0 if nothing came that is worth it.
+func (s *Service) piece(ctx context.Context, from *source, at, most int64) (im.MediaPiece, error) {
+	// Not even an empty file for a request that brings nothing.
+	first := make([]byte, min(leastPiece, most))
+	got, _ := io.ReadFull(from, first)
+	switch {
+	case got == 0 || got < len(first) && !errors.Is(from.err, io.EOF):
+		return im.MediaPiece{}, nil
+	case got < len(first): // each piece is a file, and a row
+		return im.MediaPiece{}, im.Wrong("size", "of a request must be at least %d bytes, or all that are missing", leastPiece)
+	}
+	p := im.MediaPiece{Start: at, Blob: newBlob("piece")}
+	n, err := s.keep(ctx, p.Blob, io.LimitReader(io.MultiReader(bytes.NewReader(first[:got]), from), min(pieceBytes, most)))
+	p.Size = n
+	return p, err
+}
+
+// keep writes a blob that is trash until something has it. Who sent it may be gone.
+func (s *Service) keep(ctx context.Context, name string, r io.Reader) (int64, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+	defer cancel()
+	if err := s.o.Names.DiscardBlobs(ctx, []string{name}, s.o.Now().Add(trashTime)); err != nil {
+		return 0, err
+	}
+	n, err := s.o.Store.Put(ctx, name, r)
+	return n, failed(err)
+}
+
+// finish looks at an upload of which all was received, and makes it ready. It may be done
+// by several at a time, and again after any crash: one of them does it. The caller's going
+// away changes nothing.
+func (s *Service) finish(ctx context.Context, u im.Upload) (im.Upload, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTime)
+	defer cancel()
+	pieces, err := s.o.Uploads.Pieces(ctx, u.ID)
+	if err != nil {
+		return u, err
+	}
+	done := u
+	if err := s.look(ctx, &done, pieces); err != nil {
+		if errors.Is(err, picture.ErrBroken) || errors.Is(err, picture.ErrLarge) {
+			if err := s.o.Uploads.DropUpload(ctx, u.ID, u.Owner, s.o.Now()); err != nil {
+				return u, err
+			}
+			if errors.Is(err, picture.ErrLarge) {
+				return u, im.TooLarge("media", "%v", err)
+			}
+			return u, im.Wrong("media", "%v", err)
+		}
+		return u, failed(err)
+	}
+	done.Ready, done.Expires = true, s.o.Now().Add(unnamedTime)
+	err = s.o.Uploads.FinishUpload(ctx, done, s.o.Now())
+	if err != nil && im.CodeOf(err) != im.CodeConflict {
+		return u, err
+	}
+	return s.own(ctx, u.Owner, u.ID) // conflict: somebody else finished it, or threw it away
+}
+
+// look finds out what an upload is, and keeps what is given of it.
+func (s *Service) look(ctx context.Context, u *im.Upload, pieces []im.MediaPiece) error {
+	all := &joined{ctx: ctx, store: s.o.Store, pieces: pieces}
+	defer all.Close()
+	head := make([]byte, picture.SniffBytes)
+	n, err := io.ReadFull(all, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return err
+	}
+	head = head[:n]
+	u.MIME = picture.Sniff(head)
+	r := io.MultiReader(bytes.NewReader(head), all)
+	if picture.Is(u.MIME) {
+		return s.lookAtPicture(ctx, u, r)
+	}
+	sum := sha256.New()
+	if n, err := io.Copy(sum, r); err != nil || n != u.Size {
+		return errors.Join(err, io.ErrUnexpectedEOF)
+	}
+	u.Hash = hex.EncodeToString(sum.Sum(nil))
+	u.Blob = newBlob(u.Hash)
+	again := &joined{ctx: ctx, store: s.o.Store, pieces: pieces}
+	defer again.Close()
+	kept, err := s.keep(ctx, u.Blob, again)
+	if err == nil && kept != u.Size {
+		err = io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (s *Service) lookAtPicture(ctx context.Context, u *im.Upload, r io.Reader) error {
+	made, err := s.o.Pictures.Make(ctx, u.MIME, r, u.Size)
+	if err != nil {
+		return err
+	}
+	sum := sha256.Sum256(made.Body)
+	u.Hash = hex.EncodeToString(sum[:])
+	u.Blob, u.Thumbnail = newBlob(u.Hash), newBlob("small")
+	u.Size, u.Width, u.Height, u.Blurhash = int64(len(made.Body)), uint32(made.Width), uint32(made.Height), made.Blurhash
+	if _, err := s.keep(ctx, u.Blob, bytes.NewReader(made.Body)); err != nil {
+		return err
+	}
+	_, err = s.keep(ctx, u.Thumbnail, bytes.NewReader(made.Thumbnail))
+	return err
+}
+
+// joined reads pieces one after the other.
+type joined struct {
+	ctx    context.Context
+	store  Store
+	pieces []im.MediaPiece
+	now    io.ReadCloser
+	left   int64
+}
+
+func (j *joined) Read(p []byte) (int, error) {
+	for j.left == 0 {
+		if err := j.Close(); err != nil {
+			return 0, err
+		}
+		if len(j.pieces) == 0 {
+			return 0, io.EOF
+		}
+		r, err := j.store.Get(j.ctx, j.pieces[0].Blob, 0)
+		if err != nil {
+			return 0, err
+		}
+		j.now, j.left, j.pieces = r, j.pieces[0].Size, j.pieces[1:]
+	}
+	n, err := j.now.Read(p[:min(int64(len(p)), j.left)])
+	j.left -= int64(n)
+	if errors.Is(err, io.EOF) {
+		err = nil
+		if j.left > 0 {
+			err = io.ErrUnexpectedEOF
+		}
+	}
+	return n, err
+}
+
+// Close closes the piece that is being read.
+func (j *joined) Close() error {
+	if j.now == nil {
+		return nil
+	}
+	err := j.now.Close()
+	j.now = nil
+	return err
+}
