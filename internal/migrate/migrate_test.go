@@ -70,6 +70,12 @@ work', 0, 0, 0, 7), ('Bob', 'ann', 1, TRUE, '', 'hello', 4, '', 4, 9, 2, 1);
 		INSERT INTO lifetimes VALUES ('grp:g1', 5, 86400);
 		INSERT INTO retention VALUES ('grp:g1', 86400, 4, 3, 1767225600000);
 		INSERT INTO timers VALUES (1, 'ann', x'0190', 'grp:g1', -7, 99, 5);
+		INSERT INTO media VALUES ('m1', 'ann', 2, 9, 9, 'ä.png', 'image/png', 3, 4, 0, 'LEHV', x'0001', 'ff00', 't1', 5, 0), ('m2', 'Bob', 1, 9, 4, '', '', 0, 0, 7, '', NULL, '', '', 5, 99);
+		INSERT INTO media_pieces VALUES ('m2', 0, 4, 'p1');
+		INSERT INTO media_blobs VALUES ('ff00', 'ff00-m1', 1);
+		INSERT INTO media_names VALUES ('grp:g1', 'ann', x'0190', 'm1', -7, 99);
+		INSERT INTO media_trash VALUES ('p0', 99, FALSE);
+		INSERT INTO media_usage VALUES ('ann', 9);
 		INSERT INTO outbox VALUES (x'0190', 41, 'grp:g1', 'ann', '{"t":2}', 3, 4)`)
 	s.farAhead(t)
 	s.fill(t, entries)
